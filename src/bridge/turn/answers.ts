@@ -16,11 +16,16 @@ import { toAnswerFailure } from '../errors.ts';
 import type { OutputEvent } from '../output.ts';
 import { type BridgeRequest, continuesAfter, isOneOff } from '../request.ts';
 import { ANSWER_NOT_KEPT, abortedFailure, toFault } from './failure.ts';
-import type { RequestIdentity } from './kept-answers.ts';
 import { readOutput } from './log-reader.ts';
 import type { SessionFamilies } from './permission-requests.ts';
 import { type AnswerSettings, type AnswerStart, createAnswerRunner, type RunningAnswer } from './running-answer.ts';
-import { type AnswerHandle, createSharedAnswers, joinedWithinMs, type SharedAnswerReader } from './shared-answers.ts';
+import type { RequestIdentity } from './sharing/kept-answers.ts';
+import {
+  type AnswerHandle,
+  createSharedAnswers,
+  joinedWithinMs,
+  type SharedAnswerReader,
+} from './sharing/shared-answers.ts';
 
 type AnswersNeeds = {
   readonly agent: AgentClient;

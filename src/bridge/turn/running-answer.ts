@@ -6,7 +6,6 @@ import type { AnswerFailure } from '../errors.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
 import { abortedFailure } from './failure.ts';
-import type { AnswerResult } from './kept-answers.ts';
 import type { TurnLog } from './log.ts';
 import {
   LOG_START,
@@ -16,7 +15,8 @@ import {
   waitForOutcome,
   withTextIfSilent,
 } from './outcome.ts';
-import type { AnswerHandle, DisconnectPolicy } from './shared-answers.ts';
+import type { AnswerResult } from './sharing/kept-answers.ts';
+import type { AnswerHandle, DisconnectPolicy } from './sharing/shared-answers.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 import { type AnswerSource, createWaitingTurns } from './waiting-turns.ts';
 

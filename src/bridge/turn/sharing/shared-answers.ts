@@ -1,7 +1,7 @@
-import { untilAborted } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
-import { Fault } from '../../core/fault.ts';
-import { IDEMPOTENCY_KEY_REUSED } from '../request.ts';
+import { untilAborted } from '../../../core/async.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { Fault } from '../../../core/fault.ts';
+import { IDEMPOTENCY_KEY_REUSED } from '../../request.ts';
 import {
   type AnswerResult,
   createKeptAnswers,

@@ -6,9 +6,9 @@ import {
   createSharedAnswers,
   type DisconnectPolicy,
   type SharedAnswerReader,
-} from '../../../src/bridge/turn/shared-answers.ts';
-import { describe, rejection } from '../../check.ts';
-import { createFakeClock } from '../../fake-clock.ts';
+} from '../../../../src/bridge/turn/sharing/shared-answers.ts';
+import { describe, rejection } from '../../../check.ts';
+import { createFakeClock } from '../../../fake-clock.ts';
 
 const GRACE: DisconnectPolicy = { kind: 'grace', ms: 10_000 };
 
