@@ -57,7 +57,7 @@ export const createVerdictRequester = ({
     const received = await response.text();
     if (response.status !== 200) return refusalFrom(response, received);
     hasAnswered = true;
-    // Flagged by a gateway that is set to flag what nobody has judged.
+    // Flagged by a gateway that is set to flag what has no verdict.
     if (response.headers.has('x-moderation-no-verdict')) return { kind: 'error', code: 'no_verdict' };
     const verdict = parseEvalVerdict(received);
     if (verdict === undefined) return { kind: 'error', code: 'unusable_answer' };

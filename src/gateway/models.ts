@@ -10,7 +10,7 @@ import type { Think } from '../llm/types.ts';
 export type ModelAlias = {
   readonly alias: string;
   readonly model: string;
-  /** Whether images are sent. `force`: also to a model of which nobody knows whether it sees them. */
+  /** Whether images are sent. `force`: also to a model that may not see them. */
   readonly vision: boolean | 'force';
   readonly think?: Think;
 };

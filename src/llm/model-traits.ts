@@ -61,7 +61,7 @@ export const createModelTraits = (needs: ModelTraitsNeeds): FindModelTraits => {
     const entry = { at: clock.now(), traits: ask(model) };
     known.set(model, entry);
     const traits = await entry.traits;
-    // Whoever asks next asks the server again.
+    // The next call asks the server again.
     if (traits === undefined && known.get(model) === entry) known.delete(model);
     return traits;
   };

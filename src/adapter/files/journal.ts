@@ -31,7 +31,7 @@ const processIds = (): { readonly uid: number | undefined; readonly gid: number 
 };
 
 /**
- * Why a file cannot be the journal. Whoever else could write it could remove a claim, and so allow a second credit. Access of
+ * Why a file cannot be the journal. Another user who can write it could remove a claim, and so allow a second credit. Access of
  * the process's own group is accepted: Kubernetes gives it to volumes (`fsGroup`).
  */
 const findRefusal = (file: Stats, isLink: boolean): Refusal | undefined => {

@@ -85,7 +85,7 @@ export const createStdioTransport = ({
     });
   const finish = (batch: Batch): Promise<void> =>
     batch.pending === 0 && batch.answers.length > 0 ? write(batch.answers) : Promise.resolve();
-  /** Answers what is wrong. Whoever sends that without end and reads no answer is cut off. */
+  /** Answers what is wrong. A sender that goes on and reads no answer is cut off. */
   const refuse = (answer: ErrorAnswer, batch?: Batch): void => {
     transport.onerror?.(new Error('Not a message'));
     if (batch !== undefined) batch.answers.push(answer);

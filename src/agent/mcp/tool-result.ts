@@ -89,7 +89,7 @@ const WORD_END = /[\p{L}\p{N}_]$/u;
 const WORD_START = /^[\p{L}\p{N}_]/u;
 const NUMBER_BEFORE = /(?:\d[.,]|[-.])$/;
 const NUMBER_AFTER = /^[.,]\d/;
-/** After so many places inside something longer, a value counts as not said. */
+/** After so many places inside something longer, a value counts as missing. */
 const PLACES_LIMIT = 1000;
 
 /** Whether a text stands in others as a whole: not inside a longer word, and as a number not inside a longer number. */

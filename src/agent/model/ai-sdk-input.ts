@@ -12,7 +12,8 @@ type ModelFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file'; readonly data: string; readonly mediaType: string };
 
-const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
+/** Files of these types are sent as texts. */
+export const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
 /**
  * Types that adapters can send. The backend decides whether a model accepts them; audio comes only for models whose
  * configuration names it.

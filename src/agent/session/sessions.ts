@@ -3,8 +3,9 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
 import type { Publication, Publisher } from '../events/publisher.ts';
+import { TEXT_TYPE } from '../model/ai-sdk-input.ts';
 import { type Ids, isId } from '../protocol/ids.ts';
-import type { PromptBody } from '../protocol/request-schemas.ts';
+import { type PromptBody, parseDataUrl } from '../protocol/request-schemas.ts';
 import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../protocol/types.ts';
 import { StaleSessionError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -197,6 +198,13 @@ const countBytes = (texts: readonly string[]): number => {
   const encoder = new TextEncoder();
   return texts.reduce((sum, text) => sum + encoder.encode(text).byteLength, 0);
 };
+/** The texts that files hold, as they are sent to a model. */
+const countTextFiles = (parts: PromptBody['parts']): number =>
+  parts.reduce((sum, part) => {
+    if (part.type === 'text' || !TEXT_TYPE.test(part.mime)) return sum;
+    const file = parseDataUrl(part.url);
+    return sum + (file === undefined ? 0 : file.data.length * (file.isBase64 ? 0.75 : 1));
+  }, 0);
 const tooLarge = (limitBytes: number, message: string) => new Fault({ kind: 'body-too-large', limitBytes, message });
 
 /** The size of a session's messages as they are stored, with their parts. */
@@ -213,9 +221,12 @@ export const requireCapacity = async (
   { parts, system = '' }: PromptBody,
 ): Promise<void> => {
   const texts = [system, ...parts.map((part) => (part.type === 'text' ? part.text : ''))];
-  const textBytes = countBytes(texts);
+  const textBytes = countBytes(texts) + countTextFiles(parts);
   if (textBytes > TEXT_LIMIT_BYTES)
-    throw tooLarge(TEXT_LIMIT_BYTES, `The texts of a prompt may have ${TEXT_LIMIT_BYTES} bytes together, in UTF-8`);
+    throw tooLarge(
+      TEXT_LIMIT_BYTES,
+      `The texts of a prompt, and of its files, may have ${TEXT_LIMIT_BYTES} bytes together, in UTF-8`,
+    );
   const storedBytes = await sessionBytes(store, sessionID);
   const fileChars = countChars(parts.map((part) => (part.type === 'text' ? '' : part.url)));
   if (storedBytes + textBytes + fileChars <= limitBytes) return;

@@ -177,7 +177,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     try {
       const { log: turnLog, from, outcome } = await untilAborted(running, signal);
       for await (const event of readOutput(turnLog, { from, outcome, signal })) {
-        // Whoever takes the last event asks for no more.
+        // A reader that takes the last event asks for no more.
         if (event.kind === 'end' || event.kind === 'failure') reader.finish();
         yield event;
       }

@@ -19,7 +19,7 @@ export type ReadDecision =
       readonly kind: 'decided';
       readonly verdicts: readonly Verdict[];
       readonly withheld: readonly ApprovalRequest[];
-      /** One approval with ids, or one rejection with a reason: nobody has to be told what was decided. */
+      /** One approval with ids, or one rejection with a reason: it is clear what was decided. */
       readonly isPlain: boolean;
     }
   | Extract<ParsedApproval, { readonly kind: 'unclear' }>;

@@ -29,7 +29,7 @@ const POLITE = ['please', 'pls', 'plz', 'kindly', 'thanks', 'thx', 'ty', 'thank'
 const AFTER_IDS: ReadonlySet<string> = new Set(['', ...POLITE]);
 const BEFORE_VERB: ReadonlySet<string> = new Set([...AFTER_IDS, 'ok', 'okay', 'yes', 'yeah', 'yep', 'sure']);
 const BETWEEN: ReadonlySet<string> = new Set([...BEFORE_VERB, 'and']);
-/** Nobody writes more of them. Without a limit, each line of a long reason could be read many times. */
+/** More of them are no decision. Without a limit, each line of a long reason could be read many times. */
 const FILLERS_LIMIT = 8;
 
 type Word = {

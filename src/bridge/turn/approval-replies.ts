@@ -26,7 +26,7 @@ const understood = (decisions: readonly ApprovalDecision[]): string => {
   return parts.length === 0 ? 'a part of this message' : parts.join(' and ');
 };
 
-/** What the user is told of a message that decided nothing. The requests that are still open follow it. */
+/** What the user reads about a message that decided nothing. The requests that are still open follow it. */
 export const toProblemText = (problem: ApprovalProblem, decisions: readonly ApprovalDecision[]): string => {
   const nothing = nothingDone(decisions);
   switch (problem.kind) {

@@ -86,7 +86,7 @@ export const createWaitingTurns = (
     // A turn that is dropped here can be found again at the agent.
     const evicted = setNewest(waiting, [sessionID, { turn, from }], TURNS_LIMIT);
     if (evicted !== undefined) checked.delete(evicted);
-    // Nobody knows what an earlier process has shown of a turn that was found at the agent.
+    // It is not known what an earlier process has shown of a turn that was found at the agent.
     setShown(sessionID, from.last?.kind === 'end' ? from.last.end.approvalRequests : []);
   };
   const findAtAgent = async (

@@ -58,7 +58,7 @@ type ModerationRouteNeeds = {
   readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly rules: Pick<InputRules, 'limits' | 'unjudged'>;
-  /** Told of each request, so that it can answer in place of an error. */
+  /** Called with each request, so that it can answer in place of an error. */
   readonly noVerdict: Pick<NoVerdict, 'admit' | 'describe'>;
 };
 

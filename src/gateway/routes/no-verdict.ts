@@ -35,7 +35,7 @@ const MALFORMED = new Set(['invalid_json', 'invalid_type', 'missing_input']);
 
 /**
  * What is reported for each failure that leaves an input without a verdict: the code of its error. Undefined where the
- * caller or the operator has to mend the request, which a flagged answer would hide, or where nobody waits for an answer.
+ * caller or the operator has to mend the request, which a flagged answer would hide, or where no client waits for an answer.
  */
 const REASONS: Readonly<Record<Exclude<GatewayFault['kind'], 'bad-input' | 'unjudged-input'>, string | undefined>> = {
   unauthorized: undefined,

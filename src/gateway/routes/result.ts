@@ -33,7 +33,7 @@ export const createResult = (scores: CategoryScores, { categories }: Policy, jud
   return { flagged, categories: flags, category_scores: numbers, scores: numbers, category_applied_input_types: types };
 };
 
-/** The result of an input that nobody judged: every score is 1, whatever the thresholds, and nothing was judged of it. */
+/** The result of an input without a verdict: every score is 1, whatever the thresholds, and nothing was judged of it. */
 export const createFlaggedResult = (policy: Policy): ModerationResult =>
   createResult(
     CATEGORIES.map(() => 1),

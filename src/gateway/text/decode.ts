@@ -83,7 +83,7 @@ const createRounds = () => {
     return view;
   }
 
-  /** Normalises, and counts what is lost by it; if told to, decodes that first. */
+  /** Normalises, and counts what is lost by it; where asked to, decodes that first. */
   function* normaliseAndCount(text: string, isDecoding: boolean): Steps<string> {
     if (text.search(INVISIBLE_RUN) < 0) return yield* inPieces(normalise, text);
     const raw = isDecoding ? yield* inPieces(applyOverrides, yield* decodeInvisible(text)) : text;
@@ -127,7 +127,7 @@ export function* decodeHidden(text: string, visible: string = normalise(text)): 
   return { text: final === visible ? undefined : final, removed };
 }
 
-/** How something was hidden in a text: it was decoded, or invisible characters were removed that nobody could read. */
+/** How something was hidden in a text: it was decoded, or invisible characters were removed that could not be read. */
 export type Hiding = 'decoded' | 'invisible';
 
 /** What the judge reads. */

@@ -24,10 +24,13 @@ const sized = (one: string, bytes: number) => one.repeat(Math.floor(bytes / one.
 const BODIES: Readonly<Record<string, { readonly body: Uint8Array<ArrayBuffer>; readonly status: number }>> = {
   'one image': { body: bytesOf({ parts: [image(9 * MIB - 200)] }), status: 200 },
   'a hundred images': { body: bytesOf({ parts: Array(100).fill(image((9 * MIB) / 100 - 200)) }), status: 200 },
-  'a file of text': { body: bytesOf({ parts: [{ ...image(9 * MIB - 200), mime: 'text/plain' }] }), status: 200 },
+  'a file of text': {
+    body: bytesOf({ parts: [{ ...image((TEXT_LIMIT_BYTES / 3) * 4), mime: 'text/plain' }] }),
+    status: 200,
+  },
   'a file with escapes': {
     body: bytesOf({
-      parts: [{ ...image(0), mime: 'text/plain', url: `data:text/plain,${sized('%E6%BC%A2', 9 * MIB - 200)}` }],
+      parts: [{ ...image(0), mime: 'text/plain', url: `data:text/plain,${sized('%E6%BC%A2', TEXT_LIMIT_BYTES)}` }],
     }),
     status: 200,
   },
@@ -93,8 +96,7 @@ const inWorld = async (body: (world: AgentWorld) => Promise<void>): Promise<void
   const memory = { limitBytes: 9 * MIB, budgetBytes: undefined, memoryBytes: 4 * 1024 * MIB };
   try {
     const world = await createAgentWorld({ store, changes: { clock: systemClock, ids, model, memory } });
-    await body(world);
-    await world.server.stop();
+    await body(world).finally(world.server.stop);
   } finally {
     await store.close();
     rmSync(directory, { recursive: true, force: true });

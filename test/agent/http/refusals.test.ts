@@ -93,10 +93,12 @@ describe('a request that goes wrong', (check) => {
     );
     const id = await world.session();
     const chinese = '漢'.repeat(1024 * 1024 + 1);
-    for (const body of [prompt(`${text}x`), prompt(text, { system: 'y' }), prompt(chinese)]) {
+    const file = (url: string) => ({ parts: [{ type: 'file', mime: 'text/plain', url }] });
+    const files = [file(`data:text/plain,${text}x`), file(`data:text/plain;base64,${'AAAA'.repeat(1024 * 1024)}AAAA`)];
+    for (const body of [prompt(`${text}x`), prompt(text, { system: 'y' }), prompt(chinese), ...files]) {
       const refused = await world.call('POST', `/session/${id}/message`, body);
       assert.is(refused.status, 413);
-      assert.match(await refused.text(), 'The texts of a prompt may have 3145728 bytes together');
+      assert.match(await refused.text(), 'The texts of a prompt, and of its files, may have 3145728 bytes together');
     }
   });
 
