@@ -106,7 +106,7 @@ describe('sixty of the largest bodies at once, in the memory that the chart give
     withAgentWorld(async ({ start }) => {
       const agent = await start({ variables: { NODE_OPTIONS: heapOption(LIMITS.agent) } });
       const { json } = await agent.ask<{ readonly id: string }>('POST', '/session', {});
-      const url = `data:image/png;base64,${'A'.repeat(megabytes(9))}`;
+      const url = `data:image/png;base64,${'A'.repeat(megabytes(8))}`;
       const probe = startProbe(agent.address);
       const results = await postAtOnce(AT_ONCE, {
         address: agent.address,
