@@ -60,9 +60,10 @@ export const inTime = async <T>({ clock }: World, promise: Promise<T>, calls = 1
     isSettled = true;
   });
   settled.catch(() => {});
-  while (!isSettled) {
+  for (let rounds = 0; !isSettled; rounds++) {
     for (let turns = 0; turns < 200 && !isSettled; turns++) await turn();
-    if (!isSettled && clock.pending() > calls * TIMERS_OF_A_CALL) await clock.advance(100);
+    // After so many rounds nothing is being computed any more: only time is left to wait for.
+    if (!isSettled && (clock.pending() > calls * TIMERS_OF_A_CALL || rounds > 1000)) await clock.advance(100);
   }
   return settled;
 };
