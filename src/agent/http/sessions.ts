@@ -8,7 +8,7 @@ import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } f
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
-import { requestSummary } from '../turn/compaction.ts';
+import { requestSummary } from '../turn/summary-request.ts';
 import { toFailureBody } from './errors.ts';
 import { jsonResponseWhenReady } from './messages.ts';
 import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';

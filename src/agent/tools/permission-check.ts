@@ -59,21 +59,23 @@ type PreviewNeeds = {
   /** All that the agent has. */
   readonly tools: readonly AgentTool[];
   readonly input: Readonly<Record<string, unknown>>;
-  /** The messages of the session. Loaded only where a preview may be in them. */
-  readonly loadMessages: () => Promise<readonly MessageWithParts[]>;
+  /** Reads the messages of the session for this long. Only where a preview may be in them. */
+  readonly withMessages: (
+    find: (messages: readonly MessageWithParts[]) => Promise<readonly Preview[]>,
+  ) => Promise<readonly Preview[]>;
 };
 
 /**
  * What a person should see beside the arguments of a call: when one of them is the token of a preview, the user and the
  * summary of that preview. Only results of the same tool server count: a model or another tool may invent one.
  */
-export const previewMetadata = async ({ tool, tools, input, loadMessages }: PreviewNeeds): Promise<Preview> => {
+export const previewMetadata = async ({ tool, tools, input, withMessages }: PreviewNeeds): Promise<Preview> => {
   const token = input.preview_token;
   if (typeof token !== 'string') return {};
   const sibling = findPreviewTool(tool, tools);
-  return {
-    preview: agreedPreview(sibling === undefined ? [] : findPreviews(await loadMessages(), sibling.name, token)),
-  };
+  if (sibling === undefined) return { preview: agreedPreview([]) };
+  const previews = await withMessages(async (messages) => findPreviews(messages, sibling.name, token));
+  return { preview: agreedPreview(previews) };
 };
 
 export type PermissionCheckNeeds = {
@@ -82,7 +84,11 @@ export type PermissionCheckNeeds = {
   /** What the permission rules say at this moment: they may change while a turn runs. */
   readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
   readonly approvals: Approvals;
-  readonly loadMessages: () => Promise<readonly MessageWithParts[]>;
+  /** Reads the messages of the session once the server may hold them, and holds them until `work` has settled. */
+  readonly withMessages: <Result>(
+    work: (messages: readonly MessageWithParts[]) => Promise<Result>,
+    signal: AbortSignal,
+  ) => Promise<Result>;
 };
 
 /** Why a call was not made, as a text for the model, and whether a person rejected more than this call. */
@@ -95,7 +101,7 @@ const DENIED = 'A permission rule of this server denies this call. Do not try it
 
 /** Checks a call against the rules, and requests a person's approval where they say so. Undefined when the call may run. */
 export const createPermissionCheck =
-  ({ directory, tools, currentAction, approvals, loadMessages }: PermissionCheckNeeds) =>
+  ({ directory, tools, currentAction, approvals, withMessages }: PermissionCheckNeeds) =>
   async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<CallRefusal | undefined> => {
     const { input } = part.state;
     const patterns = tool.patternsFor(input);
@@ -104,7 +110,8 @@ export const createPermissionCheck =
     const denied: CallRefusal = { outcome: errorOutcome(DENIED), end: 'done' };
     if (action === 'deny') return denied;
     const { sessionID, messageID, callID } = part;
-    const metadata = { tool: tool.name, input, ...(await previewMetadata({ tool, tools, input, loadMessages })) };
+    const preview = await previewMetadata({ tool, tools, input, withMessages: (find) => withMessages(find, signal) });
+    const metadata = { tool: tool.name, input, ...preview };
     const request = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
     const reply = await approvals.request(directory, { ...request, tool: { messageID, callID } }, signal);
     // The rules may have changed while the request was open.

@@ -1,5 +1,3 @@
-import type { Clock } from '../../core/clock.ts';
-import { type AgentCatalog, requireModel } from '../agents/catalog.ts';
 import type { Responder } from '../agents/types.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import {
@@ -14,15 +12,12 @@ import {
 import { contextTokensOf, costOf } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
 import { type ChatModel, ModelError, type ModelMessage } from '../model/types.ts';
-import type { Ids } from '../protocol/ids.ts';
-import type { AssistantMessage, CompactionPart, ModelRef, Session, UserMessage } from '../protocol/types.ts';
+import type { AssistantMessage, UserMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
-import { agentFor } from '../session/prompt.ts';
-import { revertedRemoval, withoutRevert } from '../session/revert.ts';
-import { notFound, type Sessions } from '../session/sessions.ts';
-import type { MessageWithParts, Store } from '../store/store.ts';
+import type { MessageWithParts } from '../store/store.ts';
 import { isExpectedEnd, toMessageError } from './errors.ts';
 import { toModelHistory, truncateMessages } from './history.ts';
+import { withMessages } from './message-budget.ts';
 import { callModel, type ModelCallNeeds, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
 import { withStoredUsage } from './stored-usage.ts';
@@ -35,8 +30,9 @@ const INSTRUCTION =
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
 type SummariseNeeds = ModelCallNeeds & Pick<TurnContext, 'addUsage' | 'ids' | 'store'>;
+type History = readonly MessageWithParts[];
 /** A conversation, and the message whose answer needs space in the context. */
-type Summarised = { readonly asked: Answered; readonly history: readonly MessageWithParts[] };
+type Summarised = { readonly asked: Answered; readonly history: History };
 
 /** Whether the last answer has left too little of the context window for another one. */
 export const isContextFull = (messages: readonly MessageWithParts[], usableTokens: number | undefined): boolean => {
@@ -60,10 +56,13 @@ const modelFor = (model: ChatModel, { model: answering, summariser }: Responder)
     ? (...request) => splitThinking(model(...request))
     : model;
 
+/** Where the text of a summary goes, and who is told that it begins. */
+type SummaryOutput = { readonly parts: ResponseParts; readonly onAnswer: () => void };
+
 /** Requests the text of a summary from the model, and once more with shorter texts if the conversation is too long. */
 const requestText = async (
   needs: ModelCallNeeds,
-  { asked: { session, user, responder }, history, parts }: Summarised & { readonly parts: ResponseParts },
+  { asked: { session, user, responder }, history, parts, onAnswer }: Summarised & SummaryOutput,
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
   const messages = toModelHistory(history, user.id, []);
@@ -76,7 +75,7 @@ const requestText = async (
       tools: [],
       sessionID: session.id,
     };
-    return callModel(needs, { request, parts }, signal);
+    return callModel(needs, { request, parts, onAnswer }, signal);
   };
   const [longer, shorter] = TEXT_LIMITS_CHARS;
   return call(longer).catch(async (error: unknown) => {
@@ -91,15 +90,20 @@ type SummaryEnd = { readonly message: AssistantMessage; readonly more: Publicati
 /** Decides what is published when the message of a summary is closed. */
 type CloseSummary = (end: SummaryEnd) => Promise<Publication>;
 
+type SummaryRequest = {
+  readonly asked: Answered;
+  readonly request: UserMessage;
+  readonly close: CloseSummary;
+  /** Holds the conversation while `work` runs. */
+  readonly withHistory: (
+    work: (history: History, onAnswer: () => void) => Promise<ModelCallResult>,
+  ) => Promise<ModelCallResult>;
+};
+
 /** Answers a request for a summary. Rejects when the model fails; the message is closed in any case. */
 const writeSummary = async (
   needs: SummariseNeeds,
-  {
-    request,
-    close,
-    asked: answered,
-    history,
-  }: Summarised & { readonly request: UserMessage; readonly close: CloseSummary },
+  { request, close, asked: answered, withHistory }: SummaryRequest,
   signal: AbortSignal,
 ): Promise<void> => {
   const { clock, ids, publish, chance, metrics, onFailedAttempt, show } = needs;
@@ -109,8 +113,7 @@ const writeSummary = async (
   const asked = { ...answered, responder };
   const sessionID = asked.session.id;
   // Waiting prompts come after the request.
-  const [last] = [request.id, ...history.map(({ info }) => info.id)].toSorted().toReversed();
-  const id = ids('message', last);
+  const id = await createMessageIDs(needs)(sessionID);
   const opened = createStepMessage({ ...asked, user: request }, { id, now: clock.now() });
   const parts = createResponseParts({ ids, clock, sessionID, messageID: opened.id });
   await publish(messagePublication(opened));
@@ -118,7 +121,9 @@ const writeSummary = async (
   /** Has a cost once the session has it too, also when the summary then turns out to be unusable. */
   let accounted = opened;
   try {
-    const { finish, tokens, unpublished } = await requestText(modelCall, { asked, history, parts }, signal);
+    const { finish, tokens, unpublished } = await withHistory((history, onAnswer) =>
+      requestText(modelCall, { asked, history, parts, onAnswer }, signal),
+    );
     const cost = costOf(tokens, responder.model.prices);
     const spent = { ...opened, cost, tokens };
     const stored: Publication = { changes: [{ kind: 'message', message: spent }] };
@@ -163,52 +168,7 @@ export const summarise = async (
   await publish(messagePublication(request));
   await publish(partPublication({ ...location, type: 'compaction', auto: true }, clock.now()));
   const close: CloseSummary = async ({ message, more }) => joinPublications(messagePublication(message), more);
-  await writeSummary(needs, { asked, history, request, close }, signal);
-};
-
-type SummaryRequestNeeds = {
-  readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
-  readonly sessions: Pick<Sessions, 'get' | 'update'>;
-  readonly catalog: AgentCatalog;
-  readonly ids: Ids;
-  readonly clock: Clock;
-  /** Whether a session is being removed: it accepts nothing any more. */
-  readonly isClosing: (sessionID: string) => boolean;
-};
-
-/** Whether a message asks for a summary rather than for an answer. */
-export const isSummaryRequest = ({ parts }: Pick<MessageWithParts, 'parts'>): boolean =>
-  parts.some((part) => part.type === 'compaction' && !part.auto);
-
-/**
- * Stores a request for a summary of a session by a model of the caller's choice; it is queued like a prompt. Undefined when
- * the session has no message yet.
- */
-export const requestSummary = async (
-  { store, sessions, catalog, ids, clock, isClosing }: SummaryRequestNeeds,
-  sessionID: string,
-  requested: ModelRef,
-): Promise<{ readonly session: Session; readonly user: UserMessage } | undefined> => {
-  const before = await sessions.get(sessionID);
-  const model = requireModel(catalog, requested);
-  const agent = agentFor(catalog, before, undefined).name;
-  if ((await store.messageOutlines(sessionID, { limit: 1 })).length === 0) return undefined;
-  const now = clock.now();
-  const id = await createMessageIDs({ store, ids })(sessionID);
-  const user: UserMessage = { id, sessionID, role: 'user', time: { created: now }, agent, model };
-  const part: CompactionPart = { id: ids('part'), sessionID, messageID: id, type: 'compaction', auto: false };
-  let dropped: Publication = {};
-  const continueSession = async (session: Session): Promise<Session> => {
-    dropped = await revertedRemoval(store, session);
-    if (isClosing(sessionID)) throw notFound('session', sessionID);
-    return withoutRevert(session);
-  };
-  const owed = answerStatePublication(user, 'owed');
-  const request = joinPublications(messagePublication(user), partPublication(part, now), owed);
-  const session = await sessions.update(sessionID, continueSession, (changed) =>
-    joinPublications(changed, dropped, request),
-  );
-  return { session, user };
+  await writeSummary(needs, { asked, request, close, withHistory: (work) => work(history, () => {}) }, signal);
 };
 
 /**
@@ -220,7 +180,7 @@ export const runSummary = async (
   asked: Answered,
   signal: AbortSignal,
 ): Promise<AssistantMessage> => {
-  const { publish, store, onBug } = needs;
+  const { publish, onBug } = needs;
   const { session, user: request } = asked;
   const sessionID = session.id;
   let closed: AssistantMessage | undefined;
@@ -233,8 +193,8 @@ export const runSummary = async (
   const busy = statusPublication(sessionID, { type: 'busy' });
   await publish(joinPublications(busy, answerStatePublication(request, 'begun')));
   try {
-    const history = await store.messages(sessionID);
-    await writeSummary(needs, { asked, history, request, close }, signal);
+    const withHistory: SummaryRequest['withHistory'] = (work) => withMessages(needs, { sessionID, signal }, work);
+    await writeSummary(needs, { asked, request, close, withHistory }, signal);
   } catch (error) {
     if (!isExpectedEnd(error)) onBug(error);
     if (closed === undefined) throw error;

@@ -1,5 +1,5 @@
-import type { GiveBack } from '../../core/byte-budget.ts';
 import { sessionBytes } from '../session/sessions.ts';
+import type { MessageWithParts } from '../store/store.ts';
 import { SessionTooLarge } from './errors.ts';
 import type { TurnContext } from './types.ts';
 
@@ -9,24 +9,24 @@ import type { TurnContext } from './types.ts';
  */
 const ANSWERING_SHARE = 1 / 3;
 
-/** The bytes of a session's messages that a turn has taken. */
-type TakenMessages = {
-  /** Gives most of them back, once the model has begun to answer. */
-  readonly onAnswer: () => void;
-  readonly release: GiveBack;
-};
+/** Works with all messages of a session. `onAnswer` gives most of their bytes back, once the model has begun to answer. */
+type MessageWork<Result> = (messages: readonly MessageWithParts[], onAnswer: () => void) => Promise<Result>;
 
 /**
- * Waits until the server may hold all messages of a session. Rejects with
+ * Reads all messages of a session once the server may hold them, and holds their bytes until `work` has settled. Rejects with
  * `SessionTooLarge` where they never fit, or with the signal's reason.
  */
-export const takeMessages = async (
+export const withMessages = async <Result>(
   { store, budget }: Pick<TurnContext, 'store' | 'budget'>,
-  sessionID: string,
-  signal: AbortSignal,
-): Promise<TakenMessages> => {
+  { sessionID, signal }: { readonly sessionID: string; readonly signal: AbortSignal },
+  work: MessageWork<Result>,
+): Promise<Result> => {
   const bytes = await sessionBytes(store, sessionID);
   if (bytes > budget.limitBytes) throw new SessionTooLarge(bytes, budget.limitBytes);
   const release = await budget.take(bytes, signal);
-  return { onAnswer: () => release(Math.ceil(bytes * ANSWERING_SHARE)), release };
+  try {
+    return await work(await store.messages(sessionID), () => release(Math.ceil(bytes * ANSWERING_SHARE)));
+  } finally {
+    release();
+  }
 };

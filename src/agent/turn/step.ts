@@ -10,7 +10,7 @@ import { createLoopGuard } from '../tools/loop-guard.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
 import { toModelHistory } from './history.ts';
-import { takeMessages } from './message-budget.ts';
+import { withMessages } from './message-budget.ts';
 import { callModel, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
 import { withStoredUsage } from './stored-usage.ts';
@@ -38,7 +38,6 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   const { clock, ids, publish, store, onBug } = needs;
   const { session, user, responder, tools, currentAction } = request;
   const sessionID = session.id;
-  const loadMessages = () => store.messages(sessionID);
   const guard = createLoopGuard();
   const callRunner = createCallRunner({
     clock,
@@ -55,7 +54,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     tools,
     currentAction,
     guard,
-    loadMessages,
+    withMessages: (work, until) => withMessages(needs, { sessionID, signal: until }, work),
   });
   const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
   const system = [responder.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');
@@ -86,7 +85,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   });
   const compact = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
     await summarise(needs, { asked: request, history: messages }, signal);
-    return loadMessages();
+    return store.messages(sessionID);
   };
   let hasSummaryFailed = false;
   /** If a summary fails before the context is really exceeded, the turn goes on without one. */
@@ -99,10 +98,10 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     });
   };
   const requestOutput = async (
+    before: readonly MessageWithParts[],
     { parts, onAnswer }: { readonly parts: ResponseParts; readonly onAnswer: () => void },
     isLast: boolean,
   ): Promise<ModelCallResult> => {
-    const before = await loadMessages();
     const messages = await compactIfFull(before);
     try {
       return await callModel(needs, { request: requestFor(messages, isLast), parts, onAnswer }, signal);
@@ -120,8 +119,9 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     let accounted = message;
     try {
       // Until the model has answered. Tools may take long, and hold no messages.
-      const { onAnswer, release } = await takeMessages(needs, sessionID, signal);
-      const { finish, tokens, unpublished } = await requestOutput({ parts, onAnswer }, isLast).finally(release);
+      const { finish, tokens, unpublished } = await withMessages(needs, { sessionID, signal }, (before, onAnswer) =>
+        requestOutput(before, { parts, onAnswer }, isLast),
+      );
       const cost = costOf(tokens, responder.model.prices);
       const finishedMessage = { ...message, cost, tokens, finish };
       const finished = (): Publication => {

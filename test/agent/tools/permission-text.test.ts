@@ -121,13 +121,13 @@ describe('the question before a recharge', (check) => {
 describe('a question that is about no preview', (check) => {
   check('reads nothing of the conversation in the session', async () => {
     let reads = 0;
-    const loadMessages = async () => {
+    const withMessages: Parameters<typeof previewMetadata>[0]['withMessages'] = (find) => {
       reads += 1;
-      return [];
+      return find([]);
     };
     const readsFor = async (input: Readonly<Record<string, unknown>>, tools: readonly AgentTool[]) => {
       reads = 0;
-      await previewMetadata({ tool: RECHARGE, tools, input, loadMessages });
+      await previewMetadata({ tool: RECHARGE, tools, input, withMessages });
       return reads;
     };
     assert.is(await readsFor({ amount: 'x' }, [previewing()]), 0);

@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert';
+import type { Rule } from '../../../src/agent/protocol/types.ts';
+import type { AgentTool } from '../../../src/agent/tools/tool.ts';
 import { describe } from '../../check.ts';
 import {
   type AgentWorld,
@@ -85,6 +87,66 @@ describe('the messages that turns hold', (check) => {
     await world.clock.advance(1000);
     assert.match(JSON.stringify(await world.get(`/session/${next}/message`)), /"second"/);
     assert.equal(Object.keys(Object(await world.get('/session/status'))), [slow]);
+  });
+
+  check('are taken before a summary reads them', async () => {
+    const gate = createGate();
+    const world = await createAgentWorld({ scripts: [gate.script, replying('in short')], changes: { memory } });
+    const [held, summed] = [await sessionWithText(world), await sessionWithText(world)];
+    assert.is((await world.call('POST', `/session/${held}/prompt_async`, prompt('go on'))).status, 204);
+    await world.clock.advance(100);
+    const summary = world.post(`/session/${summed}/summarize`, { providerID: 'demo', modelID: 'main' });
+    await world.clock.advance(100);
+    assert.is(world.asked.length, 1);
+    gate.open();
+    await world.clock.advance(1000);
+    assert.is(await summary, true);
+  });
+
+  check('that are too many for a summary end it in words', async () => {
+    const world = await createAgentWorld({ changes: { memory } });
+    const id = await sessionWithText(world);
+    const { bytes = 0 } = (await world.store.messageOutlines(id))[0] ?? {};
+    const [stored] = await world.store.messages(id);
+    assert.ok(stored?.parts[0]?.type === 'text');
+    const part = {
+      ...stored.parts[0],
+      id: `${stored.parts[0].id.slice(0, -1)}~`,
+      text: 'z'.repeat(LIMIT_BYTES - bytes),
+    };
+    await world.store.commit([{ kind: 'part', part }], []);
+    assert.is(await world.post(`/session/${id}/summarize`, { providerID: 'demo', modelID: 'main' }), false);
+    assert.match(JSON.stringify(await world.get(`/session/${id}/message`)), /"The session holds \d+ bytes, and this/);
+    assert.equal([world.asked.length, world.logged.filter((line) => line.includes('"bug"'))], [0, []]);
+  });
+
+  check('are taken before a preview is looked for in them, and given back before a person decides', async () => {
+    const gate = createGate();
+    const from = (tool: string): AgentTool => ({ ...toolNamed(`relay_${tool}`), origin: { server: 'relay', tool } });
+    const rules = ['*', 'relay_recharge'].map(
+      (permission, place): Rule => ({ permission, pattern: '*', action: place === 0 ? 'allow' : 'ask' }),
+    );
+    const charge = calling({ name: 'relay_recharge', input: { preview_token: 'token' } });
+    const tools = [from('preview_recharge'), from('recharge')];
+    const scripts = [charge, gate.script, replying('last')];
+    const world = await createAgentWorld({ scripts, tools, rules, changes: { memory } });
+    const [charged, held, last] = [
+      await sessionWithText(world),
+      await sessionWithText(world),
+      await sessionWithText(world),
+    ];
+    const begin = async (id: string): Promise<void> =>
+      assert.is((await world.call('POST', `/session/${id}/prompt_async`, prompt('go on'))).status, 204);
+    await begin(charged);
+    await begin(held);
+    await world.clock.advance(100);
+    assert.equal([gate.calls(), await world.get('/permission')], [1, []]);
+    gate.open();
+    await world.clock.advance(100);
+    assert.match(JSON.stringify(await world.get('/permission')), /relay_recharge/);
+    await begin(last);
+    await world.clock.advance(1000);
+    assert.match(JSON.stringify(await world.get(`/session/${last}/message`)), /"last"/);
   });
 
   check('end the turn of a session that has more than all of them may be, in words', async () => {
