@@ -8,9 +8,9 @@ import { readSessionDocument, SessionDocumentError } from '../agent/session/docu
 import { exportSession } from '../agent/session/export.ts';
 import { importSession } from '../agent/session/import.ts';
 
-import { AgentVariables, type Database } from '../agent/settings.ts';
+import { AgentVariables, type Database, unknownAgentVariables } from '../agent/settings.ts';
 import { isStoreFailure } from '../agent/store/errors.ts';
-import { ConfigError, readVariables } from '../core/config.ts';
+import { ConfigError, readVariables, unknownVariableErrors } from '../core/config.ts';
 import { openReader, runPrune, runSessions } from './agent/maintenance.ts';
 import { openStoreForCommand } from './agent/store.ts';
 import { type AgentTask, parseTask } from './agent/task.ts';
@@ -31,6 +31,10 @@ const writeOut = (text: string): Promise<void> =>
   new Promise((settle, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : settle()));
   });
+
+const report = (messages: readonly string[]): void => {
+  for (const message of messages) process.stderr.write(`gatehouse agent: ${message}\n`);
+};
 
 const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
@@ -110,11 +114,14 @@ export const runAgentCommand = async (args: readonly string[]): Promise<number> 
     return 0;
   }
   try {
-    await runTask(parseTask(args));
+    const task = parseTask(args);
+    // A misspelt address leads to the default database.
+    report(unknownVariableErrors(unknownAgentVariables(process.env)));
+    await runTask(task);
     return 0;
   } catch (error) {
     if (errorCode(error) === 'EPIPE') return 1;
-    for (const message of errorMessages(error)) process.stderr.write(`gatehouse agent: ${message}\n`);
+    report(errorMessages(error));
     return 1;
   }
 };
