@@ -13,6 +13,7 @@ import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts'
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
+import { createJudgeCall } from './judge/call.ts';
 import { createJudge } from './judge/judge.ts';
 import { createModerate, type SharedVerdicts } from './judge/moderate.ts';
 import { contextTokensFor, createSystemPrompt } from './judge/prompt.ts';
@@ -111,19 +112,22 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const semaphore = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
-  const judge = createJudge({
+  const callJudge = createJudgeCall({
     upstream: backend.upstream,
     semaphore,
     clock,
+    hedgeAfterMs: settings.HEDGE_AFTER_MS,
+    onTokens: metrics.tokens,
+  });
+  const judge = createJudge({
+    callJudge,
     systemPrompt,
     contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS, policy),
     newNonce: needs.newNonce,
-    hedgeAfterMs: settings.HEDGE_AFTER_MS,
     onUnusable(model, reason) {
       metrics.unusable(model);
       log('warn', 'verdict-unusable', { model, reason });
     },
-    onTokens: metrics.tokens,
   });
   const moderate = createModerate({
     judge,
