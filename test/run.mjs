@@ -5,7 +5,8 @@
 //   --long              only *.long.test.ts (hundreds of kills, soaks, container images, real OpenCode clients), and with
 //                       their full number of random runs the files that call thorough()
 //   --all               both
-//   --record            writes how long the slow files took to test/durations.json, which decides their order
+//   --record            writes how long the slow files took, and how much of it kept a processor busy, to
+//                       test/durations.json, which decides their order, how many run at a time and when one is stopped
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -18,19 +19,28 @@ const DURATIONS_FILE = 'test/durations.json';
 /** A file that takes less does not change when the whole run ends. */
 const SLOW_MS = 2000;
 const END_LIMIT_MS = 10_000;
+/** A file that takes so many times what it took when it was recorded is stuck, and not slow because the machine is busy. */
+const STUCK_AFTER_TIMES = 5;
+const LEAST_LIMIT_MS = 30_000;
 /** Most files import the same sources. `test/check.ts` takes it away again, so that programs under test start as for a user. */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/gatehouse-tests') };
 const skipsBundles = flags.includes('--without-bundles');
 const givenLimitMs = /^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1];
 const isLong = (file) => file.endsWith('.long.test.ts');
-const limitMsOf = (file) => Number(givenLimitMs ?? (isLong(file) ? 600_000 : 180_000));
 const isThorough = flags.includes('--long') || flags.includes('--all');
 const isWanted = (file) =>
   flags.includes('--all') ||
   isLong(file) === isThorough ||
   (isThorough && /\bthorough\(/.test(readFileSync(file, 'utf8')));
 
+/** @type {Record<string, {ms: number, processorMs: number}>} */
 const durations = JSON.parse(readFileSync(DURATIONS_FILE, 'utf8'));
+const durationOf = (file) => durations[file] ?? { ms: 0, processorMs: 0 };
+const limitMsOf = (file) => {
+  if (givenLimitMs !== undefined) return Number(givenLimitMs);
+  if (isThorough) return isLong(file) ? 600_000 : 180_000;
+  return Math.max(LEAST_LIMIT_MS, STUCK_AFTER_TIMES * durationOf(file).ms);
+};
 const files = readdirSync(root, { recursive: true })
   .map((name) => join(root, name))
   .filter((file) => file.endsWith('.test.ts') && isWanted(file))
@@ -39,7 +49,7 @@ const files = readdirSync(root, { recursive: true })
   .filter((file) => only.length === 0 || only.some((part) => file.includes(part)))
   .sort()
   // Longest first: a slow file that began last would leave the other processors idle.
-  .sort((left, right) => (durations[right] ?? 0) - (durations[left] ?? 0));
+  .sort((left, right) => durationOf(right).ms - durationOf(left).ms);
 
 /** One PostgreSQL server for all files that import it and stop no server: starting one takes seconds. */
 const startSharedPostgres = () =>
@@ -62,13 +72,53 @@ const countsIn = (stdout) =>
       '{"total":0,"passed":0,"skipped":0}',
   );
 
-/** @returns {Promise<{file: string, passed: number, failed: number, skipped: number, output: string, ms: number}>} */
+/** Processor time of all processes that have ended, with those that they have waited for; 0 where there is no /proc. */
+const endedProcessorMs = () => {
+  try {
+    // utime is the 12th value behind the name in brackets; those of ended children are the 14th and 15th, in ticks of 10 ms.
+    const values = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ');
+    return (Number(values[13]) + Number(values[14])) * 10;
+  } catch {
+    return 0;
+  }
+};
+let countedProcessorMs = endedProcessorMs();
+
+/** What a process has started, and what that has started, also in groups of their own; nothing where there is no /proc. */
+const descendantsOf = (pid) => {
+  try {
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
+    return children.flatMap((child) => [child, ...descendantsOf(child)]);
+  } catch {
+    return [];
+  }
+};
+const kill = (pid, signal) => {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+};
+
+const running = new Map();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.once(signal, () => {
+    // Each file is the head of a group of its own, which a terminal does not reach.
+    for (const { pid } of running.values()) for (const one of [...descendantsOf(pid), -pid]) kill(one, 'SIGKILL');
+    process.exit(1);
+  });
+
+/** @returns {Promise<{file: string, passed: number, failed: number, skipped: number, output: string, ms: number, processorMs: number}>} */
 const runFile = async (file) => {
   const postgresUrl = shared !== undefined && usesPostgres(file) ? (await shared).url : undefined;
   return new Promise((resolve) => {
     const startedAt = performance.now();
     const child = spawn(process.execPath, ['--no-warnings', file], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
       env: {
         ...process.env,
         ...COMPILE_CACHE,
@@ -76,6 +126,7 @@ const runFile = async (file) => {
         ...(postgresUrl === undefined ? {} : { TEST_POSTGRES_URL: postgresUrl }),
       },
     });
+    running.set(file, child);
     let output = '';
     let stdout = '';
     child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -86,10 +137,14 @@ const runFile = async (file) => {
       output += text;
     });
     let isLate = false;
+    let started = [];
     const fileLimitMs = limitMsOf(file);
     const timer = setTimeout(() => {
       isLate = true;
+      started = descendantsOf(child.pid);
       output += `\nstopped after ${fileLimitMs} ms: it, or a process that it started, was still running`;
+      if (givenLimitMs === undefined && !isThorough)
+        output += `\na file may take ${LEAST_LIMIT_MS} ms, or ${STUCK_AFTER_TIMES} times what ${DURATIONS_FILE} says: npm test -- --record writes that`;
       // It may end first what it has started.
       child.kill('SIGTERM');
       setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS).unref();
@@ -97,8 +152,16 @@ const runFile = async (file) => {
       child.stdout.destroy();
       child.stderr.destroy();
     }, fileLimitMs);
+    let processorMs = 0;
+    child.on('exit', () => {
+      const nowMs = endedProcessorMs();
+      processorMs = nowMs - countedProcessorMs;
+      countedProcessorMs = nowMs;
+    });
     child.on('close', (code) => {
       clearTimeout(timer);
+      running.delete(file);
+      if (isLate) for (const one of [...started, -child.pid]) kill(one, 'SIGKILL');
       const counts = countsIn(stdout);
       const missed = counts.total - counts.passed - counts.skipped;
       const isRed = isLate || code !== 0 || missed !== 0 || counts.total === 0;
@@ -109,41 +172,62 @@ const runFile = async (file) => {
         failed: isRed ? Math.max(1, missed) : 0,
         output: counts.total === 0 && !isLate ? `${output}\nno check ran in this file` : output,
         ms: Math.round(performance.now() - startedAt),
+        processorMs,
       });
     });
   });
 };
 
-const startedAt = performance.now();
-const queue = [...files];
-const results = [];
-const worker = async () => {
-  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-    const result = await runFile(file);
-    results.push(result);
-    const counts = `${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}`;
-    console.log(`${result.failed ? 'FAIL' : 'ok  '} ${file} (${counts}, ${result.ms} ms)`);
-    if (result.failed) console.log(result.output.replace(/^#checks .*$/gm, '').trim());
-    else
-      for (const line of result.output.match(/(?<=^|\s)(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
-  }
+/** Whether it mostly waits: for servers to start, stop and time out. */
+const isWaiting = (file) => {
+  const { ms, processorMs } = durationOf(file);
+  return processorMs < 0.4 * ms;
 };
-// Many of the slow files wait for servers to start, stop and time out: one more file than processors costs nothing. The
-// long ones measure, or drive other people's clients, and want the machine to themselves.
-const WORKERS = isThorough ? 1 : availableParallelism() + 1;
-await Promise.all(Array.from({ length: WORKERS }, worker));
+
+const startedAt = performance.now();
+const results = [];
+const report = (result) => {
+  results.push(result);
+  const counts = `${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}`;
+  console.log(`${result.failed ? 'FAIL' : 'ok  '} ${result.file} (${counts}, ${result.ms} ms)`);
+  if (result.failed) console.log(result.output.replace(/^#checks .*$/gm, '').trim());
+  else for (const line of result.output.match(/(?<=^|\s)(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
+};
+const queues = { busy: files.filter((file) => !isWaiting(file)), waiting: files.filter(isWaiting) };
+const worker = async (take) => {
+  for (let file = take(); file !== undefined; file = take()) report(await runFile(file));
+};
+const takeAny = () => queues.busy.shift() ?? queues.waiting.shift();
+const takeWaiting = () => queues.waiting.shift();
+const workers = (count, take) => Array.from({ length: count }, () => worker(take));
+// The long ones measure, or drive other people's clients, and want the machine to themselves. Else one more than
+// processors: all wait now and then. Those that mostly wait run beside them.
+await Promise.all(
+  isThorough
+    ? workers(1, takeAny)
+    : [...workers(availableParallelism() + 1, takeAny), ...workers(availableParallelism(), takeWaiting)],
+);
 (await shared)?.stop();
 
 if (flags.includes('--record')) {
-  const slow = results.filter(({ ms }) => ms >= SLOW_MS).map(({ file, ms }) => [file, Math.round(ms / 1000) * 1000]);
+  const slow = results
+    .filter(({ ms }) => ms >= SLOW_MS)
+    .map(({ file, ms, processorMs }) => [
+      file,
+      { ms: Math.round(ms / 1000) * 1000, processorMs: Math.round(processorMs / 100) * 100 },
+    ]);
   const others = Object.entries(durations).filter(([file]) => !results.some((result) => result.file === file));
-  const all = [...others, ...slow].sort(([, left], [, right]) => right - left);
-  writeFileSync(DURATIONS_FILE, `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
+  const all = [...others, ...slow].sort(([, left], [, right]) => right.ms - left.ms);
+  const lines = all.map(([file, { ms, processorMs }]) => `  "${file}": { "ms": ${ms}, "processorMs": ${processorMs} }`);
+  writeFileSync(DURATIONS_FILE, `{\n${lines.join(',\n')}\n}\n`);
 }
 if (files.length === 0) console.log(`no test file in ${root} ${only.join(' ')}`);
 const sum = (field) => results.reduce((total, result) => total + result[field], 0);
 const failed = sum('failed') + (files.length === 0 ? 1 : 0);
 const skipped = sum('skipped');
-console.log(`\n${files.length} files took ${Math.round((performance.now() - startedAt) / 1000)} s`);
+const seconds = (ms) => `${Math.round(ms / 1000)} s`;
+console.log(
+  `\n${files.length} files took ${seconds(performance.now() - startedAt)}, and ${seconds(sum('processorMs'))} of processor time`,
+);
 console.log(`${sum('passed')} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`);
 process.exit(failed === 0 ? 0 : 1);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from './check.ts';
@@ -34,6 +34,19 @@ const runNode = (words: readonly string[], variables: NodeJS.ProcessEnv = {}): P
 /** Runs the runner as `npm test` does, over the fixtures whose path holds one of `words`; flags are words too. */
 const run = (folder: string, words: readonly string[] = [], variables?: NodeJS.ProcessEnv): Promise<Run> =>
   runNode(['test/run.mjs', `test/fixtures/${folder}`, ...words], variables);
+
+/** A process that was killed is gone a moment later, or waits for somebody to ask for its exit code. */
+const isRunningSoonAfter = async (pid: number): Promise<boolean> => {
+  for (let looks = 0; looks < 50; looks++) {
+    try {
+      if (/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) return false;
+    } catch {
+      return false;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+};
 
 /** What each file of fixtures/red must be counted as, and what the runner must tell of it. */
 const RED: Readonly<Record<string, readonly [lastLine: string, reports: RegExp]>> = {
@@ -83,13 +96,19 @@ describe('the runner', (check) => {
   });
 
   for (const name of STOPPED) {
-    check(`turns red on ${name} once its time is over, and does not wait for it`, async () => {
-      const { exitCode, lastLine, output, durationMs } = await run('red', [`/${name}.test.ts`, '--limit-ms=1500']);
-      assert.match(lastLine, /^[01] passed, 1 failed$/);
-      assert.is(exitCode, 1);
-      assert.match(output, /stopped after 1500 ms/);
-      assert.ok(durationMs >= 1500 && durationMs < 5500, `${durationMs} ms`);
-    });
+    check(
+      `turns red on ${name} once its time is over, does not wait for it, and ends what it has started`,
+      async () => {
+        const { exitCode, lastLine, output, durationMs } = await run('red', [`/${name}.test.ts`, '--limit-ms=1500']);
+        assert.match(lastLine, /^[01] passed, 1 failed$/);
+        assert.is(exitCode, 1);
+        assert.match(output, /stopped after 1500 ms/);
+        assert.ok(durationMs >= 1500 && durationMs < 5500, `${durationMs} ms`);
+        const pid = Number(/started process (\d+)/.exec(output)?.[1]);
+        assert.ok(pid > 0, output);
+        assert.not.ok(await isRunningSoonAfter(pid), `process ${pid} is still running`);
+      },
+    );
   }
 
   check('is shown every red fixture', () => {
