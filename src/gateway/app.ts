@@ -15,7 +15,7 @@ import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
 import { createJudgeCall } from './judge/call.ts';
 import { createJudge } from './judge/judge.ts';
-import { createModerate, type SharedVerdicts } from './judge/moderate.ts';
+import { createItemModeration, createModerate, type SharedVerdicts } from './judge/moderate.ts';
 import { contextTokensFor, createSystemPrompt } from './judge/prompt.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { createAliasLookup, type ModelAlias } from './models.ts';
@@ -129,7 +129,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       log('warn', 'verdict-unusable', { model, reason });
     },
   });
-  const moderate = createModerate({
+  const itemModeration = createItemModeration({
     judge,
     cache,
     shared: shared?.verdicts(lifetimeMs),
@@ -140,6 +140,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     digest: needs.digest,
   });
+  const moderate = createModerate(itemModeration);
   const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
   const noVerdict = createNoVerdict({ settings, policy, metrics, newId: needs.newId });

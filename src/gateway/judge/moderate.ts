@@ -42,8 +42,27 @@ type Verdict = { readonly scores: CategoryScores; readonly isCached: boolean };
 /** The scores of one item, whether they come from the cache, and how something was hidden in it. */
 export type ItemVerdict = Verdict & { readonly hidden: readonly Hiding[] };
 
-/** Judges one item: every window of every view, the highest scores win. One missing verdict fails the whole item. */
-export type Moderate = (item: ModerationItem, alias: ModelAlias, deadline: Deadline) => Promise<ItemVerdict>;
+/** What the judge would read of an item, and the key of its verdict. */
+export type PreparedItem = {
+  readonly views: readonly string[];
+  readonly hidden: readonly Hiding[];
+  readonly image: ChatImage | undefined;
+  readonly key: string;
+};
+
+/** The two steps of moderating one item. */
+export type ItemModeration = {
+  readonly prepare: (item: ModerationItem, alias: ModelAlias, signal: AbortSignal) => Promise<PreparedItem>;
+  /** Judges every window of every view, the highest scores win. One missing verdict fails the whole item. */
+  readonly judge: (item: PreparedItem, alias: ModelAlias, signal: AbortSignal) => Promise<ItemVerdict>;
+};
+
+/** Judges the items of a request: a verdict for each, in order, or one failure for all. */
+export type Moderate = (
+  items: readonly ModerationItem[],
+  alias: ModelAlias,
+  deadline: Deadline,
+) => Promise<readonly ItemVerdict[]>;
 
 const createExcerpts = (
   views: readonly string[],
@@ -69,8 +88,14 @@ function* digestPieces(text: string, digest: Digest): Steps<readonly (string | P
   return digests;
 }
 
+/** Creates the moderation of a request's items, each by itself. */
+export const createModerate =
+  ({ prepare, judge }: ItemModeration): Moderate =>
+  (items, alias, { signal }) =>
+    Promise.all(items.map(async (item) => judge(await prepare(item, alias, signal), alias, signal)));
+
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
-export const createModerate = (needs: ModerateNeeds): Moderate => {
+export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices } = needs;
   const work = createSharedWork<Verdict>();
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
@@ -112,9 +137,12 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
     }
   };
 
-  return async ({ text, image }, alias, { signal }) => {
+  const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, signal) => {
     const { texts: views, hidden } = await runInSlices(createViews(text), signal);
-    const key = await cacheKeyFor(views, image, alias, signal);
+    return { views, hidden, image, key: await cacheKeyFor(views, image, alias, signal) };
+  };
+
+  const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key }, alias, signal) => {
     const cached = cache.find(key);
     if (cached !== undefined) return { scores: cached, isCached: true, hidden };
     const findOrJudge = async (workSignal: AbortSignal): Promise<Verdict> => {
@@ -133,6 +161,8 @@ export const createModerate = (needs: ModerateNeeds): Moderate => {
       return join();
     }
   };
+
+  return { prepare, judge: judgeItem };
 };
 
 /** Concurrent callers with the same key share one call. */

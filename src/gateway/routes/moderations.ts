@@ -128,7 +128,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     const deadline = createDeadline(clock, deadlineMsFor(request.headers, needs.deadlineMs), request.signal);
     try {
       const parsed = await parseRequest(request, deadline);
-      const verdicts = await Promise.all(parsed.items.map((item) => moderate(item, parsed.alias, deadline)));
+      const verdicts = await moderate(parsed.items, parsed.alias, deadline);
       deadline.clear();
       return respond(parsed, verdicts);
     } catch (error) {
