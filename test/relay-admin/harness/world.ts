@@ -47,10 +47,13 @@ export const createRelayWithoutNetwork = (
   newId: () => string,
 ): { readonly control: RelayControl; readonly direct: HttpClient } => {
   const dropped = new WeakSet<Request>();
+  // A Request hears its caller's signal through a weak reference only: the collector would take one that is waited for.
+  const running = new Set<Request>();
   const { handler, control } = createFaultyRelay({ clock, newId, drop: (request) => void dropped.add(request) });
   const direct = httpClientOverFetch(async (url, init) => {
     const request = new Request(url as string, init);
-    const response = await handler(request);
+    running.add(request);
+    const response = await handler(request).finally(() => running.delete(request));
     if (dropped.has(request)) throw new HttpClientError('ECONNRESET');
     init?.signal?.throwIfAborted();
     return response;
