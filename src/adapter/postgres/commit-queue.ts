@@ -151,7 +151,7 @@ export const createCommitQueue = ({ connection, membership, ids, limitMs, onComm
         return JSON.parse(row.answer);
       } catch (error) {
         if (isTransactionConflict(error)) continue;
-        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (!(error instanceof StoreUnavailableError) || isRejected(error)) throw error;
         const pause = RETRY_AFTER_MS[Math.min(tries, RETRY_AFTER_MS.length - 1)] ?? 0;
         if (connection.isClosed() || performance.now() + pause > untilMs) throw error;
         await sleep(pause);

@@ -1,8 +1,8 @@
 import type { Sql } from 'postgres';
 import postgres from 'postgres';
-import { isStoreFailure, type StoreTrouble, StoreUnavailableError } from '../../agent/store/errors.ts';
+import { type StoreTrouble, StoreUnavailableError } from '../../agent/store/errors.ts';
 import { databaseConfigError } from '../sql-store.ts';
-import { explainPostgresError, isUnavailable, toTrouble } from './errors.ts';
+import { explainPostgresError, toTrouble } from './errors.ts';
 import { POSTGRES_MIGRATIONS } from './schema.ts';
 
 /** The key of the advisory lock for migrations. No other program uses it. */
@@ -60,7 +60,7 @@ export type PostgresConnection = {
   readonly schema: string;
   /** Runs queries. Throws a `StoreUnavailableError` when the database is unavailable: the query may have run, or may run later. */
   readonly query: <T>(run: (sql: Sql) => PromiseLike<T>, limitMs?: number) => Promise<T>;
-  /** Why the last query did not reach the database; undefined when it did. */
+  /** Why the last query failed at the database; undefined when it did not. A damaged one stays so: it needs a person, and a restart. */
   readonly trouble: () => StoreTrouble | undefined;
   /** A separate client with one connection. The caller closes it. */
   readonly openDedicatedClient: () => Sql;
@@ -124,6 +124,9 @@ export const openPostgres = async (
   let sql = createClient(options);
   let trouble: StoreTrouble | undefined;
   let isClosed = false;
+  const note = (found: StoreTrouble | undefined): void => {
+    if (trouble !== 'damaged') trouble = found;
+  };
   const close = (): Promise<void> => {
     isClosed = true;
     return sql.end({ timeout: CLOSE_LIMIT_SECONDS });
@@ -149,12 +152,13 @@ export const openPostgres = async (
       const client = sql;
       try {
         const answer = await withTimeLimit(run(client), limitMs, () => replaceClient(client));
-        trouble = undefined;
+        note(undefined);
         return answer;
       } catch (error) {
-        if (!isUnavailable(error) && !isStoreFailure(error)) throw error;
-        trouble = isStoreFailure(error) ? error.trouble : toTrouble(error);
-        throw new StoreUnavailableError(trouble);
+        const found = toTrouble(error);
+        if (found === undefined) throw error;
+        note(found);
+        throw new StoreUnavailableError(found);
       }
     },
     trouble: () => trouble,

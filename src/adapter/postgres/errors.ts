@@ -1,10 +1,17 @@
-import type { StoreTrouble } from '../../agent/store/errors.ts';
+import { isStoreFailure, type StoreTrouble } from '../../agent/store/errors.ts';
 import { errorCode } from '../node/error-code.ts';
 import { databaseConfigError } from '../sql-store.ts';
 
-const DISK_FULL = '53100';
+/** Error codes of PostgreSQL for a database that answers, but cannot read or write what it is asked for. */
+const TROUBLES: ReadonlyMap<string, StoreTrouble> = new Map([
+  ['53100', 'disk-full'],
+  ['58030', 'disk-failing'], // an error of the system while it read or wrote
+  ['58P01', 'damaged'], // a file of the database is missing
+  ['XX001', 'damaged'], // data that cannot be right, or whose checksum is wrong
+  ['XX002', 'damaged'], // an index that cannot be right
+]);
 /** Error codes of the network, the driver and PostgreSQL for a database that is unavailable. The query itself is fine. */
-const UNAVAILABLE = new Set([
+const UNREACHABLE = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
@@ -19,7 +26,6 @@ const UNAVAILABLE = new Set([
   'EPIPE',
   'ENOENT',
   '25006', // a read-only replica: another host has become the primary
-  DISK_FULL,
   '53300', // too many connections
   '55P03', // lock not available
   '57P01', // it is shutting down
@@ -30,6 +36,7 @@ const UNAVAILABLE = new Set([
 /** Serialization failure and deadlock: this transaction was rolled back. */
 const TRANSACTION_CONFLICTS = new Set(['40001', '40P01']);
 const FOREIGN_SCHEMA = 'expected a database in which no other program has a schema of this name';
+const DAMAGED = 'expected a sound database, and this one is damaged';
 const CONFIG_ERRORS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'expected a user and a password that the database takes'],
   ['28000', 'expected a user and a password that the database takes'],
@@ -41,6 +48,11 @@ const CONFIG_ERRORS: ReadonlyMap<string, string> = new Map([
   ['42723', FOREIGN_SCHEMA],
   ['42703', FOREIGN_SCHEMA],
   ['42883', FOREIGN_SCHEMA],
+  ['53100', 'expected space on the disk of the database, and it is full'],
+  ['58030', 'expected a disk that can be read and written'],
+  ['58P01', DAMAGED],
+  ['XX001', DAMAGED],
+  ['XX002', DAMAGED],
 ]);
 
 /** TLS errors of Node: the certificate has an unknown issuer, another host name, or has expired. */
@@ -48,19 +60,27 @@ const UNTRUSTED_CERTIFICATE = /CERT|^UNABLE_TO_/;
 
 const codeOf = (error: unknown): string => errorCode(error) ?? '';
 
-/** Whether the database was unavailable, so that a retry may succeed later. The query may have run. */
-export const isUnavailable = (error: unknown): boolean =>
-  UNAVAILABLE.has(codeOf(error)) || codeOf(error).startsWith('08');
+/** Whether the database could not be reached. The query may have run. */
+const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error)) || codeOf(error).startsWith('08');
 
-/** What an error of an unavailable database says is wrong. */
-export const toTrouble = (error: unknown): StoreTrouble => (codeOf(error) === DISK_FULL ? 'disk-full' : 'unreachable');
+/** What an error says is wrong with the database; undefined where the query itself was. */
+export const toTrouble = (error: unknown): StoreTrouble | undefined =>
+  isStoreFailure(error)
+    ? error.trouble
+    : (TROUBLES.get(codeOf(error)) ?? (isUnreachable(error) ? 'unreachable' : undefined));
 
 /** Whether a transaction was rolled back because of another one, so that an immediate retry may succeed. */
 export const isTransactionConflict = (error: unknown): boolean => TRANSACTION_CONFLICTS.has(codeOf(error));
 
-/** Whether nothing was stored and a retry would fail too: the data cannot be serialized, or the database rejects it. */
-export const isRejected = (error: unknown): boolean =>
-  error instanceof RangeError || (error instanceof Error && error.name === 'PostgresError' && !isUnavailable(error));
+/**
+ * Whether nothing was stored and a retry would fail too: the data cannot be serialized, the database rejects it, or what it
+ * belongs to is damaged.
+ */
+export const isRejected = (error: unknown): boolean => {
+  const trouble = toTrouble(error);
+  if (trouble !== undefined) return trouble === 'damaged';
+  return error instanceof RangeError || (error instanceof Error && error.name === 'PostgresError');
+};
 
 /** Whether a row refers to one that does not exist any more. */
 export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';
@@ -71,7 +91,7 @@ export const explainPostgresError = (error: unknown): unknown => {
   if (refused !== undefined) return databaseConfigError(refused);
   if (UNTRUSTED_CERTIFICATE.test(codeOf(error)))
     return databaseConfigError(`expected a certificate that can be trusted (${codeOf(error)})`);
-  return isUnavailable(error)
+  return isUnreachable(error)
     ? databaseConfigError(`expected a database that can be reached (${codeOf(error)})`)
     : error;
 };

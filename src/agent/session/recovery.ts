@@ -169,6 +169,8 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
     return answers.length + added.length;
   };
   const endAbandoned = async (sessionID: string, tooOld: ReadonlySet<string>): Promise<number> => {
+    // A prompt came meanwhile: its run ends what was left before it begins.
+    if (isBusyHere(sessionID)) return 0;
     const lease = await leases.acquire(sessionID, () => {});
     try {
       const session = await store.session(sessionID);

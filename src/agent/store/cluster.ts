@@ -1,8 +1,9 @@
+import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { PermissionReply, PermissionRequest, Rule, SessionStatus } from '../protocol/types.ts';
 import type { StoreTrouble } from './errors.ts';
 import type { DirectoryEvent } from './store.ts';
 
-/** The right to work on a session, which one server has at a time. */
+/** The right to work on a session, which one run of one server has at a time. */
 export type SessionLease = {
   /** The lease's id in the store. None where no other server could have the session. */
   readonly id: string | undefined;
@@ -16,8 +17,8 @@ export type SessionLease = {
 /** Leases of sessions, among servers on one store. */
 export type Leases = {
   /**
-   * Queues for a session, and settles when this server has its lease; first come, first served. `onLost` is called when
-   * the lease is lost: nothing more can be stored for the session then.
+   * Queues for a session, also behind what holds its lease on this server, and settles when the lease is there; first come,
+   * first served. `onLost` is called when the lease is lost: nothing more can be stored for the session then.
    */
   readonly acquire: (sessionID: string, onLost: () => void) => Promise<SessionLease>;
   /** Makes other servers abort what runs and what waits in a session. Settles when that has ended. */
@@ -87,11 +88,28 @@ export type Peers = {
   readonly listen: (listener: PeerListener) => void;
 };
 
-const SINGLE_SERVER_LEASE: SessionLease = {
-  id: undefined,
-  isAwaited: async () => false,
-  showStatus: async () => {},
-  release: async () => {},
+/** Leases of one server: its runs, and the recovery of what it could not end, stay out of each other's sessions. */
+const createLocalLeases = (): Leases => {
+  const queue = createKeyedQueue({
+    count: Number.POSITIVE_INFINITY,
+    per: 'key',
+    createError: () => new Error('Never'),
+  });
+  const { signal } = new AbortController();
+  return {
+    async acquire(sessionID) {
+      const release = await queue.acquire(sessionID, signal);
+      return {
+        id: undefined,
+        isAwaited: async () => false,
+        showStatus: async () => {},
+        release: async () => release(),
+      };
+    },
+    abort: async () => {},
+    statuses: async () => ({}),
+    withoutOwner: async (sessionIDs) => sessionIDs,
+  };
 };
 
 /** The permission requests of one server, in memory: they end with the process, as the runs that made them do. */
@@ -132,12 +150,7 @@ const SOUND: StoreHealth = { trouble: () => undefined, onWorking() {} };
 
 /** The `Peers` of a server that has its store to itself. What it could not end while the store failed counts as abandoned. */
 export const createSingleServer = (health: StoreHealth = SOUND): Peers => ({
-  leases: {
-    acquire: async () => SINGLE_SERVER_LEASE,
-    abort: async () => {},
-    statuses: async () => ({}),
-    withoutOwner: async (sessionIDs) => sessionIDs,
-  },
+  leases: createLocalLeases(),
   permissionRequests: createPermissionBoard(),
   storeTrouble: health.trouble,
   counts: () => ({ leasesHeld: 0, leasesAwaited: 0, servers: 1 }),

@@ -26,10 +26,10 @@ const userOf = (sessionID: string, id: string): UserMessage => ({
   agent: 'build',
   model: { providerID: 'p', modelID: 'm' },
 });
-const ALONE = {
+const alone = () => ({
   leases: createSingleServer().leases,
   recovery: { beforeRun: async () => undefined, afterFailure: async () => {} },
-};
+});
 const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
   id: `answer to ${id}`,
   sessionID,
@@ -52,7 +52,7 @@ const world = () => {
   const reported: string[] = [];
   const bugs: unknown[] = [];
   const runs = createRunQueue({
-    ...ALONE,
+    ...alone(),
     answer: ({ user }, signal) =>
       new Promise((resolve, reject) => {
         const settle = () => {
@@ -121,7 +121,7 @@ describe('runs', (check) => {
   check('go on when they cannot be published', async () => {
     const bugs: unknown[] = [];
     const runs = createRunQueue({
-      ...ALONE,
+      ...alone(),
       answer: async ({ user }) => answerTo(user, false),
       publishStatus: async () => {
         throw new Error('the store is gone');
@@ -139,7 +139,7 @@ describe('runs', (check) => {
     const ends: string[] = [];
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const runs = createRunQueue({
-      ...ALONE,
+      ...alone(),
       answer: async ({ user, atEnd }) => {
         const gate = gates[Number(user.id)];
         if (user.id !== '1') ends.push(...((await atEnd()).drafts ?? []).map(({ type }) => `${user.id} ${type}`));
@@ -169,7 +169,7 @@ describe('runs', (check) => {
   check('report that a session is idle when an answer fails after its end was to be reported', async () => {
     const reported: string[] = [];
     const runs = createRunQueue({
-      ...ALONE,
+      ...alone(),
       answer: async ({ atEnd }) => {
         await atEnd();
         throw new Error('the store is gone');
