@@ -119,10 +119,15 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     hedgeAfterMs: settings.HEDGE_AFTER_MS,
     onTokens: metrics.tokens,
   });
+  const keepAlive = settings.JUDGE_KEEP_ALIVE;
+  const memory = {
+    contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS, policy),
+    ...(keepAlive === undefined ? {} : { keepAlive }),
+  };
   const judge = createJudge({
     callJudge,
     systemPrompt,
-    contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS, policy),
+    memory,
     newNonce: needs.newNonce,
     onUnusable(model, reason) {
       metrics.unusable(model);

@@ -36,9 +36,17 @@ const BaseUrl = v.pipe(
   v.transform((text) => text.replace(/\/+$/, '').replace(/\/(?:v1|api)$/, '')),
 );
 
+/** Ollama's durations. Its -1 has to be a number. */
+const KeepAlive = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^(?:-1|\d{1,6}[smh])$/, 'expected a time such as 30m or 24h, or -1 for ever'),
+  v.transform((text) => (text === '-1' ? -1 : text)),
+);
+
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|HEDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
+  /^(?:MODERATION|BACKEND|CACHE|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
 
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
@@ -67,6 +75,7 @@ export const GatewayVariables = v.object({
   CACHE_MAX_ENTRIES: v.optional(WholeNumber(0, 10_000_000), '10000'),
   CACHE_TTL_SECONDS: v.optional(WholeNumber(0, 31_536_000), '3600'),
   HEDGE_AFTER_MS: v.optional(WholeNumber(0, 600_000), '0'),
+  JUDGE_KEEP_ALIVE: v.optional(KeepAlive),
   REDIS_URL: v.optional(
     v.pipe(
       v.string(),

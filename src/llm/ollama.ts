@@ -45,7 +45,17 @@ const parseTraits = (text: string): ModelTraits => {
 const systemJson = createJsonMemo<string>();
 const schemaJson = createJsonMemo<object>();
 
-const createBody = ({ model, system, user, image, schema, think, contextTokens, outputTokens }: ChatCall): string => {
+const createBody = ({
+  model,
+  system,
+  user,
+  image,
+  schema,
+  think,
+  contextTokens,
+  outputTokens,
+  keepAlive,
+}: ChatCall): string => {
   const userMessage = JSON.stringify({
     role: 'user',
     content: user,
@@ -58,6 +68,8 @@ const createBody = ({ model, system, user, image, schema, think, contextTokens, 
     truncate: false,
     shift: false,
     ...(think === undefined ? {} : { think }),
+    // Overrides the server's own OLLAMA_KEEP_ALIVE: https://github.com/ollama/ollama/blob/main/docs/faq.mdx
+    ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }),
     options: { temperature: 0, num_ctx: contextTokens, num_predict: outputTokens },
   });
   const messages = `[{"role":"system","content":${systemJson(system)}},${userMessage}]`;

@@ -12,7 +12,8 @@ import { parseVerdict } from './verdict.ts';
 type JudgeNeeds = {
   readonly callJudge: CallJudge;
   readonly systemPrompt: string;
-  readonly contextTokens: number;
+  /** The context that a local server gives the model, and how long it holds it. */
+  readonly memory: Pick<ChatCall, 'contextTokens' | 'keepAlive'>;
   /** Twelve unguessable digits. */
   readonly newNonce: () => string;
   readonly onUnusable: (model: string, reason: string) => void;
@@ -46,7 +47,7 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     model,
     system: second?.kind === 'uncached' ? `Call ${nonce}.\n\n${needs.systemPrompt}` : needs.systemPrompt,
     user: createUserPrompt(excerpt, nonce, second?.kind === 'repair'),
-    contextTokens: needs.contextTokens,
+    ...needs.memory,
     outputTokens: OUTPUT_TOKENS,
     ...(excerpt.image === undefined ? {} : { image: excerpt.image }),
     ...(think === undefined ? {} : { think }),
