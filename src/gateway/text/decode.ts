@@ -6,13 +6,15 @@ import { decodeInvisible } from './decoders/invisible.ts';
 import { decodeLookAlikes } from './decoders/look-alikes.ts';
 import { decodeBackwards, decodeLeet, joinSpaced } from './decoders/spelling.ts';
 import { applyOverrides, decodeEnclosed, decodeTurned, removeStackedMarks } from './decoders/unicode.ts';
+import { findHints, HINTS } from './hints.ts';
 import { describeRemoved, INVISIBLE_RUN, mayCarryMessage, type RemovedCounts } from './invisible.ts';
 import { isPlain, neutralise, normalise } from './normalize.ts';
-import { splitPieces } from './pieces.ts';
+import { PIECE_CHARS, splitPieces } from './pieces.ts';
 import { countUnusual } from './unusual.ts';
 
 // The way of a text to the judge:
 //
+//   text of printable ASCII in which no decoder finds anything (hints.ts) ---------> the only view
 //   text -> normalise ----------------------------------------------------------> first view, what a person sees
 //   text -> up to three rounds of                                                 second view, if something was hidden
 //             invisible characters and direction overrides, which normalising
@@ -29,20 +31,21 @@ type Decoder = (text: string) => string;
 
 const ON_UNICODE: readonly Decoder[] = [removeStackedMarks, decodeEnclosed, decodeTurned, decodeLookAlikes];
 // Exact encodings first: the guesses at the end would corrupt them.
-const ON_ALL: readonly Decoder[] = [
-  decodeEscapes,
-  decodePercent,
-  decodeBase64,
-  decodeBase32,
-  decodeHex,
-  decodeCharCodes,
-  decodeMorse,
-  decodeNato,
-  joinSpaced,
-  decodeLeet,
-  decodeCiphers,
-  decodeBackwards,
+const BY_HINT: readonly (readonly [hint: number, decode: Decoder])[] = [
+  [HINTS.escapes, decodeEscapes],
+  [HINTS.percent, decodePercent],
+  [HINTS.base64, decodeBase64],
+  [HINTS.base32, decodeBase32],
+  [HINTS.hex, decodeHex],
+  [HINTS.charCodes, decodeCharCodes],
+  [HINTS.morse, decodeMorse],
+  [HINTS.nato, decodeNato],
+  [HINTS.spaced, joinSpaced],
+  [HINTS.leet, decodeLeet],
+  [HINTS.ciphers, decodeCiphers],
+  [HINTS.backwards, decodeBackwards],
 ];
+const ON_ALL: readonly Decoder[] = BY_HINT.map(([, decode]) => decode);
 /** How many nested encodings are decoded. */
 const ROUNDS = 3;
 
@@ -137,11 +140,25 @@ export type Views = {
   readonly hidden: readonly Hiding[];
 };
 
+/** The one view of a text of printable ASCII in which nothing is hidden; undefined for every other text. */
+function* findPlainView(text: string): Steps<string | undefined> {
+  const hints = text.length > PIECE_CHARS ? undefined : findHints(text);
+  if (hints === undefined) return undefined;
+  for (const [hint, decode] of BY_HINT) {
+    if ((hints & hint) === 0) continue;
+    if (decode(text) !== text) return undefined;
+    if (text.length > SHORT_CHARS) yield;
+  }
+  return (hints & HINTS.tokenEdge) === 0 ? text : neutralise(text);
+}
+
 /**
  * Creates the texts that the judge reads: the visible one, and, if something was hidden, a second one with hidden messages
  * decoded in place. Invisible characters that say nothing, and are more than ordinary writing has, are named at its end.
  */
 export function* createViews(text: string): Steps<Views> {
+  const plain = yield* findPlainView(text);
+  if (plain !== undefined) return { texts: [plain], hidden: [] };
   const visible = yield* inPieces(normalise, text);
   const { text: decoded, removed } = yield* decodeHidden(text, visible);
   const isRemovalSuspect = mayCarryMessage(removed, text.length);

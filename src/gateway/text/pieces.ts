@@ -1,5 +1,5 @@
 /** Longer than the longest text that is accepted by default, so that only texts that grew, or were allowed, are cut. */
-const PIECE_CHARS = 131_072;
+export const PIECE_CHARS = 131_072;
 /** How far back a blank is looked for. */
 const SEARCH_CHARS = 4096;
 

@@ -2,6 +2,7 @@ import {
   type Alphabet,
   commonWordShare,
   IDENTITY,
+  LETTER_KINDS,
   meanLevel,
   pairLevel,
   pairLevelsIn,
@@ -31,7 +32,8 @@ const CIPHERS = ALPHABETS.map((alphabet) => ({ alphabet, levels: pairLevelsIn(al
 
 /** Letter pairs below this level count as noise. Ten times the level, because whole numbers add faster. */
 const NOISE_LEVEL = 66;
-const MIN_NOISE = 120;
+/** A passage with more noise is tried. */
+export const MIN_NOISE = 120;
 const SAMPLE_CHARS = 4000;
 const MIN_LETTERS = 10;
 const CERTAIN_LETTERS = 24;
@@ -39,6 +41,14 @@ const MIN_LEVEL = 6.4;
 /** How much better a reading has to be than the text as it stands. */
 const MIN_GAIN = 0.8;
 const MAX_DEPTH = 4;
+
+// For all pairs in advance: every character of every text is looked up.
+const NOISE_OF_PAIRS = Int8Array.from({ length: LETTER_KINDS ** 2 }, (_, pair) =>
+  pair === 0 ? 0 : NOISE_LEVEL - 10 * pairLevel(Math.floor(pair / LETTER_KINDS), pair % LETTER_KINDS),
+);
+
+/** How unlike English two adjacent letters are, as `readLetters` numbers them: negative where they are common. */
+export const noiseOfPair = (left: number, right: number): number => NOISE_OF_PAIRS[left * LETTER_KINDS + right] ?? 0;
 
 type Passage = { readonly from: number; readonly to: number };
 
@@ -58,7 +68,7 @@ const findLeastFluent = (letters: Uint8Array): Passage | undefined => {
       noise = 0;
       from = wordStart;
     }
-    noise += NOISE_LEVEL - 10 * pairLevel(previous, letter);
+    noise += noiseOfPair(previous, letter);
     if (letter === 0 && noise > most) {
       most = noise;
       passage = { from, to: index };

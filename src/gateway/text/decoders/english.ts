@@ -6,13 +6,15 @@
 const PAIR_LEVEL_DIGITS =
   '098988877955887984899778474827760460615879060879665464550237010550723510543710060670618107706621830737610040963158331700433630452532030975886654503768365987365750850106500700410800616500050850207136600415430652600021780009000700122710426300020566867770304769860688260405120005000200000300040400000640006000400233000150300000872268320800721720356632060775028100600261670251500042971787681614545730188551060855674851534679560867866231670447034500731760746620060000000000000100000000600000973659452805566740676653060960628306704434772378723050971438409800523850776606360756656340510767360777000200560108000600020440010100000660005006700204600460000000560404001500010050015000210822214100400233750555001001240004000300002400000000001';
 const LETTERS = 26;
+/** The letters, and the word edge. */
+export const LETTER_KINDS = LETTERS + 1;
 
 const levelOfPair = Uint8Array.from(PAIR_LEVEL_DIGITS, Number);
 
 /** The letter that each letter 1..26 stands for; index 0 is the word edge. */
 export type Alphabet = Uint8Array;
 /** The alphabet in which each letter stands for itself. */
-export const IDENTITY: Alphabet = Uint8Array.from({ length: LETTERS + 1 }, (_, letter) => letter);
+export const IDENTITY: Alphabet = Uint8Array.from({ length: LETTER_KINDS }, (_, letter) => letter);
 
 const letterOfCode = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z]/.test(String.fromCharCode(code)) ? code & 31 : 0,
@@ -29,12 +31,12 @@ export const readLetters = (text: string): Uint8Array => {
 };
 
 /** How common two adjacent letters are in English, 0..9. */
-export const pairLevel = (left: number, right: number): number => levelOfPair[left * (LETTERS + 1) + right] ?? 0;
+export const pairLevel = (left: number, right: number): number => levelOfPair[left * LETTER_KINDS + right] ?? 0;
 
 /** The level of each pair of letters, numbered as `readPairs` does, when they are read in an alphabet. */
 export const pairLevelsIn = (alphabet: Alphabet): Uint8Array =>
   Uint8Array.from(levelOfPair, (_, pair) =>
-    pairLevel(alphabet[Math.floor(pair / (LETTERS + 1))] ?? 0, alphabet[pair % (LETTERS + 1)] ?? 0),
+    pairLevel(alphabet[Math.floor(pair / LETTER_KINDS)] ?? 0, alphabet[pair % LETTER_KINDS] ?? 0),
   );
 
 /** The adjacent letters as one number for each pair, word edges included. */
@@ -45,7 +47,7 @@ export const readPairs = (letters: Uint8Array): Uint16Array => {
   for (let index = 0; index <= letters.length; index++) {
     const letter = letters[index] ?? 0;
     if (previous + letter > 0) {
-      pairs[size] = previous * (LETTERS + 1) + letter;
+      pairs[size] = previous * LETTER_KINDS + letter;
       size += 1;
     }
     previous = letter;

@@ -1,0 +1,162 @@
+import { MIN_NOISE, noiseOfPair } from './decoders/ciphers.ts';
+
+// Most texts are plain ones: printable ASCII in which nothing is hidden. One look at each character says which decoders could
+// find something at all; as a rule none, and asking each of them would cost ten times as much. A hint says less than the
+// decoder's own test, never more: where it is missing, the decoder returns its input.
+
+/** What in a text gives a decoder a reason to look. Each is one bit. */
+export const HINTS = {
+  escapes: 1,
+  percent: 2,
+  base64: 4,
+  base32: 8,
+  hex: 16,
+  charCodes: 32,
+  morse: 64,
+  nato: 128,
+  spaced: 256,
+  leet: 512,
+  ciphers: 1024,
+  backwards: 2048,
+  /** A sign that opens or closes control tokens: no decoder, but `neutralise`. */
+  tokenEdge: 4096,
+} as const;
+
+// Kinds of characters, as bits beside the hints that a single character gives.
+const LETTER = 1 << 13;
+const SMALL = 1 << 14;
+const CAPITAL = 1 << 15;
+const DIGIT = 1 << 16;
+const BASE64_SIGN = 1 << 17;
+const BASE32_DIGIT = 1 << 18;
+const HEX = 1 << 19;
+const HEX_GAP = 1 << 20;
+const LEET_SIGN = 1 << 21;
+const MORSE_MARK = 1 << 22;
+const MORSE_GAP = 1 << 23;
+const PRINTABLE = 1 << 24;
+
+const KINDS: readonly (readonly [kind: number, chars: RegExp])[] = [
+  [HINTS.escapes, /[&\\%]/],
+  [HINTS.percent, /[%=]/],
+  [HINTS.tokenEdge, /[<|[\]~]/],
+  [LETTER, /[A-Za-z]/],
+  [SMALL, /[a-z]/],
+  [CAPITAL, /[A-Z]/],
+  [DIGIT, /\d/],
+  [BASE64_SIGN, /[\w+/\n-]/],
+  [BASE32_DIGIT, /[A-Za-z2-7]/],
+  [HEX, /[\dA-Fa-f]/],
+  [HEX_GAP, /[xX ,:;\n-]/],
+  [LEET_SIGN, /[013457@$!]/],
+  [MORSE_MARK, /[.*_-]/],
+  [MORSE_GAP, /[ \n\t/|]/],
+  [PRINTABLE, /[\n\t\x20-\x7e]/],
+];
+
+/** The hints that one character is enough for. */
+const OF_ONE_CHARACTER = HINTS.escapes | HINTS.percent | HINTS.tokenEdge;
+
+const kindOf = Int32Array.from({ length: 128 }, (_, code) =>
+  KINDS.reduce((bits, [kind, chars]) => (chars.test(String.fromCharCode(code)) ? bits | kind : bits), 0),
+);
+
+/** Three letters that every match of the decoders' own hints has in it: `alpha`, `echo`, and so on; `eht`, `uoy`. */
+const TRIPLES: readonly (readonly [hint: number, triples: string])[] = [
+  [HINTS.nato, 'lfa lph ech dia osc nif yan'],
+  [HINTS.backwards, 'eht uoy woh sih eka hti lli bmo'],
+];
+
+const TRIPLE_MASK = 0x7fff;
+const hintOfTriple = new Uint16Array(TRIPLE_MASK + 1);
+for (const [hint, triples] of TRIPLES) {
+  for (const triple of triples.split(' ')) {
+    const place = [...triple].reduce((sum, letter) => (sum << 5) | (letter.charCodeAt(0) & 31), 0);
+    hintOfTriple[place] = (hintOfTriple[place] ?? 0) | hint;
+  }
+}
+
+const EQUALS_SIGN = 0x3d;
+const MIN_BASE64_CHARS = 8;
+const MIN_BASE32_CHARS = 16;
+const MIN_HEX_DIGITS = 16;
+const MIN_BITS = 24;
+const MIN_DECIMAL_DIGITS = 12;
+const MIN_DECIMAL_GAPS = 5;
+const MIN_MORSE_MARKS = 5;
+const MIN_MORSE_GAPS = 4;
+const MIN_SPACED_LETTERS = 6;
+
+/** The hints of a text, 0 if there are none. Undefined where it is more than printable ASCII, tabs and line feeds. */
+export const findHints = (text: string): number | undefined => {
+  let hints = 0;
+  let before = 0;
+  let letterBefore = 0;
+  let triple = 0;
+  let noise = 0;
+  // What is counted belongs to a run of characters of some kind, and starts anew behind it.
+  let base64Chars = 0;
+  let isBase64Mixed = false;
+  let base32Chars = 0;
+  let hexDigits = 0;
+  let hexGaps = 0;
+  let morseMarks = 0;
+  let morseGaps = 0;
+  let wordChars = 0;
+  let lettersAlone = 0;
+  let isLeetOpen = false;
+  // One step more than there are characters: a blank ends what is open.
+  for (let index = 0; index <= text.length; index++) {
+    const code = index < text.length ? text.charCodeAt(index) : 0x20;
+    const kind = code < 128 ? (kindOf[code] ?? 0) : 0;
+    if (kind === 0) return undefined;
+    const letter = (kind & LETTER) === 0 ? 0 : code & 31;
+    hints |= kind & OF_ONE_CHARACTER;
+    triple = ((triple << 5) | letter) & TRIPLE_MASK;
+    hints |= hintOfTriple[triple] ?? 0;
+
+    noise = Math.max(noise, 0) + noiseOfPair(letterBefore, letter);
+    if (letter === 0 && noise > MIN_NOISE) hints |= HINTS.ciphers;
+    letterBefore = letter;
+
+    if ((kind & BASE64_SIGN) !== 0) {
+      base64Chars += 1;
+      if ((before & (SMALL | DIGIT)) !== 0 && (kind & (CAPITAL | DIGIT)) !== 0) isBase64Mixed = true;
+    } else {
+      if (isBase64Mixed && (base64Chars >= MIN_BASE64_CHARS || code === EQUALS_SIGN)) hints |= HINTS.base64;
+      base64Chars = 0;
+      isBase64Mixed = false;
+    }
+
+    base32Chars = (kind & BASE32_DIGIT) === 0 ? 0 : base32Chars + 1;
+    if (base32Chars === MIN_BASE32_CHARS) hints |= HINTS.base32;
+
+    if ((kind & HEX) !== 0) hexDigits += 1;
+    else if ((kind & HEX_GAP) !== 0) hexGaps += 1;
+    else hexDigits = hexGaps = 0;
+    if (hexDigits >= MIN_DECIMAL_DIGITS) {
+      if (hexDigits >= MIN_HEX_DIGITS) hints |= HINTS.hex;
+      if (hexDigits >= MIN_BITS || hexGaps >= MIN_DECIMAL_GAPS) hints |= HINTS.charCodes;
+    }
+
+    if ((kind & MORSE_MARK) !== 0) {
+      morseMarks += 1;
+      if (morseMarks >= MIN_MORSE_MARKS && morseGaps >= MIN_MORSE_GAPS) hints |= HINTS.morse;
+    } else if ((kind & MORSE_GAP) !== 0) morseGaps += 1;
+    else morseMarks = morseGaps = 0;
+
+    if ((kind & (LETTER | DIGIT)) !== 0) wordChars += 1;
+    else if (wordChars > 0) {
+      lettersAlone = wordChars === 1 && (before & LETTER) !== 0 ? lettersAlone + 1 : 0;
+      if (lettersAlone === MIN_SPACED_LETTERS) hints |= HINTS.spaced;
+      wordChars = 0;
+    }
+
+    if (letter !== 0) {
+      if (isLeetOpen) hints |= HINTS.leet;
+      isLeetOpen = false;
+    } else isLeetOpen = (kind & LEET_SIGN) !== 0 && (isLeetOpen || (before & LETTER) !== 0);
+    before = kind;
+  }
+  return hints;
+};
