@@ -129,6 +129,26 @@ const precomputed = {
   },
 };
 
+/** The program of the thread that makes views becomes a text in the bundle that starts it: there is no second file. */
+const viewsThread = {
+  name: 'views-thread',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]adapter[\\/]node[\\/]views[\\/]thread-code\.ts$/ }, async ({ path }) => {
+      const { outputFiles, metafile } = await build({
+        ...shared,
+        entryPoints: [resolve(path, '../thread-entry.ts')],
+        platform: 'node',
+        // A thread's text runs as CommonJS.
+        format: 'cjs',
+        write: false,
+      });
+      const strays = Object.keys(metafile.inputs).filter((input) => input.includes('node_modules'));
+      if (strays.length > 0) throw new Error(`the views thread holds libraries: ${strays.join(', ')}`);
+      return { contents: `export const THREAD_CODE = ${JSON.stringify(outputFiles[0].text)};` };
+    });
+  },
+};
+
 /** What a Worker bundle may never contain, by the paths and imports in esbuild's own account of it. */
 const problemsOf = (name, metafile) => {
   const inputs = Object.keys(metafile.inputs);
@@ -215,7 +235,7 @@ const results = await Promise.all(
     const { metafile } = await build({
       ...shared,
       ...options,
-      plugins: [precomputed, siblings, undiciParts, noQuestions, noGateway],
+      plugins: [precomputed, siblings, undiciParts, noQuestions, noGateway, viewsThread],
       outfile: `dist/${out}`,
     });
     if (isCommand) chmodSync(`dist/${out}`, 0o755);

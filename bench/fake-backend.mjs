@@ -1,10 +1,11 @@
 // An OpenAI-style backend that costs next to nothing: it finds the nonce by a search in the raw bytes and answers with a
-// ready-made verdict. Environment: PORT, DELAY_MS (0: at once).
+// ready-made verdict. Environment: PORT, DELAY_MS (0: at once), PROMPT_TOKENS (1100: what it says of each prompt).
 import { createServer } from 'node:http';
 
 const MARKER = '[[text ';
 const NONCE_CHARS = 12;
 const delayMs = Number(process.env.DELAY_MS ?? 0);
+const promptTokens = Number(process.env.PROMPT_TOKENS ?? 1100);
 
 const CATEGORIES = ['HR', 'HRT', 'HA', 'HAT', 'IL', 'ILV', 'SH', 'SHI', 'SHG', 'SX', 'SXM', 'VI', 'VIG'];
 const PLACE = '@'.repeat(NONCE_CHARS);
@@ -19,7 +20,7 @@ const completion = JSON.stringify({
   created: 1_700_000_000,
   model: 'bench',
   choices: [{ index: 0, message: { role: 'assistant', content: verdict }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 1100, completion_tokens: 80, total_tokens: 1180 },
+  usage: { prompt_tokens: promptTokens, completion_tokens: 80, total_tokens: promptTokens + 80 },
 });
 const [beforeNonce, afterNonce] = completion.split(PLACE);
 const completionHeaders = { 'content-type': 'application/json', 'content-length': completion.length };

@@ -27,6 +27,7 @@ import { modelRoutes } from './routes/models.ts';
 import { createModerationRoute } from './routes/moderations.ts';
 import { createNoVerdict } from './routes/no-verdict.ts';
 import { type BackendSettings, bodyLimitBytes, type GatewaySettings, TEXT_BODY_BYTES } from './settings.ts';
+import { createMakeViews, type MakeViewsElsewhere } from './text/make-views.ts';
 
 /** State that several replicas share. None of it fails: a replica that cannot reach it uses its own. */
 export type SharedState = {
@@ -59,6 +60,8 @@ export type GatewayNeeds = {
   /** What the process may use. */
   readonly memoryBytes: number;
   readonly shared?: SharedState;
+  /** Makes the views of large texts away from the event loop, where the runtime can. */
+  readonly makeViewsElsewhere?: MakeViewsElsewhere;
   /** Receives the check behind `/ready`, so that it can run once before the first probe. The check logs its outcome. */
   readonly onCreated?: (checkReadiness: () => Promise<unknown>) => void;
 };
@@ -134,12 +137,19 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       log('warn', 'verdict-unusable', { model, reason });
     },
   });
+  const views = createMakeViews({
+    clock,
+    runInSlices,
+    elsewhere: needs.makeViewsElsewhere,
+    onLarge: metrics.largeText,
+  });
   const itemModeration = createItemModeration({
     judge,
     cache,
     shared: shared?.verdicts(lifetimeMs),
     clock,
     runInSlices,
+    makeViews: views.makeViews,
     systemPrompt,
     windowChars: settings.MODERATION_WINDOW_CHARS,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
@@ -190,6 +200,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     callsWaiting: semaphore.waiting(),
     cachedVerdicts: cache.size(),
     bytesInFlight: budget.usedBytes(),
+    largeTexts: views.waiting(),
   }));
 
   const table: RouteTable = {

@@ -12,7 +12,12 @@ export type GatewayReadings = {
   readonly cachedVerdicts: number;
   /** The size of what the requests in flight hold. */
   readonly bytesInFlight: number;
+  /** Large texts that are decoded, or wait for that. */
+  readonly largeTexts: number;
 };
+
+/** Where large texts are decoded: in a thread of their own, or in slices of the event loop. */
+export type DecodingPlace = 'thread' | 'event-loop';
 
 /** Counts events. No method takes a text or a key, so none can end up in a label. Never throws. */
 export type GatewayMetrics = {
@@ -29,6 +34,8 @@ export type GatewayMetrics = {
   /** One answer of the judge without a usable verdict. */
   readonly unusable: (model: string) => void;
   readonly tokens: (model: string, tokens: { readonly prompt: number; readonly output: number }) => void;
+  /** One large text that was decoded: where, and the time that it took, waiting included. */
+  readonly largeText: (decoded: { readonly place: DecodingPlace; readonly durationMs: number }) => void;
   /** Sets the source of the current values, read on every scrape. */
   readonly watch: (read: () => GatewayReadings) => void;
   /** Prometheus text; undefined where this runtime keeps no metrics. */
@@ -43,6 +50,7 @@ export const SILENT_GATEWAY_METRICS: GatewayMetrics = {
   flaggedWithoutVerdict() {},
   unusable() {},
   tokens() {},
+  largeText() {},
   watch() {},
   text: async () => undefined,
 };

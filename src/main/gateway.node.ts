@@ -4,6 +4,7 @@ import { nodeDigest } from '../adapter/node/crypto.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 import { createUndiciClient, readProxySettings } from '../adapter/node/undici-client.ts';
+import { createViewsThread } from '../adapter/node/views/thread.ts';
 import { createPrometheusGatewayMetrics } from '../adapter/prometheus/gateway.ts';
 import { createBackendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
@@ -49,6 +50,10 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const log = createLog({ level: settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: writeLine });
   const shared = await sharedStateAt(settings.REDIS_URL, log);
   const meter = createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: shared?.isUp });
+  const viewsThread = createViewsThread({
+    maxChars: settings.MAX_INPUT_CHARS,
+    onDied: (reason) => log('warn', 'views-thread-died', { reason }),
+  });
   const handler = createGateway({
     settings,
     gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [keyForThisRun()],
@@ -65,6 +70,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     version: VERSION,
     isStopping,
     memoryBytes: usableMemoryBytes(),
+    makeViewsElsewhere: viewsThread.makeViews,
     // The operator should learn of an unreachable backend before the first user does. A bug in the check shows at /ready.
     onCreated: (checkReadiness) => void checkReadiness().catch(() => {}),
     ...(shared === undefined ? {} : { shared }),
@@ -81,7 +87,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     port: settings.PORT,
     log,
     async close() {
-      await Promise.all([close(), shared?.close()]);
+      await Promise.all([close(), shared?.close(), viewsThread.stop()]);
     },
   };
 };

@@ -98,4 +98,57 @@ describe('time slices', (check) => {
     assert.instance(await failed, TypeError);
     assert.equal([await first, await last], ['a', 'b']);
   });
+  check('give each owner the same time, however many callers it has', async () => {
+    const { run, steps, trace, turn } = createWorld();
+    const many = Array.from({ length: 8 }, () => run(steps('many', 20, 10), never, 'a'));
+    await turn(5);
+    const before = trace.length;
+    const one = run(steps('one', 20, 10), never, 'b');
+    await turn(30);
+    const since = trace.slice(before);
+    const ones = since.filter((name) => name === 'one').length;
+    assert.ok(Math.abs(ones - since.length / 2) <= 2, since.join());
+    await turn(200);
+    assert.equal(await Promise.all([one, ...many]), ['one', ...many.map(() => 'many')]);
+  });
+  check('count what an owner used, not how often it came', async () => {
+    const { run, steps, trace, turn } = createWorld();
+    const dear = run(steps('dear', 40, 40), never, 'a');
+    const cheap = run(steps('cheap', 200, 10), never, 'b');
+    await turn(50);
+    const [dearMs, cheapMs] = [40, 10].map(
+      (ms, index) => ms * trace.filter((name) => name === ['dear', 'cheap'][index]).length,
+    );
+    assert.ok(Math.abs((dearMs ?? 0) - (cheapMs ?? 0)) <= 80, `${dearMs} and ${cheapMs} ms`);
+    await turn(300);
+    assert.equal(await Promise.all([dear, cheap]), ['dear', 'cheap']);
+  });
+  check(
+    'save up no time for an owner that was idle, and hold no work of before against one that is alone',
+    async () => {
+      const { run, steps, trace, turn } = createWorld();
+      const alone = run(steps('a', 100, 10), never, 'a');
+      await turn(101);
+      await alone;
+      const before = trace.length;
+      const again = run(steps('a', 20, 10), never, 'a');
+      const idle = run(steps('b', 20, 10), never, 'b');
+      await turn(20);
+      const since = trace.slice(before);
+      assert.ok(Math.abs(since.filter((name) => name === 'a').length - since.length / 2) <= 2, since.join());
+      await turn(60);
+      assert.equal(await Promise.all([again, idle]), ['a', 'b']);
+    },
+  );
+  check('do not let new work of an owner pass what waits of one that used less', async () => {
+    const { run, steps, trace, turn } = createWorld();
+    const many = [run(steps('many', 5, 10), never, 'a'), run(steps('many', 5, 10), never, 'a')];
+    await turn(3);
+    const few = [run(steps('few', 1, 1), never, 'b'), run(steps('few', 1, 1), never, 'b')];
+    while (!trace.includes('few')) await turn();
+    const late = run(steps('late', 1, 1), never, 'a');
+    await turn(40);
+    assert.ok(trace.lastIndexOf('few') < trace.indexOf('late'), trace.join());
+    assert.equal(await Promise.all([late, ...few, ...many]), ['late', 'few', 'few', 'many', 'many']);
+  });
 });

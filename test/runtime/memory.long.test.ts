@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
+import { worstBodies } from '../gateway/harness/worst-texts.ts';
 import { basic, PASSWORD, USER } from './agent/process.ts';
 import { until, withAgentWorld } from './agent/world.ts';
 import { BRIDGE_KEY, inBridgeWorld } from './bridge/world.ts';
@@ -124,28 +125,34 @@ describe('sixty of the largest bodies at once, in the memory that the chart give
     }),
   );
 
-  check('are answered or refused by the gateway', () =>
-    withGateway({ script: () => undefined, variables: { NODE_OPTIONS: heapOption(LIMITS.gateway) } }, async (world) => {
-      const { gateway } = world;
-      const probe = startProbe(gateway.address);
-      const input = Array.from({ length: 10 }, (_, index) => `${index} ${'good morning to all '.repeat(4999)}`);
-      const results = await postAtOnce(AT_ONCE, {
-        address: gateway.address,
-        path: '/v1/moderations',
-        headers: { authorization: `Bearer ${KEY}` },
-        body: JSON.stringify({ input }),
-      });
-      const { statuses, longestMs } = await probe.stop();
-      const used = peakMegabytes(gateway.child.pid);
-      report('gateway', results, used, longestMs);
-      assert.ok(
-        results.every((result) => [200, 503, 504].includes(Number(result))),
-        JSON.stringify(countsOf(results)),
-      );
-      assert.equal(statuses, [200]);
-      assert.ok(used < LIMITS.gateway, `the gateway used ${used} MB`);
-    }),
-  );
+  const PLAIN = Array.from({ length: 10 }, (_, index) => `${index} ${'good morning to all '.repeat(4999)}`);
+  for (const [kind, body] of [
+    ['plain texts', JSON.stringify({ input: PLAIN })],
+    ['the costliest texts', worstBodies(megabytes(1), 100_000, 32)[0] ?? ''],
+  ] as const)
+    check(`are answered or refused by the gateway: ${kind}`, () =>
+      withGateway(
+        { script: () => undefined, variables: { NODE_OPTIONS: heapOption(LIMITS.gateway) } },
+        async ({ gateway }) => {
+          const probe = startProbe(gateway.address);
+          const results = await postAtOnce(AT_ONCE, {
+            address: gateway.address,
+            path: '/v1/moderations',
+            headers: { authorization: `Bearer ${KEY}` },
+            body,
+          });
+          const { statuses, longestMs } = await probe.stop();
+          const used = peakMegabytes(gateway.child.pid);
+          report(`gateway, ${kind}`, results, used, longestMs);
+          assert.ok(
+            results.every((result) => [200, 503, 504].includes(Number(result))),
+            JSON.stringify(countsOf(results)),
+          );
+          assert.equal(statuses, [200]);
+          assert.ok(used < LIMITS.gateway, `the gateway used ${used} MB`);
+        },
+      ),
+    );
 });
 
 describe('bodies that are answered before they have arrived', (check) => {

@@ -21,7 +21,8 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait in the queue');
   const cached = gauge('cached_verdicts', 'Verdicts in the memory of this process');
   const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
-  return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts, bytesInFlight }) => {
+  const largeTexts = gauge('large_texts', 'Large texts that are decoded or wait for that');
+  return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts, bytesInFlight, ...readings }) => {
     for (const { fingerprint, state, coolDownMs } of keys) {
       for (const name of KEY_STATES) keyState.set({ key: fingerprint, state: name }, name === state ? 1 : 0);
       keyRest.set({ key: fingerprint }, toSeconds(coolDownMs));
@@ -31,6 +32,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
     waiting.set(callsWaiting);
     cached.set(cachedVerdicts);
     bodies.set(bytesInFlight);
+    largeTexts.set(readings.largeTexts);
   };
 };
 
@@ -45,6 +47,7 @@ export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: Gat
   ]);
   const unusable = counter('unusable_replies_total', 'Answers of the backend without a valid verdict', ['model']);
   const tokens = counter('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
+  const largeTextTime = timer('large_text_duration_seconds', 'Time until a large text is decoded', ['place']);
   const setReadings = createReadingGauges(registers);
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
   const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);
@@ -66,6 +69,7 @@ export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: Gat
       tokens(`prompt ${model}`, prompt, () => ({ model, kind: 'prompt' }));
       tokens(`output ${model}`, output, () => ({ model, kind: 'output' }));
     },
+    largeText: ({ place, durationMs }) => largeTextTime(place, durationMs),
     watch(source) {
       read = source;
     },

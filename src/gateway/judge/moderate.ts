@@ -5,7 +5,8 @@ import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
-import { createViews, type Hiding } from '../text/decode.ts';
+import type { Hiding } from '../text/decode.ts';
+import type { MakeViews } from '../text/make-views.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { splitPieces } from '../text/pieces.ts';
 import type { VerdictCache } from './cache.ts';
@@ -24,6 +25,7 @@ type ModerateNeeds = {
   readonly shared: SharedVerdicts | undefined;
   readonly clock: Clock;
   readonly runInSlices: RunInSlices;
+  readonly makeViews: MakeViews;
   /** The policy as the judge reads it. Part of the cache key. */
   readonly systemPrompt: string;
   readonly windowChars: number;
@@ -42,6 +44,9 @@ type Verdict = { readonly scores: CategoryScores; readonly isCached: boolean };
 /** The scores of one item, whether they come from the cache, and how something was hidden in it. */
 export type ItemVerdict = Verdict & { readonly hidden: readonly Hiding[] };
 
+/** Whose items they are, by the digest of a gateway key, and how long they may take. */
+export type Caller = Deadline & { readonly owner: string };
+
 /** What the judge would read of an item, and the key of its verdict. */
 export type PreparedItem = {
   readonly views: readonly string[];
@@ -52,7 +57,7 @@ export type PreparedItem = {
 
 /** The two steps of moderating one item. */
 export type ItemModeration = {
-  readonly prepare: (item: ModerationItem, alias: ModelAlias, signal: AbortSignal) => Promise<PreparedItem>;
+  readonly prepare: (item: ModerationItem, alias: ModelAlias, caller: Caller) => Promise<PreparedItem>;
   /** Judges every window of every view, the highest scores win. One missing verdict fails the whole item. */
   readonly judge: (item: PreparedItem, alias: ModelAlias, signal: AbortSignal) => Promise<ItemVerdict>;
 };
@@ -61,7 +66,7 @@ export type ItemModeration = {
 export type Moderate = (
   items: readonly ModerationItem[],
   alias: ModelAlias,
-  deadline: Deadline,
+  caller: Caller,
 ) => Promise<readonly ItemVerdict[]>;
 
 const createExcerpts = (
@@ -91,12 +96,12 @@ function* digestPieces(text: string, digest: Digest): Steps<readonly (string | P
 /** Creates the moderation of a request's items, each by itself. */
 export const createModerate =
   ({ prepare, judge }: ItemModeration): Moderate =>
-  (items, alias, { signal }) =>
-    Promise.all(items.map(async (item) => judge(await prepare(item, alias, signal), alias, signal)));
+  (items, alias, caller) =>
+    Promise.all(items.map(async (item) => judge(await prepare(item, alias, caller), alias, caller.signal)));
 
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
-  const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices } = needs;
+  const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices, makeViews } = needs;
   const work = createSharedWork<Verdict>();
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
   const emptyPrompt = createUserPrompt({ text: '', part: 1, parts: 1 }, '', false);
@@ -107,12 +112,12 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     views: readonly string[],
     image: ChatImage | undefined,
     { model, think }: ModelAlias,
-    signal: AbortSignal,
+    { signal, owner }: Caller,
   ): Promise<string> => {
     settingsDigest ??= digest(settings);
     const parts = [await settingsDigest, model, String(think), image?.mediaType ?? '', image?.base64 ?? '', ...views];
     // Views hold no NUL, normalising removes it: two different lists never join to the same text.
-    const digests = await Promise.all(await runInSlices(digestPieces(parts.join('\0'), digest), signal));
+    const digests = await Promise.all(await runInSlices(digestPieces(parts.join('\0'), digest), signal, owner));
     const [only = ''] = digests;
     return digests.length === 1 ? only : digest(digests.join('\0'));
   };
@@ -137,9 +142,9 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     }
   };
 
-  const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, signal) => {
-    const { texts: views, hidden } = await runInSlices(createViews(text), signal);
-    return { views, hidden, image, key: await cacheKeyFor(views, image, alias, signal) };
+  const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, caller) => {
+    const { texts: views, hidden } = await makeViews(text, caller.owner, caller.signal);
+    return { views, hidden, image, key: await cacheKeyFor(views, image, alias, caller) };
   };
 
   const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key }, alias, signal) => {

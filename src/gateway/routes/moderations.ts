@@ -121,14 +121,14 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   };
 
   return async (request: Request): Promise<Response> => {
-    const keyId = await keyIds[requireGatewayKey(request, gatewayKeys)];
+    const owner = (await keyIds[requireGatewayKey(request, gatewayKeys)]) ?? '';
     needs.noVerdict.admit(request);
-    const retryAfterMs = await rateLimit(keyId ?? '');
+    const retryAfterMs = await rateLimit(owner);
     if (retryAfterMs > 0) throw new Fault({ kind: 'rate-limited', retryAfterMs });
     const deadline = createDeadline(clock, deadlineMsFor(request.headers, needs.deadlineMs), request.signal);
     try {
       const parsed = await parseRequest(request, deadline);
-      const verdicts = await moderate(parsed.items, parsed.alias, deadline);
+      const verdicts = await moderate(parsed.items, parsed.alias, { ...deadline, owner });
       deadline.clear();
       return respond(parsed, verdicts);
     } catch (error) {

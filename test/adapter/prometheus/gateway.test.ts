@@ -13,6 +13,7 @@ const READINGS: GatewayReadings = {
   callsWaiting: 2,
   cachedVerdicts: 41,
   bytesInFlight: 4096,
+  largeTexts: 7,
 };
 const ANSWERED = { method: 'POST', route: '/v1/moderations', status: 200, durationMs: 1200 };
 
@@ -78,6 +79,15 @@ describe('Prometheus meter', (check) => {
       'tokens_total{model="gpt-oss:20b",kind="output"} 80',
     ]);
   });
+  check('shows where large texts are decoded, and how long that takes', async () => {
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
+    meter.largeText({ place: 'thread', durationMs: 250 });
+    meter.largeText({ place: 'event-loop', durationMs: 500 });
+    assert.equal(await samples(meter, 'large_text_duration_seconds_sum'), [
+      'large_text_duration_seconds_sum{place="thread"} 0.25',
+      'large_text_duration_seconds_sum{place="event-loop"} 0.5',
+    ]);
+  });
   check('never throws, and counts no numbers that are none', async () => {
     const meter = createPrometheusGatewayMetrics({ version: '1' });
     meter.tokens('m', { prompt: 10, output: 0 });
@@ -118,12 +128,15 @@ describe('Prometheus meter', (check) => {
     let readings = READINGS;
     meter.watch(() => readings);
     const all = async () =>
-      (await samples(meter, '')).filter((line) => /^(backend_breaker|backend_calls_[rw]|cached)/.test(line));
+      (await samples(meter, '')).filter((line) =>
+        /^(backend_breaker|backend_calls_[rw]|cached|large_texts )/.test(line),
+      );
     assert.equal(await all(), [
       'backend_breaker_open 0',
       'backend_calls_running 3',
       'backend_calls_waiting 2',
       'cached_verdicts 41',
+      'large_texts 7',
     ]);
     readings = { ...READINGS, breaker: { state: 'open', coolDownMs: 4000 }, callsRunning: 0 };
     assert.equal((await all()).slice(0, 2), ['backend_breaker_open 1', 'backend_calls_running 0']);

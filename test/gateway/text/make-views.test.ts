@@ -1,0 +1,199 @@
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import { Fault } from '../../../src/core/fault.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
+import { createViews, type Views } from '../../../src/gateway/text/decode.ts';
+import { createMakeViews, LARGE_CHARS, type MakeViewsElsewhere } from '../../../src/gateway/text/make-views.ts';
+import { describe, rejection } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { atOnce } from '../harness/at-once.ts';
+import { errorOf } from '../harness/read-answer.ts';
+import { GATEWAY_KEY, gatewayOver, judging } from '../harness/world.ts';
+import { worstTexts } from '../harness/worst-texts.ts';
+
+const never = new AbortController().signal;
+const newSignal = (): AbortSignal => new AbortController().signal;
+const LARGE = 'a'.repeat(100_000);
+
+/** A place for large texts that takes a second for each, and a trace of whose text it worked on when. */
+const createWorld = (msPerText = 1000, make: (text: string) => Views | undefined = () => undefined) => {
+  const clock = createFakeClock();
+  const trace: string[] = [];
+  const decoded: unknown[] = [];
+  const elsewhere: MakeViewsElsewhere = async (text, owner, signal) => {
+    trace.push(owner);
+    await new Promise<void>((resolve, reject) => {
+      clock.after(msPerText, resolve);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    return make(text) ?? { texts: [`views of ${owner}`], hidden: [] };
+  };
+  const views = createMakeViews({
+    clock,
+    runInSlices: createTimeSlices(clock),
+    elsewhere,
+    onLarge: (one) => decoded.push(one),
+  });
+  return { clock, trace, decoded, ...views };
+};
+
+/** What became of a text, in a word. */
+const outcome = (made: Promise<unknown>): Promise<string> =>
+  made.then(
+    () => 'made',
+    (error) => (error instanceof Fault ? error.detail.kind : String(error)),
+  );
+
+describe('the views of texts', (check) => {
+  check('are made elsewhere for large texts only', async () => {
+    const { makeViews, trace, clock, decoded, waiting } = createWorld();
+    const short = await makeViews('good day '.repeat(LARGE_CHARS).slice(0, LARGE_CHARS), 'a', never);
+    assert.equal([short.hidden, trace], [[], []]);
+    const large = makeViews('a'.repeat(LARGE_CHARS + 1), 'a', never);
+    assert.is(waiting(), 1);
+    await clock.advance(1000);
+    assert.equal((await large).texts, ['views of a']);
+    assert.is(waiting(), 0);
+    assert.equal(decoded, [{ place: 'thread', durationMs: 1000 }]);
+  });
+
+  check('are the same where there is no other place, or none at the moment', async () => {
+    const decoded: unknown[] = [];
+    const [text = ''] = worstTexts(LARGE_CHARS * 2);
+    for (const elsewhere of [undefined, async () => undefined]) {
+      const clock = systemClock;
+      const onLarge = ({ place }: { readonly place: string }) => decoded.push(place);
+      const { makeViews } = createMakeViews({ clock, runInSlices: createTimeSlices(clock), elsewhere, onLarge });
+      assert.equal(await makeViews(text, 'a', never), atOnce(createViews(text)));
+    }
+    assert.equal(decoded, ['event-loop', 'event-loop']);
+  });
+
+  check('are made one at a time for each owner, in order, and for all owners side by side', async () => {
+    const { makeViews, trace, clock } = createWorld();
+    const made = ['a', 'a', 'a', 'b'].map((owner) => makeViews(LARGE, owner, never));
+    await clock.advance(0);
+    assert.equal(trace, ['a', 'b']);
+    await clock.advance(2000);
+    assert.equal(trace, ['a', 'b', 'a', 'a']);
+    await clock.advance(1000);
+    await Promise.all(made);
+  });
+
+  check('are refused to an owner whose texts have to wait for more than five seconds, and to no other', async () => {
+    const { makeViews, clock } = createWorld();
+    const flood = Array.from({ length: 200 }, () => outcome(makeViews(LARGE, 'a', newSignal())));
+    const other = outcome(makeViews(LARGE, 'b', newSignal()));
+    await clock.advance(200_000);
+    const outcomes = await Promise.all(flood);
+    const admitted = outcomes.filter((one) => one === 'made').length;
+    assert.ok(admitted >= 5 && admitted < 150, outcomes.join());
+    assert.equal([...new Set(outcomes)].sort(), ['made', 'overloaded']);
+    assert.is(await other, 'made');
+    const later = makeViews(LARGE, 'a', newSignal());
+    await clock.advance(1000);
+    assert.ok((await later).texts.length > 0, 'the queue is empty again');
+  });
+
+  check('are admitted by what the texts of the owner take', async () => {
+    const admittedAt = async (msPerText: number): Promise<number> => {
+      const { makeViews, clock } = createWorld(msPerText);
+      for (let count = 0; count < 20; count++) {
+        const made = makeViews(LARGE, 'a', newSignal());
+        await clock.advance(msPerText);
+        await made;
+      }
+      const flood = Array.from({ length: 600 }, () => outcome(makeViews(LARGE, 'a', newSignal())));
+      await clock.advance(600 * msPerText);
+      return (await Promise.all(flood)).filter((one) => one === 'made').length;
+    };
+    for (const msPerText of [10, 100, 1000]) {
+      const admittedMs = (await admittedAt(msPerText)) * msPerText;
+      assert.ok(admittedMs > 4500 && admittedMs < 6500, `${admittedMs} ms of ${msPerText} each`);
+    }
+  });
+
+  check('are refused to a request as a whole, never to a part of it', async () => {
+    const { makeViews, clock } = createWorld();
+    const signal = newSignal();
+    const all = Array.from({ length: 120 }, () => outcome(makeViews(LARGE, 'a', signal)));
+    const next = Array.from({ length: 3 }, () => outcome(makeViews(LARGE, 'a', never)));
+    await clock.advance(120_000);
+    assert.equal([...new Set(await Promise.all(all))], ['made']);
+    assert.equal([...new Set(await Promise.all(next))], ['overloaded']);
+  });
+
+  check('say how long the owner should wait', async () => {
+    const { makeViews } = createWorld();
+    const signal = newSignal();
+    for (let count = 0; count < 160; count++) makeViews(LARGE, 'a', signal).catch(() => {});
+    const error = await rejection(makeViews(LARGE, 'a', never));
+    assert.ok(error instanceof Fault && error.detail.kind === 'overloaded');
+    // 160 texts of 100,000 characters at 0.5 ms for a thousand, and five seconds of them may wait.
+    assert.is(Math.round(error.detail.retryAfterMs), 3000);
+  });
+
+  check('are no longer waited for, nor counted, when their request ends', async () => {
+    const { makeViews, trace, waiting, clock } = createWorld();
+    const controller = new AbortController();
+    const left = Array.from({ length: 30 }, () => outcome(makeViews(LARGE, 'a', controller.signal)));
+    await clock.advance(0);
+    controller.abort(new Error('left'));
+    assert.equal([...new Set(await Promise.all(left))], ['Error: left']);
+    assert.is(waiting(), 0);
+    const next = makeViews(LARGE, 'a', never);
+    await clock.advance(1000);
+    await next;
+    assert.equal(trace, ['a', 'a']);
+  });
+
+  check('leave the queue open after a failure', async () => {
+    let isBroken = true;
+    const { makeViews, clock } = createWorld(1000, () => {
+      if (isBroken) throw new Fault({ kind: 'overloaded', retryAfterMs: 1000 });
+      return undefined;
+    });
+    const failed = outcome(makeViews(LARGE, 'a', never));
+    await clock.advance(1000);
+    assert.is(await failed, 'overloaded');
+    isBroken = false;
+    const next = makeViews(LARGE, 'a', never);
+    await clock.advance(1000);
+    assert.equal((await next).texts, ['views of a']);
+  });
+});
+
+describe('a gateway key whose large texts wait for too long', (check) => {
+  check('gets 503 with Retry-After, and another key its verdict', async () => {
+    const never: MakeViewsElsewhere = () => new Promise(() => {});
+    const variables = {
+      MODERATION_API_KEYS: `${GATEWAY_KEY},other-key-1`,
+      MAX_BODY_BYTES: '10000000',
+      MAX_INPUTS: '60',
+    };
+    const owners = new Set<string>();
+    const makeViewsElsewhere: MakeViewsElsewhere = (text, owner, signal) => {
+      owners.add(owner);
+      return text.startsWith('answered') ? Promise.resolve({ texts: [text], hidden: [] }) : never(text, owner, signal);
+    };
+    const { ask } = gatewayOver(judging(), { variables, needs: { makeViewsElsewhere } });
+    const controller = new AbortController();
+    const input = Array.from({ length: 60 }, (_, index) => `${index} ${'a'.repeat(99_000)}`);
+    const first = [ask({ input }, {}, controller.signal), ask({ input }, {}, controller.signal)];
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const refused = await ask({ input: LARGE });
+    assert.is(refused.status, 503);
+    assert.is((await errorOf(refused)).code, 'overloaded');
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+    const other = { authorization: 'Bearer other-key-1' };
+    assert.is((await ask({ input: `answered ${LARGE.slice(10)}` }, other)).status, 200);
+    assert.is((await ask({ input: 'short' })).status, 200);
+    assert.is(owners.size, 2);
+    assert.ok([...owners].every((owner) => /^[\da-f]{64}$/.test(owner)));
+    controller.abort();
+    assert.equal(
+      (await Promise.all(first)).map(({ status }) => status),
+      [499, 499],
+    );
+  });
+});
