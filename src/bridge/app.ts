@@ -6,11 +6,12 @@ import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
-import { createTimeSlices } from '../core/time-slices.ts';
+import type { RunInSlices } from '../core/time-slices.ts';
 import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
 import type { AgentClient, AgentEventStream } from './agent/types.ts';
 import { createConversations } from './conversation/conversations.ts';
+import type { NewHash } from './conversation/digest.ts';
 import { BRIDGE_ERROR_RESPONSES } from './errors.ts';
 import { createAuthentication, withCors } from './http/auth.ts';
 import { createModelsRoutes } from './http/models.ts';
@@ -37,8 +38,10 @@ export type BridgeOptions = {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: BridgeMetrics;
-  /** SHA-256 as base64url. */
+  /** SHA-256 as base64url, of short texts. */
   readonly digest: (text: string) => string;
+  readonly newHash: NewHash;
+  readonly runInSlices: RunInSlices;
   readonly newRequestId: () => string;
   /** Twenty random letters and digits that no one can guess. */
   readonly newToken: () => string;
@@ -69,7 +72,21 @@ const hintFor = (path: string): string => {
 
 /** The bridge as a handler. Creating it does no I/O. */
 export const createBridge = (options: BridgeOptions): Bridge => {
-  const { settings, agent, feed, servers, clock, log, meter, version, digest, newToken, isStopping } = options;
+  const {
+    settings,
+    agent,
+    feed,
+    servers,
+    clock,
+    log,
+    meter,
+    version,
+    digest,
+    newHash,
+    runInSlices,
+    newToken,
+    isStopping,
+  } = options;
   const authenticate = createAuthentication({
     keys: settings.keys,
     isForThisMachine: options.isForThisMachine,
@@ -84,7 +101,8 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     agent,
     clock,
     log,
-    digest,
+    newHash,
+    runInSlices,
     newToken,
     matching: settings.matching,
     limit: CONVERSATIONS_LIMIT,
@@ -101,6 +119,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     log,
     newToken,
     digest,
+    runInSlices,
     settings,
   });
   const activeRequests = createActiveRequests();
@@ -111,7 +130,6 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     budgetBytes: settings.bodyBudgetBytes,
     memoryBytes: options.memoryBytes,
   });
-  const runInSlices = createTimeSlices(clock);
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
   const routeOptions = {
     answers,
@@ -122,7 +140,8 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     clock,
     log,
     meter,
-    digest,
+    newHash,
+    runInSlices,
     settings,
   };
   const chat = createChatEndpoint({ showsTools: settings.showsTools });

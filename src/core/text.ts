@@ -1,4 +1,5 @@
 import { withoutSecrets } from './redact.ts';
+import type { Steps } from './time-slices.ts';
 
 /**
  * The characters that a model reads and a person does not see: control, format (zero-width, direction, tag), private and
@@ -41,3 +42,62 @@ export const visibleLine = (text: string, limitChars: number): string =>
  */
 export const redactedLine = (text: string, limitChars: number = DEFAULT_LIMIT_CHARS): string =>
   visibleLine(withoutSecrets(text.slice(0, limitChars * 4 + SEARCHED_BEYOND_CHARS)), limitChars);
+
+const PIECE_CHARS = 65_536;
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
+
+/** Cuts a text into pieces that can be worked on one by one: joined they are the text again. Surrogate pairs stay whole. */
+export function* cutText(text: string, pieceChars: number = PIECE_CHARS): Generator<string, void> {
+  let from = 0;
+  while (text.length - from > pieceChars) {
+    const limit = from + pieceChars;
+    const cut = isLowSurrogate(text.charCodeAt(limit)) ? limit + 1 : limit;
+    yield text.slice(from, cut);
+    from = cut;
+  }
+  if (from < text.length || text === '') yield text.slice(from);
+}
+
+/** Characters that never combine with what stands before them: no marks, and no letters that are composed in another way. */
+const BEGINS_ANEW = /[^\p{M}\u1161-\u1175\u11a8-\u11c2\u{16d67}]/u;
+const NORMALIZED_CHARS = 16_384;
+const SEARCHED_CHARS = 1024;
+
+/** Where the text can be cut at `limit` or soon after it, so that its parts are normalised as the whole is. */
+const findNormalizationCut = (text: string, limit: number): number => {
+  if (limit >= text.length) return text.length;
+  const from = isLowSurrogate(text.charCodeAt(limit)) ? limit - 1 : limit;
+  const found = text.slice(from, from + SEARCHED_CHARS).search(BEGINS_ANEW);
+  if (found !== -1) return from + found;
+  return text.length - from <= SEARCHED_CHARS ? text.length : from;
+};
+
+const CHANGED_BY_NFC = /[^\0-\u02ff]/;
+/** Sorting a long stack of marks into canonical order takes quadratic time. No language has one, so it is sorted in parts. */
+const TALL_STACK = /\p{M}{256}/u;
+const STACK_PARTS = /\P{M}?\p{M}{1,256}/gu;
+
+const composed = (text: string): string => {
+  if (!CHANGED_BY_NFC.test(text)) return text;
+  return TALL_STACK.test(text) ? text.replace(STACK_PARTS, (part) => part.normalize('NFC')) : text.normalize('NFC');
+};
+
+/**
+ * The text in the form NFC, with one blank for all adjacent white space. Only a stack of more than 256 marks on one letter may
+ * not be in that form.
+ */
+export function* withSingleBlanks(text: string): Steps<string> {
+  const parts: string[] = [];
+  let endsWithBlank = false;
+  for (let from = 0; from < text.length; ) {
+    const cut = findNormalizationCut(text, from + NORMALIZED_CHARS);
+    // Single blanks are the most common white space, and stay.
+    const part = composed(text.slice(from, cut)).replace(/\s{2,}|[^\S ]/g, ' ');
+    const rest: string = endsWithBlank && part.startsWith(' ') ? part.slice(1) : part;
+    parts.push(rest);
+    if (rest !== '') endsWithBlank = rest.endsWith(' ');
+    from = cut;
+    yield;
+  }
+  return parts.join('');
+}

@@ -1,5 +1,5 @@
 import { systemClock } from '../adapter/node/clock.ts';
-import { nodeDigest } from '../adapter/node/crypto.ts';
+import { createNodeHash, nodeDigest } from '../adapter/node/crypto.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
@@ -13,6 +13,7 @@ import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
+import { createTimeSlices } from '../core/time-slices.ts';
 import { runWithoutArguments } from './arguments.ts';
 import { BRIDGE_HELP } from './help.ts';
 import { readIfPresent } from './read-file.ts';
@@ -33,16 +34,19 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const stream = createNodeHttpStream(limits);
   const reach = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
   const feed = createAgentEventStream({ ...reach, clock, log, chance: Math.random });
+  const runInSlices = createTimeSlices(clock);
   const bridge = createBridge({
     settings,
     isForThisMachine: isLoopback(settings.host),
-    agent: createAgentClient({ ...reach, clock }),
+    agent: createAgentClient({ ...reach, clock, runInSlices }),
     feed,
     servers: reach.servers,
     clock,
     log,
     meter: createPrometheusBridgeMetrics(VERSION),
     digest: nodeDigest,
+    newHash: createNodeHash,
+    runInSlices,
     newRequestId: () => `req-${newId()}`,
     newToken: () => newId().replaceAll('-', '').slice(0, 20),
     version: VERSION,

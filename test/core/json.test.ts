@@ -1,6 +1,8 @@
+import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { isNestedBeyond } from '../../src/core/json.ts';
-import { describe } from '../check.ts';
+import { isNestedBeyond, jsonPieces, writeJson } from '../../src/core/json.ts';
+import { runAtOnce } from '../../src/core/time-slices.ts';
+import { describe, thorough } from '../check.ts';
 
 const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 const lists = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -14,5 +16,32 @@ describe('what lies deep', (check) => {
     }
     for (const flat of [null, 1, 'x', undefined, {}, []]) assert.not.ok(isNestedBeyond(flat));
     assert.ok(isNestedBeyond({ flat: 1, deep: JSON.parse(lists(64)) }));
+  });
+});
+
+describe('JSON in pieces', (check) => {
+  const long = fc
+    .tuple(fc.string({ unit: 'binary', maxLength: 20 }), fc.integer({ min: 0, max: 40_000 }))
+    .map(([text, times]) => text.repeat(text === '' ? 0 : times));
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof({ maxDepth: 4 }, long, fc.jsonValue(), fc.array(tie('tree'), { maxLength: 4 }), tie('object')),
+    object: fc.dictionary(fc.oneof(fc.string({ unit: 'binary' }), fc.constant('n'.repeat(20_000))), tie('tree'), {
+      maxKeys: 3,
+    }),
+  }));
+
+  check('is the JSON that is written at once', () => {
+    fc.assert(
+      fc.property(tree, (value) => assert.is(runAtOnce(writeJson(value)), JSON.stringify(value))),
+      { numRuns: thorough(200, 3000) },
+    );
+    const partly = { a: undefined, long: 'x'.repeat(20_000), b: [undefined, 1] };
+    assert.is(runAtOnce(writeJson(partly)), JSON.stringify(partly));
+  });
+
+  check('has no piece that takes long, however a large value is made', () => {
+    const large = [{ text: '\u0001'.repeat(1_000_000) }, Array(50_000).fill({}), { ['\n'.repeat(300_000)]: 1 }];
+    for (const value of large)
+      for (const piece of jsonPieces(value)) assert.ok(piece.length <= 65_536 * 6, String(piece.length));
   });
 });

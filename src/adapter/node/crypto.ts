@@ -1,7 +1,14 @@
 import nodeCrypto from 'node:crypto';
+import type { NewHash } from '../../bridge/conversation/digest.ts';
 
 /**
  * SHA-256 in base64url, synchronous unlike Web Crypto. `hash` is not imported by name: older versions of Node lack it, and
  * would fail at the import before the error about their version.
  */
 export const nodeDigest = (text: string): string => nodeCrypto.hash('sha256', text, 'base64url');
+
+/** The same of a text that is given in parts. */
+export const createNodeHash: NewHash = () => {
+  const hash = nodeCrypto.createHash('sha256');
+  return { add: (text) => void hash.update(text, 'utf8'), end: () => hash.digest('base64url') };
+};

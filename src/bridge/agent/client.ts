@@ -3,7 +3,8 @@ import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { HttpRequest, HttpResponse } from '../../core/http/client.ts';
-import { parseJson } from '../../core/json.ts';
+import { parseJson, writeJson } from '../../core/json.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
 import { toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
 import { MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 import { type AgentHttpClient, type AgentLocation, createAgentUrls, type QueryParameters } from './servers.ts';
@@ -64,6 +65,7 @@ export const toAgentModels = (listed: ProvidersRecord, config: ConfigRecord): Ag
 type AgentClientOptions = AgentLocation & {
   readonly httpClient: AgentHttpClient;
   readonly clock: Clock;
+  readonly runInSlices: RunInSlices;
   /** For every call but a prompt. */
   readonly callLimitMs?: number;
 };
@@ -122,6 +124,7 @@ const promptBody = ({ parts, model, variant, agent, system, hasTools }: Prompt) 
 export const createAgentClient = ({
   httpClient,
   clock,
+  runInSlices,
   callLimitMs = CALL_LIMIT_MS,
   ...location
 }: AgentClientOptions): AgentClient => {
@@ -135,7 +138,9 @@ export const createAgentClient = ({
     try {
       if (body === undefined) return await httpClient({ ...request, headers: accepting });
       const json = { ...accepting, 'content-type': 'application/json' };
-      return await httpClient({ ...request, headers: json, body: JSON.stringify(body) });
+      const text = await runInSlices(writeJson(body), signal);
+      signal.throwIfAborted();
+      return await httpClient({ ...request, headers: json, body: text });
     } catch (error) {
       if (signal.aborted && !(error instanceof Fault)) throw new Fault({ kind: 'client-left' });
       throw toConnectionFault(error, { isPrompt });

@@ -2,9 +2,10 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { Log } from '../../core/log.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient } from '../agent/types.ts';
-import type { Digest } from './fingerprint.ts';
+import type { NewHash } from './digest.ts';
 import { createConversationLocking } from './lock.ts';
 import { createConversationIndex, createStoppedAnswers, type IndexLimits } from './lookup.ts';
 import type { StoredConversation, StoredExchange } from './record.ts';
@@ -19,7 +20,8 @@ export type ConversationsNeeds = IndexLimits & {
   readonly agent: AgentClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly digest: Digest;
+  readonly newHash: NewHash;
+  readonly runInSlices: RunInSlices;
   /** Returns twenty random letters and digits. */
   readonly newToken: () => string;
   /** `prefix`: a conversation without a name is also recognised by its whole history. */
@@ -43,7 +45,7 @@ type Found = { readonly conversation: StoredConversation; readonly exchange: Sto
  * they outlive this process. They are not read again: one bridge serves an agent, or each client uses always the same bridge.
  */
 export const createConversations = (needs: ConversationsNeeds): Conversations => {
-  const { agent, clock, log, digest, newToken, matching, limit, lifetimeMs, queueLimit } = needs;
+  const { agent, clock, log, newHash, runInSlices, newToken, matching, limit, lifetimeMs, queueLimit } = needs;
   const newName = () => `chat_${newToken()}`;
   const index = createConversationIndex(clock, newName, { limit, lifetimeMs });
   const sync = createConversationSync({ agent, index, limit, clock, log });
@@ -53,7 +55,7 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
     per: 'key',
     createError: () => new Fault({ kind: 'overloaded', retryAfterMs: TURN_RETRY_AFTER_MS }),
   });
-  const lock = createConversationLocking({ agent, index, sync, stopped, digest });
+  const lock = createConversationLocking({ agent, index, sync, stopped, newHash, runInSlices });
 
   const find = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {
     const location = readResponseID(responseID);
@@ -71,8 +73,8 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
   };
 
   return {
-    resolve: createResolver({ agent, index, sync, stopped, queue, lock, digest, newName, matching }),
-    findStarted: createStartedTurns({ agent, index, sync, queue, lock, digest, clock }),
+    resolve: createResolver({ agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching }),
+    findStarted: createStartedTurns({ agent, index, sync, queue, lock, newHash, runInSlices, clock }),
     async findResponse(responseID, owner, signal) {
       const found = await find(responseID, owner, signal);
       if (found === undefined || found.exchange.promptID === '') return undefined;

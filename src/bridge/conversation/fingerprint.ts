@@ -1,46 +1,43 @@
+import { withSingleBlanks } from '../../core/text.ts';
+import type { Steps } from '../../core/time-slices.ts';
 import type { HistoryMessage, PromptFile } from '../request.ts';
-
-/** Returns a short text that identifies another: SHA-256 in base64url. */
-export type Digest = (text: string) => string;
+import { digestOf, type NewHash } from './digest.ts';
 
 const REASONING_BLOCKS = [
   { opening: '<think>', closing: '</think>' },
   { opening: '<details type="reasoning"', closing: '</details>' },
 ] as const;
 
+const BLOCKS_PER_STEP = 1000;
+
 /** No pattern: it would search for the end again from every opening in a text that has no end. */
-const withoutBlocks = (text: string, opening: string, closing: string): string => {
-  let rest = '';
+function* withoutBlocks(text: string, { opening, closing }: (typeof REASONING_BLOCKS)[number]): Steps<string> {
+  const rest: string[] = [];
   let from = 0;
   for (;;) {
     const start = text.indexOf(opening, from);
     const end = start === -1 ? -1 : text.indexOf(closing, start + opening.length);
-    if (end === -1) return rest + text.slice(from);
-    rest += text.slice(from, start);
+    if (end === -1) break;
+    rest.push(text.slice(from, start));
     from = end + closing.length;
+    if (rest.length % BLOCKS_PER_STEP === 0) yield;
   }
-};
+  return from === 0 ? text : rest.join('') + text.slice(from);
+}
 
 /** Some clients show an answer's reasoning, and some of these send it back. In a user's text such blocks are meant. */
-const normalizeText = ({ role, text }: HistoryMessage): string => {
-  const withoutReasoning =
-    role === 'user'
-      ? text
-      : REASONING_BLOCKS.reduce((rest, { opening, closing }) => withoutBlocks(rest, opening, closing), text);
-  return (
-    withoutReasoning
-      .normalize('NFC')
-      // Single spaces are the most common white space, and stay.
-      .replace(/\s{2,}|[^\S ]/g, ' ')
-      .trim()
-  );
-};
+function* normalizeText({ role, text }: HistoryMessage): Steps<string> {
+  let withoutReasoning = text;
+  if (role === 'assistant')
+    for (const block of REASONING_BLOCKS) withoutReasoning = yield* withoutBlocks(withoutReasoning, block);
+  return (yield* withSingleBlanks(withoutReasoning)).trim();
+}
 
 /** Only the user's files count. Those of an answer were put into text, or the client does not have them. */
-const normalizeMessage = (message: HistoryMessage): HistoryMessage => {
+function* normalizeMessage(message: HistoryMessage): Steps<HistoryMessage> {
   const { role, files = [] } = message;
-  return { role, text: normalizeText(message), ...(role === 'user' && files.length > 0 ? { files } : {}) };
-};
+  return { role, text: yield* normalizeText(message), ...(role === 'user' && files.length > 0 ? { files } : {}) };
+}
 
 type Group = { readonly role: HistoryMessage['role']; readonly texts: string[]; readonly files: PromptFile[] };
 
@@ -51,32 +48,37 @@ const toEntry = ({ role, texts, files }: Group): HistoryMessage => ({
 });
 
 /** Adds messages to entries that came from here or from `normalizeMessages`. */
-export const appendMessages = (
+export function* appendMessages(
   entries: readonly HistoryMessage[],
   messages: readonly HistoryMessage[],
-): HistoryMessage[] => {
+): Steps<HistoryMessage[]> {
   const groups: Group[] = [];
-  for (const { role, text, files = [] } of [...entries, ...messages.map(normalizeMessage)]) {
-    if (role === 'assistant' && text === '') continue;
+  const add = ({ role, text, files = [] }: HistoryMessage): void => {
+    if (role === 'assistant' && text === '') return;
     const last = groups.at(-1);
     const group = last?.role === role ? last : { role, texts: [], files: [] };
     if (group !== last) groups.push(group);
     group.texts.push(text);
     for (const file of files) group.files.push(file);
-  }
+  };
+  for (const entry of entries) add(entry);
+  for (const message of messages) add(yield* normalizeMessage(message));
   return groups.map(toEntry);
-};
+}
 
 /**
  * The entries to compare histories by: without reasoning, and with normalized white space. Adjacent messages of one role
  * become one entry, and empty answers become none.
  */
-export const normalizeMessages = (messages: readonly HistoryMessage[]): HistoryMessage[] =>
+export const normalizeMessages = (messages: readonly HistoryMessage[]): Steps<HistoryMessage[]> =>
   appendMessages([], messages);
 
-/** The text of an entry, which has no line break in it, and digests of its files. */
-const contentOf = ({ text, files = [] }: HistoryMessage, digest: Digest): string =>
-  [text, ...files.map(({ url }) => digest(url))].join('\n');
+/** The text of an entry, which has no line break in it, and digests of its files: joined by line breaks. */
+function* contentOf({ text, files = [] }: HistoryMessage, newHash: NewHash): Steps<readonly string[]> {
+  const content = [text];
+  for (const { url } of files) content.push('\n', yield* digestOf(newHash, [url]));
+  return content;
+}
 
 /** Identifies a history. Two are equal if and only if all their entries are. */
 export type HistoryFingerprint = {
@@ -90,32 +92,33 @@ export type HistoryFingerprint = {
 export const EMPTY_FINGERPRINT: HistoryFingerprint = { head: '', entries: 0, opening: '' };
 
 /** The fingerprint of a history once `entries` are added. They must come from `normalizeMessages`. */
-export const extendFingerprint = (
+export function* extendFingerprint(
   before: HistoryFingerprint,
   entries: readonly HistoryMessage[],
-  digest: Digest,
-): HistoryFingerprint => {
+  newHash: NewHash,
+): Steps<HistoryFingerprint> {
   let fingerprint = before;
   for (const entry of entries) {
-    const head = digest(`${fingerprint.head}\n${entry.role}\n${contentOf(entry, digest)}`);
+    const content = yield* contentOf(entry, newHash);
+    const head = yield* digestOf(newHash, [`${fingerprint.head}\n${entry.role}\n`, ...content]);
     const opening = fingerprint.entries === 0 ? head : fingerprint.opening;
     fingerprint = { head, entries: fingerprint.entries + 1, opening };
   }
   return fingerprint;
-};
+}
 
 const TAIL_PAIRS = 2;
 
 /** Hashes of the last prompts with their answers, the oldest first: two at most, and none before a prompt without an answer. */
-export const hashTail = (entries: readonly HistoryMessage[], digest: Digest): readonly string[] => {
+export function* hashTail(entries: readonly HistoryMessage[], newHash: NewHash): Steps<readonly string[]> {
   const tail: string[] = [];
   for (let end = entries.length; tail.length < TAIL_PAIRS; end -= 2) {
     const [prompt, answer] = entries.slice(Math.max(0, end - 2), Math.max(0, end));
     if (prompt?.role !== 'user' || answer?.role !== 'assistant') break;
-    tail.unshift(digest(`${contentOf(prompt, digest)}\n${answer.text}`));
+    tail.unshift(yield* digestOf(newHash, [...(yield* contentOf(prompt, newHash)), '\n', answer.text]));
   }
   return tail;
-};
+}
 
 /** The tail of a history after more pairs. Empty when there is no complete pair among the new entries. */
 export const extendTail = (tail: readonly string[], more: readonly string[]): readonly string[] =>

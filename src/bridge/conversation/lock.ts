@@ -1,9 +1,11 @@
 import type { Ticket } from '../../core/keyed-queue.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { HistoryMessage, PromptPart } from '../request.ts';
-import { type Digest, EMPTY_FINGERPRINT } from './fingerprint.ts';
+import type { NewHash } from './digest.ts';
+import { EMPTY_FINGERPRINT } from './fingerprint.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
-import { addExchange, type ClientHistory, type HistoryBase } from './match.ts';
+import { addExchange, type ClientHistory, type ExtendedHistory, extendHistory, type HistoryBase } from './match.ts';
 import { promptIDsIn, type StoredConversation, toSessionMetadata } from './record.ts';
 import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
@@ -40,7 +42,8 @@ type ConversationLockingNeeds = {
   readonly index: ConversationIndex;
   readonly sync: ConversationSync;
   readonly stopped: StoppedAnswers;
-  readonly digest: Digest;
+  readonly newHash: NewHash;
+  readonly runInSlices: RunInSlices;
 };
 
 type OpenSession = ConversationMatch & { readonly replay: readonly HistoryMessage[]; readonly isNew: boolean };
@@ -66,7 +69,8 @@ const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): Stored
 const hasMessages = (conversation: StoredConversation): boolean => promptIDsIn(conversation).size > 0;
 
 export const createConversationLocking = (needs: ConversationLockingNeeds): LockConversation => {
-  const { agent, index, sync, stopped, digest } = needs;
+  const { agent, index, sync, stopped, newHash, runInSlices } = needs;
+  const never = new AbortController().signal;
 
   const createSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession> => {
     const metadata = plan.isStored ? toSessionMetadata(notYetCreated(plan)) : {};
@@ -87,11 +91,15 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
       storeMark(found.conversation, plan.mark);
     return found && { ...found, replay: hasMessages(found.conversation) ? [] : plan.replay.messages, isNew: false };
   };
-  const addTo = ({ conversation, base, replay }: OpenSession, exchange: FinishedExchange): OpenSession => {
+  const addTo = (
+    { conversation, base, replay }: OpenSession,
+    exchange: FinishedExchange,
+    extended: ExtendedHistory,
+  ): OpenSession => {
     // A response of it may have been deleted in the meantime.
     const stored = index.bySession(conversation.sessionID) ?? conversation;
     const isReplayed = replay.length > 0 && exchange.promptID !== undefined;
-    const next = addExchange({ ...stored, hasReplay: stored.hasReplay || isReplayed }, exchange, { base, digest });
+    const next = addExchange({ ...stored, hasReplay: stored.hasReplay || isReplayed }, exchange, extended);
     return { conversation: next, base, replay, isNew: false };
   };
 
@@ -102,9 +110,10 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
 
     const record = async (exchange: FinishedExchange): Promise<void> => {
       if (!plan.isStored) return;
-      session = addTo(session, exchange);
+      const extended = await runInSlices(extendHistory(session.base, exchange, newHash), never);
+      session = addTo(session, exchange, extended);
       isRecorded = true;
-      stopped.set(session.conversation.sessionID, exchange.isStopped ? exchange.answerText : undefined);
+      stopped.set(session.conversation.sessionID, exchange.isStopped ? extended.answerText : undefined);
       index.put(session.conversation);
       // A client that has the answer may send its next request now, and waits only for the write.
       ticket.announceRelease();

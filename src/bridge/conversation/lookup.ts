@@ -1,6 +1,5 @@
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
-import { normalizeMessages } from './fingerprint.ts';
 import type { StoredConversation } from './record.ts';
 
 /** The conversations in memory. One that is dropped here is still stored at the agent. */
@@ -94,9 +93,8 @@ export const createConversationIndex = (
 
 /** Answers during which the client disconnected, by session: only the latest few, and of each only the beginning. */
 export type StoppedAnswers = {
-  /** Removes the entry where there is no text. */
+  /** The text as `normalizeMessages` makes it. Removes the entry where there is none. */
   readonly set: (sessionID: string, answerText: string | undefined) => void;
-  /** The text as `normalizeMessages` makes it. */
   readonly get: (sessionID: string) => string | undefined;
 };
 
@@ -108,8 +106,7 @@ export const createStoppedAnswers = (): StoppedAnswers => {
   return {
     set(sessionID, answerText) {
       if (answerText === undefined) return void answers.delete(sessionID);
-      const [entry] = normalizeMessages([{ role: 'assistant', text: answerText }]);
-      setNewest(answers, [sessionID, entry?.text.slice(0, CHARS_EACH) ?? ''], STOPPED_LIMIT);
+      setNewest(answers, [sessionID, answerText.slice(0, CHARS_EACH)], STOPPED_LIMIT);
     },
     get: (sessionID) => answers.get(sessionID),
   };

@@ -1,7 +1,8 @@
+import type { Steps } from '../../core/time-slices.ts';
 import type { HistoryMessage } from '../request.ts';
+import type { NewHash } from './digest.ts';
 import {
   appendMessages,
-  type Digest,
   EMPTY_FINGERPRINT,
   extendFingerprint,
   extendTail,
@@ -31,13 +32,13 @@ export type ClientHistory = {
   readonly base: HistoryBase;
 };
 
-export const readHistory = (messages: readonly HistoryMessage[], digest: Digest): ClientHistory => {
-  const entries = normalizeMessages(messages);
+export function* readHistory(messages: readonly HistoryMessage[], newHash: NewHash): Steps<ClientHistory> {
+  const entries = yield* normalizeMessages(messages);
   const last = entries.slice(-1);
-  const beforeLast = extendFingerprint(EMPTY_FINGERPRINT, entries.slice(0, -1), digest);
-  const base = { fingerprint: beforeLast, last, tail: hashTail(entries, digest) };
-  return { messages, entries, fingerprint: extendFingerprint(beforeLast, last, digest), base };
-};
+  const beforeLast = yield* extendFingerprint(EMPTY_FINGERPRINT, entries.slice(0, -1), newHash);
+  const base = { fingerprint: beforeLast, last, tail: yield* hashTail(entries, newHash) };
+  return { messages, entries, fingerprint: yield* extendFingerprint(beforeLast, last, newHash), base };
+}
 
 /** The stored history of a conversation, for a client that does not send the history. */
 export const storedBase = ({ fingerprint, tail }: StoredConversation): HistoryBase => ({ fingerprint, last: [], tail });
@@ -78,22 +79,44 @@ export const isPlausibleHistory = (
   stoppedAnswer: string | undefined,
 ): boolean => isCutShort(stored, history, stoppedAnswer) || isShortened(stored, history);
 
-/** The conversation after an exchange that was added to `base`. */
+/** What an exchange makes of the history that it is added to. */
+export type ExtendedHistory = {
+  readonly fingerprint: HistoryFingerprint;
+  readonly tail: readonly string[];
+  /** The head before the answer. */
+  readonly beforeAnswer: string;
+  /** The answer as `normalizeMessages` makes it. */
+  readonly answerText: string;
+};
+
+export function* extendHistory(
+  base: HistoryBase,
+  { promptText, files, answerText }: Pick<FinishedExchange, 'promptText' | 'files' | 'answerText'>,
+  newHash: NewHash,
+): Steps<ExtendedHistory> {
+  const withPrompt = yield* appendMessages(base.last, [{ role: 'user', text: promptText, files }]);
+  const answer = yield* normalizeMessages([{ role: 'assistant', text: answerText }]);
+  const beforeAnswer = yield* extendFingerprint(base.fingerprint, withPrompt, newHash);
+  return {
+    fingerprint: yield* extendFingerprint(beforeAnswer, answer, newHash),
+    tail: extendTail(base.tail, yield* hashTail([...withPrompt, ...answer].slice(-2), newHash)),
+    beforeAnswer: beforeAnswer.head,
+    answerText: answer[0]?.text ?? '',
+  };
+}
+
+/** The conversation after an exchange. `extended`: what that has made of its history. */
 export const addExchange = (
   stored: StoredConversation,
-  exchange: FinishedExchange,
-  { base, digest }: { readonly base: HistoryBase; readonly digest: Digest },
+  { responseID, promptID, isStopped, isUnread }: FinishedExchange,
+  { fingerprint, tail, beforeAnswer }: ExtendedHistory,
 ): StoredConversation => {
-  const { promptText, files, answerText, responseID, promptID, isStopped, isUnread } = exchange;
-  const withPrompt = appendMessages(base.last, [{ role: 'user', text: promptText, files }]);
-  const entries = appendMessages(withPrompt, [{ role: 'assistant', text: answerText }]);
-  const beforeAnswer = extendFingerprint(base.fingerprint, withPrompt, digest);
   const token = readResponseID(responseID)?.token ?? '';
   return {
     ...stored,
-    fingerprint: extendFingerprint(beforeAnswer, entries.slice(withPrompt.length), digest),
-    tail: extendTail(base.tail, hashTail(entries.slice(-2), digest)),
-    stoppedAt: isStopped ? beforeAnswer.head : undefined,
+    fingerprint,
+    tail,
+    stoppedAt: isStopped ? beforeAnswer : undefined,
     request: stored.request && isUnread ? { ...stored.request, isUnread } : stored.request,
     exchanges: latestExchanges([
       // It may be known already as a prompt that an earlier process has sent.

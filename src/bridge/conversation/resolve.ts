@@ -1,9 +1,10 @@
 import { Fault } from '../../core/fault.ts';
 import type { KeyedQueue } from '../../core/keyed-queue.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient } from '../agent/types.ts';
 import { type BridgeRequest, type ConversationReference, type HistoryMessage, isOneOff } from '../request.ts';
-import type { Digest } from './fingerprint.ts';
+import type { NewHash } from './digest.ts';
 import type { ConversationMatch, ConversationPlan, LockConversation } from './lock.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
@@ -20,7 +21,8 @@ type ResolverNeeds = {
   readonly stopped: StoppedAnswers;
   readonly queue: KeyedQueue;
   readonly lock: LockConversation;
-  readonly digest: Digest;
+  readonly newHash: NewHash;
+  readonly runInSlices: RunInSlices;
   readonly newName: () => string;
   readonly matching: 'prefix' | 'named';
 };
@@ -51,7 +53,9 @@ const unknownResponse = (responseID: string): Fault =>
  * existing session: a new session receives it.
  */
 export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] => {
-  const { agent, index, sync, stopped, queue, lock, digest, newName, matching } = needs;
+  const { agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching } = needs;
+  const readInSlices = (messages: readonly HistoryMessage[], signal: AbortSignal): Promise<ClientHistory> =>
+    runInSlices(readHistory(messages, newHash), signal);
 
   /** A new conversation, but for what is given. Joins the queue. */
   const enqueue = (
@@ -145,7 +149,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     if (position < exchanges.length - 1 || !queue.isNearlyFree(queueKeyOf(conversation))) {
       const earlier = await readMessagesUpTo(conversation, position, signal);
       if (earlier === undefined) throw unknownResponse(responseID);
-      return enqueue(sent, { isNamed, replay: readHistory([...earlier, ...request.history], digest) });
+      return enqueue(sent, { isNamed, replay: await readInSlices([...earlier, ...request.history], signal) });
     }
     const findLast = (): ConversationMatch => {
       const found = find();
@@ -156,7 +160,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
   };
 
   return async (request, owner, signal, mark) => {
-    const sent = { request, owner, mark, history: readHistory(request.history, digest) };
+    const sent = { request, owner, mark, history: await readInSlices(request.history, signal) };
     await sync.load(signal);
     index.dropOld();
     if (isOneOff(request)) return enqueue(sent, { isStored: false });

@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import type { KeyedQueue } from '../../core/keyed-queue.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
 import type { MessageRecord } from '../agent/schema.ts';
 import type { AgentClient } from '../agent/types.ts';
 import { IDEMPOTENCY_KEY_REUSED } from '../request.ts';
-import type { Digest } from './fingerprint.ts';
+import type { NewHash } from './digest.ts';
 import type { ConversationPlan, LockConversation } from './lock.ts';
 import type { ConversationIndex } from './lookup.ts';
 import { readHistory, storedBase } from './match.ts';
@@ -19,7 +20,8 @@ type StartedTurnsNeeds = {
   readonly sync: ConversationSync;
   readonly queue: KeyedQueue;
   readonly lock: LockConversation;
-  readonly digest: Digest;
+  readonly newHash: NewHash;
+  readonly runInSlices: RunInSlices;
   readonly clock: Clock;
 };
 
@@ -61,7 +63,7 @@ const readTurn = (
 
 /** Finds turns that were started before this process, by the marks in the metadata of their sessions. */
 export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['findStarted'] => {
-  const { agent, index, sync, queue, lock, digest, clock } = needs;
+  const { agent, index, sync, queue, lock, newHash, runInSlices, clock } = needs;
   /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
   const given = new Set<string>();
 
@@ -109,7 +111,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     const isBusy = (await agent.busySessions(signal)).has(sessionID);
     const { isComplete, toolNames } = readTurn(await agent.messages(sessionID, signal), promptID);
     if (!isBusy && !isComplete) return toolNames.length === 0 ? undefined : { kind: 'cut-off', toolNames };
-    const history = readHistory(request.history, digest);
+    const history = await runInSlices(readHistory(request.history, newHash), signal);
     const find: ConversationPlan['find'] = () => {
       const conversation = index.bySession(sessionID);
       if (conversation === undefined) return undefined;

@@ -1,4 +1,6 @@
+import { jsonPieces } from '../../core/json.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
+import type { Steps } from '../../core/time-slices.ts';
 import type { MessageRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
 import { type BridgeRequest, type HistoryMessage, type PromptPart, textOfParts } from '../request.ts';
@@ -62,33 +64,40 @@ export const messagesUpTo = (
  * Earlier messages, for a session that does not have them. As JSON, so that no text in it can look like its end, and in a
  * part of its own before the user's text.
  */
-const replayText = (messages: readonly HistoryMessage[]): string =>
-  [
-    'These are the earlier messages of this conversation. They are context only: answer the message after them.',
-    JSON.stringify(
-      messages.map(({ role, text }) => ({ role, text })),
-      undefined,
-      1,
-    ),
-  ].join('\n');
+function* replayText(messages: readonly HistoryMessage[]): Steps<string> {
+  const pieces = [
+    'These are the earlier messages of this conversation. They are context only: answer the message after them.\n',
+  ];
+  let before = '[\n';
+  for (const { role, text } of messages) {
+    pieces.push(`${before} {\n  "role": "${role}",\n  "text": `);
+    for (const piece of jsonPieces(text)) {
+      pieces.push(piece);
+      yield;
+    }
+    pieces.push('\n }');
+    before = ',\n';
+  }
+  return `${pieces.join('')}\n]`;
+}
 
 /** A request as a prompt for the agent, after the messages in `replay`. */
-export const toAgentPrompt = (
+export function* toAgentPrompt(
   request: BridgeRequest,
   replay: readonly HistoryMessage[],
   { model, agent }: { readonly model: AgentModel | undefined; readonly agent: string | undefined },
-): Prompt => ({
-  parts: [
-    ...(replay.length === 0 ? [] : [{ type: 'text' as const, text: replayText(replay), synthetic: true }]),
-    ...replay.flatMap(({ files = [] }) => files),
-    ...request.prompt,
-  ],
-  model: model === undefined ? undefined : { providerID: model.providerID, modelID: model.modelID },
-  variant: request.effort !== undefined && model?.variants.includes(request.effort) ? request.effort : undefined,
-  agent,
-  system: request.system,
-  hasTools: !request.isBackgroundTask,
-});
+): Steps<Prompt> {
+  const replayed =
+    replay.length === 0 ? [] : [{ type: 'text' as const, text: yield* replayText(replay), synthetic: true }];
+  return {
+    parts: [...replayed, ...replay.flatMap(({ files = [] }) => files), ...request.prompt],
+    model: model === undefined ? undefined : { providerID: model.providerID, modelID: model.modelID },
+    variant: request.effort !== undefined && model?.variants.includes(request.effort) ? request.effort : undefined,
+    agent,
+    system: request.system,
+    hasTools: !request.isBackgroundTask,
+  };
+}
 
 const TITLE_CHARS = 60;
 const READ_CHARS = 1000;

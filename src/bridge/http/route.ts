@@ -3,8 +3,11 @@ import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
+import { jsonPieces } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
+import type { RunInSlices, Steps } from '../../core/time-slices.ts';
+import { digestOf, type NewHash } from '../conversation/digest.ts';
 import type { Owner } from '../conversation/types.ts';
 import type { AnswerMeasurement, BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
@@ -13,6 +16,7 @@ import { type BridgeRequest, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
+import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
 import { createRequestReservation } from './reservation.ts';
 import type { ActiveRequest, ActiveRequests } from './shutdown.ts';
 
@@ -68,7 +72,8 @@ type AnswerRouteOptions = {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Pick<BridgeMetrics, 'recordAnswer'>;
-  readonly digest: (text: string) => string;
+  readonly newHash: NewHash;
+  readonly runInSlices: RunInSlices;
   readonly settings: DeliverySettings;
 };
 
@@ -99,7 +104,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   options: AnswerRouteOptions,
   endpoint: Endpoint<Parsed>,
 ) => {
-  const { answers, clock, semaphore, bodies, activeRequests, meter, settings } = options;
+  const { answers, clock, semaphore, bodies, activeRequests, meter, newHash, runInSlices, settings } = options;
   const { chunkSize, chunkDelayMs: delayMs, heartbeat } = settings;
   const answerHeaders = (answer: ClientAnswer, parsed: Parsed): Record<string, string> => {
     const ignored = isEffortIgnored(answer, parsed)
@@ -152,26 +157,30 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     return response;
   };
 
+  function* read({ headers }: Request, body: unknown): Steps<{ parsed: Parsed; identity: RequestIdentity }> {
+    const parsed = endpoint.parse(body, headers);
+    const key = readIdempotencyKey(headers);
+    yield;
+    // Includes what may come in headers: the same body with another conversation or approval is another request.
+    const whole = jsonPieces([endpoint.name, parsed.conversation, parsed.approval ?? null, body]);
+    const isRetry = Number(headers.get('x-stainless-retry-count') ?? 0) > 0;
+    return { parsed, identity: { key, digest: yield* digestOf(newHash, whole), isRetry } };
+  }
+
   return async (request: Request): Promise<Response> => {
     const owner = options.authenticate(request);
     const startedAt = clock.now();
     const body = await bodies.readJson(request);
-    const parsed = endpoint.parse(body, request.headers);
-    const identity = {
-      key: readIdempotencyKey(request.headers),
-      // Includes what may come in headers: the same body with another conversation or approval is another request.
-      digest: options.digest(JSON.stringify([endpoint.name, parsed.conversation, parsed.approval ?? null, body])),
-      isRetry: Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0,
-    };
     const active = activeRequests.track(request);
     const reservation = createRequestReservation(semaphore, bodies.hold(request));
     const end = () => {
       reservation.endReading();
       active.end();
     };
-    const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };
     let isStreaming = false;
     try {
+      const { parsed, identity } = await runInSlices(read(request, body), active.signal);
+      const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };
       const { startAnswer: reserve } = reservation;
       const answer = await answers.start({ request: parsed, owner, identity, reserve, signal: active.signal });
       if (!parsed.isStreamed) return await sendBody(answer, parsed, measurement);

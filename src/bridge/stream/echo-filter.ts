@@ -1,10 +1,14 @@
 import type { Clock } from '../../core/clock.ts';
+import { withSingleBlanks } from '../../core/text.ts';
+import { runAtOnce } from '../../core/time-slices.ts';
 import type { OutputEvent } from '../output.ts';
 import { hasGraphemes } from './graphemes.ts';
 import { type ReadAhead, readAhead, stopOnReturn } from './read-ahead.ts';
 
 /** A shorter prompt, such as "Hello", may well begin an answer that means it. */
 const SHORTEST_ECHO = 16;
+/** In UTF-16 units. No model repeats a longer prompt, and comparing it with an answer would take too long. */
+const LONGEST_ECHO = 65_536;
 const ROLE_PREFIXES = ['', 'USER: ', 'User: '];
 const HOLD_MS = 1000;
 /** By how much an echo may be longer than the prompt: a role prefix, and white space before and after it. */
@@ -20,7 +24,7 @@ type EchoMatcher = {
   readonly promptUnits: number;
 };
 
-const normalizeText = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ');
+const normalizeText = (text: string): string => runAtOnce(withSingleBlanks(text));
 
 const skipWords = (text: string, count: number): string => {
   const word = /\s*\S+\s*/y;
@@ -29,18 +33,27 @@ const skipWords = (text: string, count: number): string => {
 };
 
 const createEchoMatcher = (promptText: string): EchoMatcher | undefined => {
+  if (promptText.length > LONGEST_ECHO) return undefined;
   const prompt = normalizeText(promptText).trim();
   if (!hasGraphemes(prompt, SHORTEST_ECHO)) return undefined;
   const variants = ROLE_PREFIXES.map((name) => `${name}${prompt}`);
+  // White space may make an echo longer than the prompt, and a whole answer is much longer than that.
+  const readUnits = 2 * promptText.length + 16 * SLACK_UNITS;
+  let last = { opening: '', start: '' };
+  /** Both functions are called with the same opening, one after the other. */
+  const startOf = (opening: string): string => {
+    if (last.opening !== opening) last = { opening, start: normalizeText(opening.slice(0, readUnits)).trimStart() };
+    return last.start;
+  };
   return {
     isPossible(opening) {
-      const start = normalizeText(opening).trimStart();
+      const start = startOf(opening);
       // Combining marks that come next may still change the last character.
       const sure = start.replace(/\P{M}\p{M}*$/u, '');
       return variants.some((echo) => echo.startsWith(sure));
     },
     textAfter(opening) {
-      const start = normalizeText(opening).trimStart();
+      const start = startOf(opening);
       const echo = variants.find((variant) => start.startsWith(`${variant} `));
       const rest = echo === undefined ? '' : skipWords(opening, echo.split(' ').length);
       return rest === '' ? undefined : rest;

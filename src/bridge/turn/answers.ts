@@ -2,6 +2,7 @@ import { pause, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.ts';
 import type {
@@ -37,6 +38,7 @@ type AnswersNeeds = {
   readonly log: Log;
   readonly newToken: () => string;
   readonly digest: (text: string) => string;
+  readonly runInSlices: RunInSlices;
   readonly settings: AnswerSettings;
 };
 
@@ -97,7 +99,7 @@ const STATUS_WITHIN_MS = 400;
 export const createAnswers = (needs: AnswersNeeds): Answers => {
   const { agent, feed, sessionFamilies, conversations, catalog, clock, log, newToken, digest, settings } = needs;
   const turn = { agent, feed, sessionFamilies, clock, log };
-  const runAnswer = createAnswerRunner({ turn, settings });
+  const runAnswer = createAnswerRunner({ turn, settings, runInSlices: needs.runInSlices });
   const createdAt = clock.now();
   const shared = createSharedAnswers<StartedAnswer>(clock, settings.onDisconnect);
 

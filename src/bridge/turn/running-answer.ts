@@ -1,4 +1,5 @@
-import type { AgentModel } from '../agent/types.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
+import type { AgentModel, Prompt } from '../agent/types.ts';
 import { responseIDFor } from '../conversation/response-id.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { LockedConversation } from '../conversation/types.ts';
@@ -33,6 +34,7 @@ export type AnswerSettings = {
 type AnswerRunnerNeeds = {
   readonly turn: Omit<AgentTurnNeeds, 'autoRejection'>;
   readonly settings: AnswerSettings;
+  readonly runInSlices: RunInSlices;
 };
 
 /** An answer that is read by one request, or by several equal ones: a part of a turn's log. */
@@ -88,20 +90,27 @@ const createRefusal = () => {
 };
 
 /** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
-export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds): AnswerRunner => {
+export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: AnswerRunnerNeeds): AnswerRunner => {
   const { agent, clock } = needs;
   const turnNeeds: AgentTurnNeeds = { ...needs, autoRejection: settings.asksInChat ? undefined : REJECTION };
   const waitingTurns = createWaitingTurns(agent, turnNeeds);
   const never = new AbortController().signal;
 
-  const startNewTurn = (lock: CurrentLock, request: BridgeRequest, model: AgentModel): AnswerSource => {
+  const startNewTurn = async (
+    lock: CurrentLock,
+    { request, model, handle }: Pick<AnswerStart, 'request' | 'model' | 'handle'>,
+  ): Promise<AnswerSource> => {
     const { sessionID, knownMessageIDs } = lock.locked.session;
-    const createPrompt = () => toAgentPrompt(request, lock.locked.replay, { model, agent: settings.agentName });
+    const createPrompt = (signal: AbortSignal): Promise<Prompt> =>
+      runInSlices(toAgentPrompt(request, lock.locked.replay, { model, agent: settings.agentName }), signal);
     const renewSession = async (signal: AbortSignal) => {
       lock.locked = await lock.locked.renew(signal);
-      return { sessionID: lock.locked.session.sessionID, prompt: createPrompt() };
+      return { sessionID: lock.locked.session.sessionID, prompt: await createPrompt(signal) };
     };
-    const start = { kind: 'prompt', prompt: createPrompt(), knownMessageIDs, renewSession } as const;
+    const prompt = await createPrompt(handle.signal);
+    handle.signal.throwIfAborted();
+    handle.begin();
+    const start = { kind: 'prompt', prompt, knownMessageIDs, renewSession } as const;
     // No later request could carry the approval.
     const turn = startTurn(
       sessionID,
@@ -152,16 +161,15 @@ export const createAnswerRunner = ({ turn: needs, settings }: AnswerRunnerNeeds)
     return { turn, log: turn.log, from: LOG_START };
   };
   return async (locked, start) => {
-    const { request, model, handle, token, started } = start;
+    const { request, handle, token, started } = start;
     const { signal } = handle;
     const lock: CurrentLock = { locked };
     const resume = (): Promise<AnswerSource | undefined> =>
       started === undefined ? waitingTurns.resume(locked.session, request, signal) : followTurn(lock, started.promptID);
     const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
-    if (resumed === undefined) signal.throwIfAborted();
-    handle.begin();
-    const source = resumed ?? startNewTurn(lock, request, model);
+    if (resumed !== undefined) handle.begin();
+    const source = resumed ?? (await startNewTurn(lock, start));
     const responseID = responseIDFor(locked.session.sessionID, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.
     let turn = source.turn;

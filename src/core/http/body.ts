@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { untilAborted } from '../async.ts';
 import { Fault } from '../fault.ts';
-import type { RunInSlices, Steps } from '../time-slices.ts';
+import { type RunInSlices, runAtOnce, type Steps } from '../time-slices.ts';
 
 /** How far a body of unknown length is read and thrown away, so that its sender still sees the 413 and not a reset. */
 const DISCARD_FACTOR = 16;
@@ -152,13 +152,6 @@ function* parsing(bytes: Uint8Array): Steps<unknown> {
     throw invalidJson('The request body is not JSON in UTF-8');
   }
 }
-
-const runAtOnce = <T>(steps: Steps<T>): T => {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-};
 
 /** Not under the deadline of the arrival: that is over. A client may leave all the same. */
 const parsed = async (bytes: Uint8Array, { signal }: Request, { runInSlices }: BodyReading): Promise<unknown> => {

@@ -5,6 +5,7 @@ import type { AgentClient, Prompt } from '../../../src/bridge/agent/types.ts';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { HttpClientError, type HttpRequest, type HttpResponse } from '../../../src/core/http/client.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
@@ -67,7 +68,13 @@ const agentOver = (answerTo: (sent: HttpRequest) => Answered | Promise<Answered>
     );
     return received(await Promise.race([answerTo(one), left]));
   };
-  const agent = createAgentClient({ httpClient, clock, baseUrl: 'http://agent.test/', ...changes });
+  const agent = createAgentClient({
+    httpClient,
+    clock,
+    runInSlices: createTimeSlices(clock),
+    baseUrl: 'http://agent.test/',
+    ...changes,
+  });
   const asked = () =>
     sent.map(({ method, url, body }) => `${method} ${url.replace('http://agent.test', '')} ${body ?? ''}`.trim());
   return { agent, clock, sent, asked };

@@ -7,6 +7,7 @@ import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, Prompt } from '../../../src/bridge/agent/types.ts';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { Fault } from '../../../src/core/fault.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
 import { until } from '../../agent/harness/permission-requests.ts';
 import {
@@ -81,7 +82,7 @@ const withAgent = async (
       await settled(feed.untilOpen(never));
       return { feed, collected };
     };
-    const agent = createAgentClient({ ...place, httpClient, clock });
+    const agent = createAgentClient({ ...place, httpClient, clock, runInSlices: createTimeSlices(clock) });
     try {
       await body({ world, agent, local, settled, follow });
     } finally {

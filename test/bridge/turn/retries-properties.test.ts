@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createModelCatalog } from '../../../src/bridge/agent/models.ts';
 import type { AgentClient } from '../../../src/bridge/agent/types.ts';
 import { createConversations } from '../../../src/bridge/conversation/conversations.ts';
@@ -9,6 +9,7 @@ import { type AnswerReservation, type Answers, createAnswers } from '../../../sr
 import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createFakeAgent } from '../harness/fake-agent.ts';
@@ -110,11 +111,20 @@ const createPlay = () => {
     const { feed } = createTestFeed();
     const log = () => {};
     const newToken = () => `token${String(++tokens).padStart(7, '0')}abcdefgh`;
+    const runInSlices = createTimeSlices(clock);
     const stores = { matching: 'prefix', limit: 1000, lifetimeMs: 86_400_000, queueLimit: 16 } as const;
     return createAnswers({
-      ...{ agent, feed, clock, log, newToken, digest: nodeDigest },
+      ...{ agent, feed, clock, log, newToken, runInSlices, digest: nodeDigest },
       sessionFamilies: createSessionFamilies(agent, feed),
-      conversations: createConversations({ agent, clock, log, digest: nodeDigest, newToken, ...stores }),
+      conversations: createConversations({
+        agent,
+        clock,
+        log,
+        runInSlices,
+        newHash: createNodeHash,
+        newToken,
+        ...stores,
+      }),
       catalog: createModelCatalog(agent, clock, undefined),
       settings: {
         ...{ agentName: undefined, asksInChat: true, dropsLeadingEcho: false },

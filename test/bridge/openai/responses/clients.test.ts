@@ -6,6 +6,7 @@ import { generateText, jsonSchema, type ModelMessage, streamText, tool } from 'a
 import OpenAI, { APIError, BadRequestError, InternalServerError } from 'openai';
 import * as assert from 'uvu/assert';
 import { normalizeMessages } from '../../../../src/bridge/conversation/fingerprint.ts';
+import { runAtOnce } from '../../../../src/core/time-slices.ts';
 import { describe, rejection } from '../../../check.ts';
 import { ended, FAILURE, failed, textEvents, thought } from '../../harness/recorded-outputs.ts';
 import { BESIDE, createResponsesWorld, type ResponsesWorld, responseID } from './world.ts';
@@ -25,7 +26,7 @@ const AFTER = { kind: 'after', responseID: responseID() };
 const asText = (text: string) => [{ type: 'text', text }];
 
 /** What a client has said once more, as conversations are recognised by it. */
-const repeated = ({ asked }: ResponsesWorld) => normalizeMessages(asked[1]?.history ?? []);
+const repeated = ({ asked }: ResponsesWorld) => runAtOnce(normalizeMessages(asked[1]?.history ?? []));
 const REPORTED = [
   { role: 'user', text: 'Hello' },
   { role: 'assistant', text: 'I look. Five.' },
