@@ -29,6 +29,8 @@ export type LogFields = {
   readonly amount?: string;
   readonly reference?: string;
   readonly outcome?: string;
+  /** The event of a line that another program of ours has written. */
+  readonly reported?: string;
 };
 
 /** Writes one JSON line per event; lines below the chosen level are dropped. */

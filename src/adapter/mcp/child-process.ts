@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { McpServerError } from '../../agent/mcp/errors.ts';
 import { errorCode } from '../node/error-code.ts';
-import { createLineSplitter } from './lines.ts';
+import { createLineSplitter, createShortLineReader } from './lines.ts';
 
 /** Stores the last lines of an output. Drops a line that is cut off: half of a secret could not be recognized and redacted. */
 const createLastLines = (limitBytes: number) => {
@@ -28,6 +28,8 @@ type ChildOptions = {
   /** A longer line ends the child, and so does as much input that it does not read. */
   readonly lineLimitBytes: number;
   readonly onLine: (line: string) => void;
+  /** Receives the lines of its standard error, without long ones. */
+  readonly onErrorLine: (line: string) => void;
   /** Called once when the child can no longer be used, with the reason. The process may end a moment later. */
   readonly onEnd: (why: McpServerError) => void;
 };
@@ -47,6 +49,7 @@ const KILL_AFTER_MS = 2000;
 /** How long the rest of the output is read after the exit. A grandchild may hold the output open for longer. */
 const DRAIN_MS = 200;
 const LAST_LINES_BYTES = 4096;
+const ERROR_LINE_BYTES = 2048;
 const HAS_GROUPS = process.platform !== 'win32';
 
 const toStartError = (error: unknown): McpServerError => {
@@ -110,7 +113,7 @@ export const createChildProcesses = (): ChildProcesses => {
 type ProcessRegister = { readonly add: (child: ChildProcess) => void; readonly drop: (child: ChildProcess) => void };
 
 const startChild = (options: ChildOptions, register: ProcessRegister): LineProcess => {
-  const { onLine, lineLimitBytes } = options;
+  const { onLine, onErrorLine, lineLimitBytes } = options;
   const started = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
   let hasEnded = false;
@@ -179,6 +182,7 @@ const startChild = (options: ChildOptions, register: ProcessRegister): LineProce
   });
   const lastLines = createLastLines(LAST_LINES_BYTES);
   child.stderr?.on('data', lastLines.take);
+  child.stderr?.on('data', createShortLineReader(ERROR_LINE_BYTES, onErrorLine));
   child.stderr?.on('error', () => {});
   child.stdin?.on('error', () => failSoon('The program no longer reads its input'));
   const splitLines = createLineSplitter(lineLimitBytes, (line) => {

@@ -45,7 +45,7 @@ type LocalParts = {
 };
 
 const createLocalTransport = (
-  { command, cwd, environment }: LocalOptions,
+  { command, cwd, environment, onLogLine = () => {} }: LocalOptions,
   { children, variables, commandLookup }: LocalParts,
 ): Transport => {
   const shared = Object.fromEntries(SHARED_VARIABLES.map((name) => [name, variables[name]]));
@@ -63,6 +63,7 @@ const createLocalTransport = (
           const message = parseMessage(line);
           if (message !== undefined) transport.onmessage?.(message);
         },
+        onErrorLine: onLogLine,
         onEnd: closed,
       });
       await child.started;

@@ -23,7 +23,11 @@ export type McpTransport = Transport;
 
 export type McpTransports = {
   readonly local: (
-    server: Pick<LocalMcpServer, 'command' | 'environment'> & { readonly cwd?: string | undefined },
+    server: Pick<LocalMcpServer, 'command' | 'environment'> & {
+      readonly cwd?: string | undefined;
+      /** Receives each short line of the program's standard error. */
+      readonly onLogLine?: (line: string) => void;
+    },
   ) => McpTransport;
   readonly remote: (server: Pick<RemoteMcpServer, 'url' | 'headers'>) => McpTransport;
 };

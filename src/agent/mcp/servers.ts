@@ -1,44 +1,14 @@
 import { pauseUntil, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import { REDACTED, withoutSecrets } from '../../core/redact.ts';
-import { visibleLines } from '../../core/text.ts';
 import type { McpServerConfig } from '../config/types.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { AgentTool } from '../tools/tool.ts';
 import { createToolbox, settingName } from './agent-tools.ts';
 import type { McpTransport, McpTransports } from './client.ts';
 import type { McpEvent, McpStatus } from './connection.ts';
+import { createProgramLog, formatLastStderr } from './server-output.ts';
 import { createToolServer, type ToolServer } from './tool-server.ts';
-
-const STDERR_LIMIT_CHARS = 200;
-/** Shorter values of the environment are numbers and switches. */
-const SECRET_MIN_CHARS = 6;
-
-/** Lines that Node adds to the text of an error: the stack and its own version. */
-const NODE_LINES = /^(?:at .+|\^+|Node\.js v[\d.]+)$/;
-
-const redactSecrets = (text: string, secrets: readonly string[]): string =>
-  secrets
-    .filter((secret) => secret.length >= SECRET_MIN_CHARS)
-    .toSorted((left, right) => right.length - left.length)
-    .reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
-
-/** Joins the last lines that fit. */
-const joinLastLines = (lines: readonly string[]): string =>
-  lines.reduceRight((end, line) => (`${line} ${end}`.length <= STDERR_LIMIT_CHARS ? `${line} ${end}`.trim() : end), '');
-
-/**
- * The end of a program's standard error as one short line for the log. Replaces `secrets`, which are values that the
- * program was given, and what looks like a secret.
- */
-export const formatLastStderr = (written: string, secrets: readonly string[]): string => {
-  const lines = withoutSecrets(redactSecrets(written, secrets))
-    .split('\n')
-    .map((line) => visibleLines(line, STDERR_LIMIT_CHARS).replaceAll('\t', ' '))
-    .filter((line) => line !== '' && !NODE_LINES.test(line));
-  return joinLastLines(lines);
-};
 
 /** The tool servers of the configuration, kept connected from `start` to `stop`. */
 export type McpServers = {
@@ -79,13 +49,16 @@ type McpServersOptions = {
 
 const STOP_LIMIT_MS = 3000;
 
+/** The values that a program is given. */
+const secretsOf = (server: McpServerConfig | undefined): readonly string[] =>
+  server?.type === 'local' ? Object.values(server.environment) : [];
+
 /** Why a connection was lost, with the end of the program's standard error, which nothing else shows. */
 const lossReason = (
   { reason, lastStderr }: Extract<McpEvent, { readonly kind: 'lost' }>,
   server: McpServerConfig | undefined,
 ): string => {
-  const given = server?.type === 'local' ? Object.values(server.environment) : [];
-  const text = lastStderr === undefined ? '' : formatLastStderr(lastStderr, given);
+  const text = lastStderr === undefined ? '' : formatLastStderr(lastStderr, secretsOf(server));
   return text === '' ? reason : `${reason}. It wrote: ${text}`;
 };
 
@@ -112,15 +85,19 @@ export const createMcpServers = (options: McpServersOptions): McpServers => {
       else log('info', 'mcp-server-connected', { setting, count: servers.get(server)?.listing().tools.length ?? 0 });
     }
   };
-  const createOpener = (config: McpServerConfig) => async (): Promise<McpTransport> => {
-    const { local, remote } = await transports();
-    return config.type === 'local' ? local(config) : remote(config);
+  const createOpener = (config: McpServerConfig, setting: string) => {
+    // For all of its connections: a program that is started again and again has one limit.
+    const onLogLine = createProgramLog({ log, clock, setting, secrets: secretsOf(config) });
+    return async (): Promise<McpTransport> => {
+      const { local, remote } = await transports();
+      return config.type === 'local' ? local({ ...config, onLogLine }) : remote(config);
+    };
   };
   for (const [name, config] of Object.entries(configs)) {
     const { timeoutMs } = config;
     const onEvent = (event: McpEvent): void => handleEvent(name, event);
     const root = config.type === 'local' ? rootOf(config.cwd, directory) : undefined;
-    const open = createOpener(config);
+    const open = createOpener(config, settingName(name));
     servers.set(name, createToolServer({ open, clock, chance, timeoutMs, version, root, onEvent }));
   }
   /** All first attempts, while they run. */

@@ -136,7 +136,8 @@ export const applyChange = async <State, Result>(
   if (draft === undefined) throw new RelayError({ kind: 'bug', outcome: 'not_applied' });
   await begin();
   const ending = await endingOf(await sendOnce(), draft);
-  log('info', 'change', { tool, subject, outcome: ending.state });
+  const level = ending.state === 'verified' || ending.state === 'refused' ? 'info' : 'warn';
+  log(level, 'change', { tool, subject, outcome: ending.state });
   await noteOutcome(ending.state);
   if ('problem' in ending) throw ending.problem;
   return ending.result;

@@ -69,7 +69,8 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
   /** The money may have moved, so a journal that fails now must not hide the outcome. */
   const settle = async (claim: ClaimEntry, settlement: Omit<SettlementEntry, 'kind' | 'at' | 'by'>): Promise<void> => {
     const { userId: subject, amount, marker: reference, by } = claim;
-    log('info', 'recharge', { tool: 'recharge', subject, amount, reference, outcome: settlement.state });
+    const level = settlement.state === 'accepted_unverified' ? 'warn' : 'info';
+    log(level, 'recharge', { tool: 'recharge', subject, amount, reference, outcome: settlement.state });
     await journal.settle({ ...settlement, at: clock.now(), by }).catch(() => {
       log('error', 'journal-not-written', { reference });
     });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
@@ -91,6 +92,22 @@ describe('tool servers that are programs and addresses', (check) => {
         'mcp.loud': 'The program ended with exit code 2. It wrote: Wrong key: [redacted]',
         'mcp.quiet': 'The program ended with exit code 2',
       });
+    });
+  });
+
+  check('of our own have their log lines in the log, and nothing else of what they write', async () => {
+    const program = join(import.meta.dirname, '../../../src/main/relay-admin.ts');
+    const relay = {
+      ...(child('plain') as LocalMcpServer),
+      command: [process.execPath, '--no-warnings', program],
+      environment: { RELAY_BASE_URL: 'http://127.0.0.1:1', RELAY_ALLOWED_HOST: '127.0.0.1' },
+    };
+    await withServers({ 'relay-admin': relay }, async ({ servers, lines }) => {
+      assert.is(servers.statuses()['relay-admin']?.status, 'connected');
+      const reported = (event: string) => lines.find((line) => line.reported === event);
+      await until('it is logged', () => reported('starting') !== undefined);
+      const { level, event, setting, state } = reported('starting') ?? {};
+      assert.equal([level, event, setting, state], ['warn', 'mcp-server-log', 'mcp.relay-admin', 'missing']);
     });
   });
 

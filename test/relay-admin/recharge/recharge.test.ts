@@ -216,6 +216,8 @@ describe('what a recharge sees afterwards', (check) => {
         const first = await inTime(world, asked, fault === 'stuck' ? 0 : 1);
         assert.is(first.outcome, 'accepted_unverified');
         assert.is(first.reason, reason);
+        const logged = world.logged.map((line) => JSON.parse(line)).find(({ event }) => event === 'recharge');
+        assert.equal([logged?.level, logged?.outcome], ['warn', 'accepted_unverified']);
         world.control.clearFaults();
         for (const process of [world.start(), admin]) {
           const again = await inTime(world, paid(process, { token }));

@@ -182,9 +182,10 @@ describe('what becomes of a switch that was sent', (check) => {
   const off = { schedulable: false, status: 'active' };
 
   check('accepted, then the old position: unverified, and shown', async () => {
-    const { ask, notes } = worldWith({ reads: [ON] });
+    const { ask, notes, lines } = worldWith({ reads: [ON] });
     assert.equal(reported(await ask(TURN_OFF)), ['accepted_unverified', null, 'reads_differently', on, []]);
     assert.is(notes.at(-1)?.state, 'accepted_unverified');
+    assert.is(lines[0]?.[0], 'warn');
   });
   for (const [name, read] of UNREADABLE) {
     check(`accepted, then ${name}: unverified, and nothing shown`, async () => {

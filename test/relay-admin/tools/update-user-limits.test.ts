@@ -264,7 +264,7 @@ describe('what becomes of a change that was sent', (check) => {
           notes.map(({ state }) => state),
           ['sent', 'unknown'],
         );
-        assert.equal(lines, [['info', 'change', { tool: 'update_user_limits', subject: 7, outcome: 'unknown' }]]);
+        assert.equal(lines, [['warn', 'change', { tool: 'update_user_limits', subject: 7, outcome: 'unknown' }]]);
         assert.is(clock.pending(), 0);
       });
     }
