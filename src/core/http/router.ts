@@ -1,4 +1,5 @@
 import { IttyRouter } from 'itty-router';
+import { setNewest } from '../bounded-map.ts';
 import { Fault } from '../fault.ts';
 import type { Handler } from './handler.ts';
 
@@ -44,6 +45,24 @@ const withoutBody = async (reply: Response | Promise<Response>): Promise<Respons
   return new Response(null, { status, headers });
 };
 
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+/** Enough for the names of a service and its paths without parameters. */
+const KNOWN_LIMIT = 64;
+const KNOWN_LIMIT_CHARS = 256;
+
+/** A pattern and what its path answers. */
+type Route = { readonly pattern: string; readonly methods: RouteTable[string]; readonly allow: readonly string[] };
+
+const answer = ({ methods, allow }: Route, request: Request, params: Readonly<Record<string, string>>) => {
+  const isHead = request.method === 'HEAD';
+  const method = isHead ? 'GET' : request.method;
+  // Some runtimes let any word through as a method, `constructor` too.
+  const handle = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (handle === undefined) throw new Fault({ kind: 'method-not-allowed', allow });
+  const reply = handle(request, params);
+  return isHead ? withoutBody(reply) : reply;
+};
+
 /**
  * A thin face over itty-router's smallest router: it adds HEAD, 405 with `Allow` and decoded parameters.
  * `hintFor` words the 404 of a path that no pattern covers.
@@ -51,22 +70,28 @@ const withoutBody = async (reply: Response | Promise<Response>): Promise<Respons
 export const createRoutes = (table: RouteTable, hintFor: (path: string) => string): Routes => {
   const router = IttyRouter();
   const patterns = Object.keys(table);
+  // Nearly all requests of a service ask for the same few URLs, and parsing one and trying the patterns takes longer than this.
+  const known = new Map<string, Route>();
+  const labelOf = (url: string): string => {
+    const path = pathOf(url);
+    return patterns[router.routes.findIndex(([, matcher]) => matcher.test(path))] ?? 'other';
+  };
   for (const [pattern, methods] of Object.entries(table)) {
     const allow = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    const route: Route = { pattern, methods, allow };
     router.all(pattern, ({ params }: { params?: Record<string, string> }, request: Request) => {
-      const isHead = request.method === 'HEAD';
-      const method = isHead ? 'GET' : request.method;
-      // Some runtimes let any word through as a method, `constructor` too.
-      const handle = Object.hasOwn(methods, method) ? methods[method] : undefined;
-      if (handle === undefined) throw new Fault({ kind: 'method-not-allowed', allow });
-      const reply = handle(request, decoded(params));
-      return isHead ? withoutBody(reply) : reply;
+      const { url } = request;
+      const isExact = !pattern.includes(':') && url.length <= KNOWN_LIMIT_CHARS && labelOf(url) === pattern;
+      if (isExact) setNewest(known, [url, route], KNOWN_LIMIT);
+      return answer(route, request, decoded(params));
     });
   }
   return {
     async handler(request) {
       // A Host with a path in it would choose the route, past whatever stands in front and allows by path.
       if (ODD_HOST.test(request.headers.get('host') ?? '')) throw NO_ADDRESS;
+      const found = known.get(request.url);
+      if (found !== undefined) return answer(found, request, NO_PARAMS);
       // Without its query, which is not used and would take the router quadratic time.
       const asked = { method: request.method, url: request.url.replace(/[?#].*$/s, '') };
       const response: unknown = await router.fetch(asked, request).catch((error: unknown) => {
@@ -75,9 +100,6 @@ export const createRoutes = (table: RouteTable, hintFor: (path: string) => strin
       if (response !== undefined) return response as Response;
       throw new Fault({ kind: 'not-found', hint: hintFor(pathOf(request.url)) });
     },
-    routeOf(request) {
-      const path = pathOf(request.url);
-      return patterns[router.routes.findIndex(([, matcher]) => matcher.test(path))] ?? 'other';
-    },
+    routeOf: ({ url }) => known.get(url)?.pattern ?? labelOf(url),
   };
 };

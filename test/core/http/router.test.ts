@@ -261,6 +261,39 @@ describe('the label of a request', (check) => {
     },
   );
 
+  check('and the answer are the same however often a URL is asked for, whatever its spelling', async () => {
+    const urls = [
+      'http://a.test/v1/models',
+      'http://a.test/v1/models/',
+      'http://a.test/v1/models?x=/broken',
+      'http://b.test:8080/v1/models#/broken',
+      'http://a.test/x/../v1/models',
+      'http://user@a.test/v1/models',
+      'http://a.test\\x/v1/models',
+      'http://a.test/v1/models/id',
+      'http://[/v1/models',
+      `http://a.test/v1/models?${'x'.repeat(500)}`,
+    ];
+    const outcome = (url: string, method: string) =>
+      handler(raw(url, method)).then(
+        async (response) => response.text(),
+        (error: unknown) => (error instanceof Fault ? error.detail.kind : String(error)),
+      );
+    for (const url of urls) {
+      const fresh = createRoutes(TABLE, (path) => `No path ${path}`);
+      const label = fresh.routeOf(raw(url));
+      const first = await fresh.handler(raw(url)).then(
+        async (response) => response.text(),
+        (error: unknown) => (error instanceof Fault ? error.detail.kind : String(error)),
+      );
+      for (let time = 0; time < 3; time++) {
+        assert.is(await outcome(url, 'GET'), first, url);
+        assert.is(await outcome(url, 'DELETE'), first === 'list' || first === 'id' ? 'method-not-allowed' : first, url);
+        assert.is(routeOf(raw(url)), label, url);
+      }
+    }
+  });
+
   check('knows the root when the table has one', () => {
     const { routeOf: label } = createRoutes({ '/': { GET: () => new Response() } }, () => '');
     assert.is(label(asking('/')), '/');
