@@ -41,16 +41,16 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 /** Anything longer or odder could forge log lines or headers. */
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-const failureOf = (error: unknown, errors: ErrorResponses): { reply: Response; fault: string; reason?: string } => {
+/** The answer to a failure, and what its log line says of it. */
+type Failure = { readonly reply: Response; readonly named: { readonly fault: string; readonly reason?: string } };
+
+const failureOf = (error: unknown, errors: ErrorResponses): Failure => {
   if (!(error instanceof Fault)) {
-    return { reply: errors.forBug(), fault: 'bug', reason: whereabouts(error) };
+    return { reply: errors.forBug(), named: { fault: 'bug', reason: whereabouts(error) } };
   }
   const { detail } = error;
-  return {
-    reply: errors.forFault(detail),
-    fault: detail.kind,
-    ...('reason' in detail && typeof detail.reason === 'string' ? { reason: detail.reason } : {}),
-  };
+  const reason = 'reason' in detail && typeof detail.reason === 'string' ? { reason: detail.reason } : {};
+  return { reply: errors.forFault(detail), named: { fault: detail.kind, ...reason } };
 };
 
 /** Where a bug was thrown. Its message, which opens the stack, is left out: it may quote a user or a backend. */
@@ -91,7 +91,7 @@ export const guard =
     const startedAt = clock.now();
     const offeredId = request.headers.get('x-request-id');
     const requestId = offeredId !== null && SANE_REQUEST_ID.test(offeredId) ? offeredId : newRequestId();
-    let failure: ReturnType<typeof failureOf> | undefined;
+    let failure: Failure | undefined;
     let response: Response;
     try {
       response = withRequestId(await handler(request), requestId);
@@ -106,14 +106,9 @@ export const guard =
       status: response.status,
       durationMs: clock.now() - startedAt,
     };
-    const { fault, reason } = failure ?? {};
+    const fault = failure?.named.fault;
     const level = fault === 'bug' ? 'error' : fault === undefined || isClientError(response.status) ? 'info' : 'warn';
-    log(level, 'request-answered', {
-      requestId,
-      ...answered,
-      ...(fault === undefined ? {} : { fault }),
-      ...(reason === undefined ? {} : { reason }),
-    });
+    log(level, 'request-answered', { requestId, ...answered, ...failure?.named });
     try {
       onAnswered?.(answered);
     } catch (error) {
