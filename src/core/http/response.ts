@@ -1,8 +1,15 @@
 import type { CoreFault } from '../fault.ts';
 
+/** An answer whose JSON is written already. */
+export const jsonTextResponse = (
+  status: number,
+  json: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response => new Response(json, { status, headers: { 'content-type': 'application/json', ...headers } });
+
 /** A JSON answer. */
-export const jsonResponse = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response =>
-  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+export const jsonResponse = (status: number, body: unknown, headers?: Readonly<Record<string, string>>): Response =>
+  jsonTextResponse(status, JSON.stringify(body), headers);
 
 /** The largest error body we send; clients log these whole. */
 const BODY_LIMIT_BYTES = 512;

@@ -58,8 +58,12 @@ export const createJudgeCall = (needs: JudgeCallNeeds): CallJudge => {
    * have. 0 is no count: some servers send none, and Ollama before 0.2 none for a prompt in its cache.
    */
   const unreadReason = ({ system, user }: ChatCall, promptTokens: number): string | undefined => {
-    const least = Math.floor((countSystemWords(system) + countWords(user)) * MIN_TOKENS_PER_WORD);
-    if (promptTokens === 0 || promptTokens >= least) return undefined;
+    const leastFor = (userWords: number): number =>
+      Math.floor((countSystemWords(system) + userWords) * MIN_TOKENS_PER_WORD);
+    // A word and its gap take two characters: no text has more words, and counting them costs more than all the rest here.
+    if (promptTokens === 0 || promptTokens >= leastFor((user.length + 1) / 2)) return undefined;
+    const least = leastFor(countWords(user));
+    if (promptTokens >= least) return undefined;
     return `the server counts ${promptTokens} tokens of a prompt that has ${least} or more: the model's chat template drops the policy, or its context cuts the prompt`;
   };
 

@@ -19,8 +19,8 @@ export const VERDICT_SCHEMA = {
 
 const OUTPUT_RULE = `The answer is one JSON object on one line with exactly these keys, each category an integer 0 to 100, then the one word, and nothing before or after it:`;
 
-const answerShape = (nonce: string): string =>
-  `{${CATEGORIES.map(({ code }) => `"${code}":n`).join(',')},"word":"the one word","nonce":"${nonce}"}`;
+const SCORES_SHAPE = CATEGORIES.map(({ code }) => `"${code}":n`).join(',');
+const answerShape = (nonce: string): string => `{${SCORES_SHAPE},"word":"the one word","nonce":"${nonce}"}`;
 
 /** The policy as the system message. It depends on the policy alone, so backends can cache it as a prefix. */
 export const createSystemPrompt = (policy: Policy): string =>

@@ -2,7 +2,7 @@ import { createDeadline, type Deadline, untilAborted } from '../../core/async.ts
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
-import { jsonResponse } from '../../core/http/response.ts';
+import { jsonTextResponse } from '../../core/http/response.ts';
 import type { FindModelTraits } from '../../llm/model-traits.ts';
 import type { GatewayFault } from '../errors.ts';
 import { unseenReason } from '../fitness.ts';
@@ -21,7 +21,7 @@ import {
   parseOuterFields,
   requireGatewayKey,
 } from './request.ts';
-import { createResult } from './result.ts';
+import { createResultWriter, moderationJson } from './result.ts';
 
 /** Headers in which clients send how long they wait: name, and milliseconds per unit. */
 const TIMEOUT_HEADERS = [
@@ -77,6 +77,7 @@ const listed = (words: readonly string[]): string =>
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   const { clock, gatewayKeys, findAlias, policy, moderate, rateLimit, metrics } = needs;
+  const writeResult = createResultWriter(policy);
   // Replicas may list their keys in another order, so an index would not identify a key in a shared count.
   const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
@@ -106,12 +107,11 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
       const verdict = verdicts[index];
       if (verdict === undefined) throw new TypeError('An item without a verdict');
       const judged = { text: !isBlank(item.text), image: item.image !== undefined };
-      const result = createResult(verdict.scores, policy, judged);
-      metrics.verdict({ alias: alias.alias, isFlagged: result.flagged, isCached: verdict.isCached });
+      const result = writeResult(verdict.scores, judged);
+      metrics.verdict({ alias: alias.alias, isFlagged: result.isFlagged, isCached: verdict.isCached });
       return result;
     });
-    const body = { id: `modr-${needs.newId()}`, model: alias.alias, results };
-    return jsonResponse(200, body, {
+    return jsonTextResponse(200, moderationJson(`modr-${needs.newId()}`, alias.alias, results), {
       'x-moderation-backend-model': alias.model,
       'x-moderation-policy': policy.version,
       'x-moderation-cache': cacheHeader(verdicts),

@@ -1,11 +1,11 @@
 import { Fault } from '../../core/fault.ts';
-import { jsonResponse } from '../../core/http/response.ts';
+import { jsonTextResponse } from '../../core/http/response.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { GatewaySettings } from '../settings.ts';
-import { createFlaggedResult } from './result.ts';
+import { createResultWriter, FLAGGED_SCORES, moderationJson } from './result.ts';
 
 /** What is known of a request whose key was accepted. */
 type KnownRequest = { readonly alias: string; readonly inputs: number };
@@ -65,11 +65,17 @@ const reasonOf = (detail: GatewayFault): string | undefined => {
 /** Creates the one place that answers as flagged what has no verdict. */
 export const createNoVerdict = ({ settings, policy, metrics, newId }: NoVerdictNeeds): NoVerdict => {
   const admitted = new WeakMap<Request, KnownRequest>();
+  const writeResult = createResultWriter(policy);
+  const mayFlag = settings.NO_VERDICT === 'flag' || settings.UNJUDGED_INPUT === 'flag';
+  const remember = (request: Request, known: KnownRequest): void => {
+    // Not for nothing: a weak map of every request makes each garbage collection longer.
+    if (mayFlag) admitted.set(request, known);
+  };
   const isFlagging = (detail: GatewayFault | undefined): boolean =>
     settings.NO_VERDICT === 'flag' || (detail?.kind === 'unjudged-input' && settings.UNJUDGED_INPUT === 'flag');
   return {
-    admit: (request) => void admitted.set(request, { alias: DEFAULT_ALIAS, inputs: 1 }),
-    describe: (request, known) => void admitted.set(request, known),
+    admit: (request) => remember(request, { alias: DEFAULT_ALIAS, inputs: 1 }),
+    describe: remember,
     answer(request, error) {
       const known = admitted.get(request);
       const detail: GatewayFault | undefined = error instanceof Fault ? error.detail : undefined;
@@ -77,13 +83,12 @@ export const createNoVerdict = ({ settings, policy, metrics, newId }: NoVerdictN
       const reason = detail === undefined ? 'internal_error' : reasonOf(detail);
       if (known === undefined || reason === undefined || !isFlagging(detail)) return undefined;
       metrics.flaggedWithoutVerdict(reason);
-      const result = createFlaggedResult(policy);
+      const result = writeResult(FLAGGED_SCORES, { text: false, image: false });
       const results = Array.from({ length: Math.min(MAX_RESULTS, Math.max(1, known.inputs)) }, () => result);
-      return jsonResponse(
-        200,
-        { id: `modr-${newId()}`, model: known.alias, results },
-        { 'x-moderation-policy': policy.version, 'x-moderation-no-verdict': reason },
-      );
+      return jsonTextResponse(200, moderationJson(`modr-${newId()}`, known.alias, results), {
+        'x-moderation-policy': policy.version,
+        'x-moderation-no-verdict': reason,
+      });
     },
   };
 };

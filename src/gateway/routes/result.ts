@@ -1,42 +1,59 @@
 import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 
-/** One input's result in OpenAI's shape. */
-export type ModerationResult = {
-  readonly flagged: boolean;
-  readonly categories: Readonly<Record<string, boolean>>;
-  readonly category_scores: Readonly<Record<string, number>>;
-  /** The same numbers under the name in our specification. */
-  readonly scores: Readonly<Record<string, number>>;
-  readonly category_applied_input_types: Readonly<Record<string, readonly string[]>>;
-};
+/** One input's result in OpenAI's shape, as JSON, and whether it is flagged. */
+export type WrittenResult = { readonly isFlagged: boolean; readonly json: string };
 
 /** What was judged of an input. */
 export type JudgedTypes = { readonly text: boolean; readonly image: boolean };
 
-/** Creates a result: always all 13 categories. */
-export const createResult = (scores: CategoryScores, { categories }: Policy, judged: JudgedTypes): ModerationResult => {
-  const flags: Record<string, boolean> = {};
-  const numbers: Record<string, number> = {};
-  const types: Record<string, readonly string[]> = {};
+/** Writes a result: always all 13 categories. */
+export type WriteResult = (scores: CategoryScores, judged: JudgedTypes) => WrittenResult;
+
+const typesJson = ({ categories }: Policy, judged: JudgedTypes): string => {
   const textOnly = judged.text ? ['text'] : [];
   const withImage = judged.image ? [...textOnly, 'image'] : textOnly;
-  let flagged = false;
-  for (const [index, { name, threshold, images }] of categories.entries()) {
-    const score = scores[index];
-    if (score === undefined) throw new TypeError(`No score for ${name}`);
-    numbers[name] = score;
-    flags[name] = score >= threshold;
-    types[name] = images ? withImage : textOnly;
-    flagged ||= score >= threshold;
-  }
-  return { flagged, categories: flags, category_scores: numbers, scores: numbers, category_applied_input_types: types };
+  return JSON.stringify(
+    Object.fromEntries(categories.map(({ name, images }) => [name, images ? withImage : textOnly])),
+  );
 };
 
-/** The result of an input without a verdict: every score is 1, whatever the thresholds, and nothing was judged of it. */
-export const createFlaggedResult = (policy: Policy): ModerationResult =>
-  createResult(
-    CATEGORIES.map(() => 1),
-    policy,
-    { text: false, image: false },
-  );
+/**
+ * Creates the writer of results by a policy. It joins texts that are made once: an object of four tables for
+ * `JSON.stringify` would take four times as long, and as many objects, for every input.
+ */
+export const createResultWriter = (policy: Policy): WriteResult => {
+  const columns = policy.categories.map(({ name, threshold }) => ({
+    name,
+    threshold,
+    label: `${JSON.stringify(name)}:`,
+  }));
+  const types = [false, true].map((text) => [false, true].map((image) => typesJson(policy, { text, image })));
+  return (scores, judged) => {
+    let isFlagged = false;
+    let flags = '';
+    let numbers = '';
+    let comma = '';
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index];
+      const score = scores[index];
+      if (column === undefined || score === undefined) throw new TypeError(`No score for ${column?.name}`);
+      const isOver = score >= column.threshold;
+      isFlagged ||= isOver;
+      flags += `${comma}${column.label}${isOver}`;
+      numbers += `${comma}${column.label}${score}`;
+      comma = ',';
+    }
+    // The same numbers twice: once under the name in our specification.
+    const tables = `"categories":{${flags}},"category_scores":{${numbers}},"scores":{${numbers}}`;
+    const applied = types[Number(judged.text)]?.[Number(judged.image)];
+    return { isFlagged, json: `{"flagged":${isFlagged},${tables},"category_applied_input_types":${applied}}` };
+  };
+};
+
+/** The body of an answer, from its results. */
+export const moderationJson = (id: string, model: string, results: readonly WrittenResult[]): string =>
+  `{"id":${JSON.stringify(id)},"model":${JSON.stringify(model)},"results":[${results.map(({ json }) => json).join(',')}]}`;
+
+/** The scores of an input without a verdict: every score is 1, whatever the thresholds. */
+export const FLAGGED_SCORES: CategoryScores = CATEGORIES.map(() => 1);
