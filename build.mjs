@@ -1,5 +1,6 @@
 // Bundles each program into one file in dist/, lists the licences of what is in them, and fails when a bundle holds what
 // it must not.
+//   node build.mjs [bundle ...]   only these, such as gateway.js; the rest of dist/ stays as it is
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -229,9 +230,17 @@ const programs = [
   },
 ];
 
-rmSync('dist', { recursive: true, force: true });
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !programs.some(({ out }) => out === name));
+if (unknown.length > 0) {
+  console.error(`build: no bundle is named ${unknown.join(', ')}: use ${programs.map(({ out }) => out).join(', ')}`);
+  process.exit(1);
+}
+const isWhole = named.length === 0;
+const wanted = programs.filter(({ out }) => isWhole || named.includes(out));
+if (isWhole) rmSync('dist', { recursive: true, force: true });
 const results = await Promise.all(
-  programs.map(async ({ out, options, isCommand }) => {
+  wanted.map(async ({ out, options, isCommand }) => {
     const { metafile } = await build({
       ...shared,
       ...options,
@@ -244,9 +253,9 @@ const results = await Promise.all(
   }),
 );
 const packages = packagesIn(results);
-writeFileSync('dist/licenses.txt', licenseList(packages));
+if (isWhole) writeFileSync('dist/licenses.txt', licenseList(packages));
 const problems = [...results.flatMap((result) => result.problems), ...licenseProblems(packages)];
 for (const { line } of results) console.log(line);
-console.log(`dist/licenses.txt  ${packages.length} packages`);
+if (isWhole) console.log(`dist/licenses.txt  ${packages.length} packages`);
 for (const problem of problems) console.error(`build: ${problem}`);
 process.exit(problems.length === 0 ? 0 : 1);

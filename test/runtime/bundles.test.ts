@@ -68,8 +68,8 @@ describe('the bundles', (check) => {
   });
 });
 
-/** Builds a copy of the tree in which one file has one more line. */
-const buildWith = async (file: string, line: string) => {
+/** Builds these bundles, or all, in a copy of the tree in which one file has one more line. */
+const buildWith = async (file: string, line: string, names: readonly string[] = []) => {
   const tree = mkdtempSync(join(tmpdir(), 'gatehouse-build-'));
   try {
     for (const name of ['src', 'supply', 'build.mjs', 'package.json', 'agent.example.json'])
@@ -77,7 +77,7 @@ const buildWith = async (file: string, line: string) => {
     symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
     const text = readFileSync(join(tree, file), 'utf8');
     writeFileSync(join(tree, file), `${line}\n${text}`);
-    return await run(process.execPath, ['build.mjs'], { directory: tree });
+    return await run(process.execPath, ['build.mjs', ...names], { directory: tree });
   } finally {
     rmSync(tree, { recursive: true, force: true });
   }
@@ -91,31 +91,51 @@ describe('the build', (check) => {
   });
 
   const additions = [
-    ['src/core/log.ts', "import { hostname } from 'node:os'; export const host = hostname();", 'node:os'],
-    ['src/core/log.ts', "export const os = () => import('node:os');", 'node:os'],
-    ['src/core/log.ts', "import * as os from 'os'; export const host = os.hostname();", 'os'],
     [
+      'gateway.worker.js',
+      'src/core/log.ts',
+      "import { hostname } from 'node:os'; export const host = hostname();",
+      'node:os',
+    ],
+    ['gateway.worker.js', 'src/core/log.ts', "export const os = () => import('node:os');", 'node:os'],
+    ['gateway.worker.js', 'src/core/log.ts', "import * as os from 'os'; export const host = os.hostname();", 'os'],
+    [
+      'gateway.worker.js',
       'src/core/log.ts',
       "import data from 'https://example.com/x.js'; export const x = data;",
       'https://example.com/x.js',
     ],
-    ['src/main/gateway.worker.ts', "import '../adapter/node/crypto.ts';", 'node:crypto'],
+    ['gateway.worker.js', 'src/main/gateway.worker.ts', "import '../adapter/node/crypto.ts';", 'node:crypto'],
     [
+      'gateway.js',
       'src/main/gateway.node.ts',
       "import { JUDGE_MODEL } from '../demo/judge/judge.ts'; export const x = JUDGE_MODEL;",
       'src/demo/',
     ],
     [
+      'eval.js',
       'src/main/eval.ts',
       "import { JUDGE_MODEL } from '../demo/judge/judge.ts'; export const x = JUDGE_MODEL;",
       'src/demo/',
     ],
   ] as const;
-  for (const [file, line, name] of additions) {
-    check(`fails when ${file} begins with ${line}`, async () => {
-      const { code, stderr } = await buildWith(file, line);
+  for (const [bundleName, file, line, name] of additions) {
+    check(`of ${bundleName} fails when ${file} begins with ${line}`, async () => {
+      const { code, stderr } = await buildWith(file, line, [bundleName]);
       assert.is.not(code, 0);
       assert.ok(stderr.includes(name), stderr);
     });
   }
+
+  check('of single bundles makes these alone, and names them all where one is misspelt', async () => {
+    const { code, stdout } = await buildWith('src/core/log.ts', '', ['eval.js', 'gateway.worker.js']);
+    assert.is(code, 0);
+    assert.equal(
+      stdout.match(/(?<=dist\/)\S+/g),
+      NAMES.filter((name) => /^(?:eval|gateway\.worker)\.js$/.test(name)),
+    );
+    const misspelt = await buildWith('src/core/log.ts', '', ['gatewai.js']);
+    assert.is(misspelt.code, 1);
+    for (const name of NAMES) assert.match(misspelt.stderr, name);
+  });
 });

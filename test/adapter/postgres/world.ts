@@ -67,7 +67,12 @@ const startOwnPostgres = async (connections: number): Promise<TestPostgres> => {
     port,
     persistent: true,
     createPostgresUser: false,
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', `max_connections=${connections}`],
+    initdbFlags: ['--no-sync'],
+    // No test takes the machine's power away: what is written need not reach the disk.
+    postgresFlags: ['listen_addresses=127.0.0.1', `max_connections=${connections}`, 'fsync=off'].flatMap((setting) => [
+      '-c',
+      setting,
+    ]),
     onLog() {},
     onError() {},
   });

@@ -178,12 +178,13 @@ const isConnected = async ({ ask }: AgentProcess): Promise<boolean> => {
   return json['relay-admin']?.status === 'connected';
 };
 
-/** Waits until something that another process does is to be seen. */
+/** Waits until something that another process does is to be seen. Looks ever more seldom: a look is work for both. */
 export const until = async (what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> => {
   const startedAt = performance.now();
   while (!(await isTrue())) {
-    if (performance.now() - startedAt > 15_000) throw new Error(`waited too long until ${what}`);
-    await sleep(5);
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > 15_000) throw new Error(`waited too long until ${what}`);
+    await sleep(Math.min(50, Math.max(5, waitedMs / 10)));
   }
 };
 

@@ -25,7 +25,7 @@ type Usage = {
   readonly totalTokens?: number | undefined;
 };
 
-const beside = sharedBridgeWorld();
+const beside = sharedBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: '200' } });
 
 const toolsOf = ({ onOwnTool }: ChatNeeds) => ({
   [TOOL]: tool({ inputSchema: jsonSchema({ type: 'object' }), execute: async () => onOwnTool() }),

@@ -10,7 +10,7 @@ import { BRIDGE_KEY, type BridgeWorld, OTHER_BRIDGE_KEY, sharedBridgeWorld } fro
 type Made = OpenAI.Responses.Response;
 
 const MODEL = 'demo/main';
-const beside = sharedBridgeWorld();
+const beside = sharedBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: '200' } });
 
 for (const client of Object.values(RESPONSES_CLIENTS))
   describe(`OpenAI's own client, responses, ${client.name}`, (check) => checkClient(check, { beside, client }));

@@ -8,7 +8,7 @@ import { asked, scriptTool, TRICKY } from './clients.ts';
 import { ask, askChat, askResponses, chatOf, chunksIn, eventsIn, matchesIn, strictly } from './raw.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
-const beside = sharedBridgeWorld();
+const beside = sharedBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: '200' } });
 
 /** What a stream's answer has above its first event, each of it once. */
 const assertStreamHead = ({ statusCode, headers, rawHeaders }: IncomingMessage): void => {
