@@ -31,7 +31,7 @@ const NO_ADDRESS = new Fault({
 
 const ODD_HOST = /[\s/?#@\\]/;
 
-const decoded = (params: Readonly<Record<string, string>> = {}): Record<string, string> => {
+const decoded = (params: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
   try {
     return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]));
   } catch {
@@ -45,7 +45,6 @@ const withoutBody = async (reply: Response | Promise<Response>): Promise<Respons
   return new Response(null, { status, headers });
 };
 
-const NO_PARAMS: Readonly<Record<string, string>> = {};
 /** Enough for the names of a service and its paths without parameters. */
 const KNOWN_LIMIT = 64;
 const KNOWN_LIMIT_CHARS = 256;
@@ -53,13 +52,13 @@ const KNOWN_LIMIT_CHARS = 256;
 /** A pattern and what its path answers. */
 type Route = { readonly pattern: string; readonly methods: RouteTable[string]; readonly allow: readonly string[] };
 
-const answer = ({ methods, allow }: Route, request: Request, params: Readonly<Record<string, string>>) => {
+const answer = ({ methods, allow }: Route, request: Request, params?: Readonly<Record<string, string>>) => {
   const isHead = request.method === 'HEAD';
   const method = isHead ? 'GET' : request.method;
   // Some runtimes let any word through as a method, `constructor` too.
   const handle = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (handle === undefined) throw new Fault({ kind: 'method-not-allowed', allow });
-  const reply = handle(request, params);
+  const reply = handle(request, decoded(params));
   return isHead ? withoutBody(reply) : reply;
 };
 
@@ -83,7 +82,7 @@ export const createRoutes = (table: RouteTable, hintFor: (path: string) => strin
       const { url } = request;
       const isExact = !pattern.includes(':') && url.length <= KNOWN_LIMIT_CHARS && labelOf(url) === pattern;
       if (isExact) setNewest(known, [url, route], KNOWN_LIMIT);
-      return answer(route, request, decoded(params));
+      return answer(route, request, params);
     });
   }
   return {
@@ -91,7 +90,7 @@ export const createRoutes = (table: RouteTable, hintFor: (path: string) => strin
       // A Host with a path in it would choose the route, past whatever stands in front and allows by path.
       if (ODD_HOST.test(request.headers.get('host') ?? '')) throw NO_ADDRESS;
       const found = known.get(request.url);
-      if (found !== undefined) return answer(found, request, NO_PARAMS);
+      if (found !== undefined) return answer(found, request);
       // Without its query, which is not used and would take the router quadratic time.
       const asked = { method: request.method, url: request.url.replace(/[?#].*$/s, '') };
       const response: unknown = await router.fetch(asked, request).catch((error: unknown) => {

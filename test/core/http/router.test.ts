@@ -193,6 +193,7 @@ describe('the method', (check) => {
 
   check('is looked at only where there is a path', async () => {
     assert.is((await faultOf(asking('/nowhere', 'POST'))).kind, 'not-found');
+    assert.is((await faultOf(asking('/things/%zz/a', 'POST'))).kind, 'method-not-allowed');
   });
 
   for (const method of ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'get', 'ALL', 'all', '']) {
