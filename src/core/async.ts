@@ -7,8 +7,8 @@ export type Deadline = {
   readonly remainingMs: () => number;
   /** Ends the timer and removes the listener from the caller's signal. Call it in a `finally`. */
   readonly clear: () => void;
-  /** Aborts what still runs under it, and clears. */
-  readonly end: () => void;
+  /** Aborts what still runs under it, and clears. The reason is that of the caller, or the one given. */
+  readonly end: (reason?: Fault) => void;
 };
 
 /** One controller per request: cheaper by far than `AbortSignal.any` over `AbortSignal.timeout`. */
@@ -29,9 +29,10 @@ export const createDeadline = (clock: Clock, limitMs: number, client?: AbortSign
     signal: controller.signal,
     remainingMs: () => Math.max(0, endsAt - clock.now()),
     clear,
-    end() {
+    end(reason) {
       clear();
-      leave();
+      if (reason === undefined) leave();
+      else controller.abort(reason);
     },
   };
 };
@@ -43,7 +44,16 @@ export const untilAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promi
     if (signal.aborted) leave();
     else signal.addEventListener('abort', leave, { once: true });
     // Too late to matter, a rejection must still have a handler: without one it would end the process.
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    promise.then(
+      (value) => {
+        signal.removeEventListener('abort', leave);
+        resolve(value);
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', leave);
+        reject(error);
+      },
+    );
   });
 
 /** Waits, or rejects with the signal's reason as soon as it aborts. */

@@ -1,8 +1,7 @@
-import { untilAborted } from '../core/async.ts';
 import { Fault } from '../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpResponse, isNeverConnected } from '../core/http/client.ts';
 import { retryAfterMs } from '../core/retry.ts';
-import { BACKEND_BUSY, type DialectChoice } from './detect.ts';
+import { BACKEND_BUSY, currentDialect, type DialectChoice } from './detect.ts';
 import type { BackendKey, KeyRefusal } from './key-state.ts';
 import { detectKnownError } from './known-errors.ts';
 import { detectRefusal } from './refusal.ts';
@@ -65,7 +64,7 @@ export const attemptRequest = async (
   let chatApi: Dialect | undefined;
   let response: HttpResponse;
   try {
-    chatApi = await untilAborted(dialect.current(), signal);
+    chatApi = await currentDialect(dialect, signal);
     if (chatApi === undefined) return hostFailure('it answers neither like Ollama nor like OpenAI');
     response = await httpClient({
       method: 'POST',

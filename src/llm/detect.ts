@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { untilAborted } from '../core/async.ts';
 import { type HttpClient, HttpClientError } from '../core/http/client.ts';
 import { parseJson } from '../core/json.ts';
 import { detectKnownError } from './known-errors.ts';
@@ -66,17 +67,23 @@ export const detectDialect = async ({
  * is detected again.
  */
 export type DialectChoice = {
-  /** Rejects with an `HttpClientError` when the server cannot be reached. */
-  readonly current: () => Promise<Dialect | undefined>;
+  /** At once when it is known. Rejects with an `HttpClientError` when the server cannot be reached. */
+  readonly current: () => Dialect | Promise<Dialect | undefined>;
   readonly forget: () => void;
 };
 
+/** The dialect of a choice. Rejects as `current` does, and with the signal's reason when it aborts before that. */
+export const currentDialect = (choice: DialectChoice, signal: AbortSignal): ReturnType<DialectChoice['current']> => {
+  const current = choice.current();
+  return current instanceof Promise ? untilAborted(current, signal) : current;
+};
+
 /** A configured dialect: nothing is detected. */
-export const createFixedDialect = (dialect: Dialect): DialectChoice => ({ current: async () => dialect, forget() {} });
+export const createFixedDialect = (dialect: Dialect): DialectChoice => ({ current: () => dialect, forget() {} });
 
 /** A dialect found by `detect`. The next caller runs it again after a failure or a result that is not certain. */
 export const createDetectedDialect = (detect: () => Promise<DetectedDialect | undefined>): DialectChoice => {
-  let known: Promise<Dialect | undefined> | undefined;
+  let known: Dialect | Promise<Dialect | undefined> | undefined;
   const forget = (detection: Promise<Dialect | undefined>): void => {
     if (known === detection) known = undefined;
   };
@@ -86,6 +93,7 @@ export const createDetectedDialect = (detect: () => Promise<DetectedDialect | un
       const detection = detect().then(
         (detected) => {
           if (!detected?.isCertain) forget(detection);
+          else if (known === detection) known = detected.dialect;
           return detected?.dialect;
         },
         (error: unknown) => {

@@ -1,7 +1,6 @@
-import { untilAborted } from '../core/async.ts';
 import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { headersFor } from './attempt.ts';
-import { BACKEND_BUSY, type DialectChoice } from './detect.ts';
+import { BACKEND_BUSY, currentDialect, type DialectChoice } from './detect.ts';
 import type { BackendKey } from './key-state.ts';
 import { detectKnownError } from './known-errors.ts';
 import type { Dialect } from './types.ts';
@@ -35,7 +34,7 @@ export const checkBackendHealth = async (
   let chatApi: Dialect | undefined;
   let response: HttpResponse;
   try {
-    chatApi = await untilAborted(dialect.current(), signal);
+    chatApi = await currentDialect(dialect, signal);
     if (chatApi === undefined) return down('the backend answers neither like Ollama nor like OpenAI');
     const url = baseUrl + chatApi.modelsPath;
     response = await httpClient({

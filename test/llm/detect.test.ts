@@ -178,7 +178,7 @@ describe('the dialect in force', (check) => {
     const callers = [choice.current(), choice.current()];
     const bug = new Error('bug');
     questions[0]?.reject(bug);
-    for (const caller of callers) assert.is(await rejection(caller), bug);
+    for (const caller of callers) assert.is(await rejection(Promise.resolve(caller)), bug);
     const second = choice.current();
     answer(1, ollama);
     assert.is(await second, ollama);

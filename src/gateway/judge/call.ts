@@ -68,16 +68,14 @@ export const createJudgeCall = (needs: JudgeCallNeeds): CallJudge => {
   };
 
   /** The second call of a hedge runs only if a slot is free now: more calls do not make a busy backend faster. */
-  const acquireSlot = async (signal: AbortSignal, isSecond: boolean): Promise<() => void> => {
-    if (!isSecond) return semaphore.acquire(signal);
-    const release = semaphore.tryAcquire();
-    if (release === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 0 });
-    return release;
+  const waitForSlot = (signal: AbortSignal, isSecond: boolean): Promise<() => void> => {
+    if (isSecond) throw new Fault({ kind: 'overloaded', retryAfterMs: 0 });
+    return semaphore.acquire(signal);
   };
 
   return async (call, deadline, avoid) => {
     const run = async (runDeadline: Deadline, isSecond: boolean): Promise<ChatAnswer> => {
-      const release = await acquireSlot(runDeadline.signal, isSecond);
+      const release = semaphore.tryAcquire() ?? (await waitForSlot(runDeadline.signal, isSecond));
       try {
         return await upstream(call, runDeadline, avoid);
       } finally {

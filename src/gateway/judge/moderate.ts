@@ -1,17 +1,18 @@
-import { createDeadline, type Deadline, untilAborted } from '../../core/async.ts';
+import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
-import type { Hiding } from '../text/decode.ts';
+import { createPlainViews, type Hiding } from '../text/decode.ts';
 import type { MakeViews } from '../text/make-views.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
-import { splitPieces } from '../text/pieces.ts';
+import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
 import type { VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
 import { createUserPrompt, type Excerpt } from './prompt.ts';
+import { createSharedWork } from './shared-work.ts';
 
 /** Verdicts that several replicas share. Never fails: a verdict that is not found or not stored is judged again. */
 export type SharedVerdicts = {
@@ -102,7 +103,8 @@ export const createModerate =
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices, makeViews } = needs;
-  const work = createSharedWork<Verdict>();
+  // The full time: callers that join later may have more time than the first.
+  const work = createSharedWork<Verdict>(() => createDeadline(clock, deadlineMs));
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
   const emptyPrompt = createUserPrompt({ text: '', part: 1, parts: 1 }, '', false);
   const settings = [needs.systemPrompt, emptyPrompt, NORMALISER_VERSION, String(windowChars)].join('\0');
@@ -117,7 +119,9 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     settingsDigest ??= digest(settings);
     const parts = [await settingsDigest, model, String(think), image?.mediaType ?? '', image?.base64 ?? '', ...views];
     // Views hold no NUL, normalising removes it: two different lists never join to the same text.
-    const digests = await Promise.all(await runInSlices(digestPieces(parts.join('\0'), digest), signal, owner));
+    const whole = parts.join('\0');
+    if (whole.length <= PIECE_CHARS) return digest(whole);
+    const digests = await Promise.all(await runInSlices(digestPieces(whole, digest), signal, owner));
     const [only = ''] = digests;
     return digests.length === 1 ? only : digest(digests.join('\0'));
   };
@@ -125,34 +129,25 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const judgeAll = async (
     excerpts: readonly Excerpt[],
     alias: ModelAlias,
-    signal: AbortSignal,
+    deadline: Deadline,
   ): Promise<CategoryScores> => {
-    // The full time: callers that join later may have more time than the first.
-    const deadline = createDeadline(clock, deadlineMs, signal);
     const [only] = excerpts;
-    try {
-      if (only !== undefined && excerpts.length === 1) return await judge(only, alias, deadline);
-      return highestScores(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))));
-    } catch (error) {
-      // One failed window fails the item: the other calls are aborted.
-      deadline.end();
-      throw error;
-    } finally {
-      deadline.clear();
-    }
+    if (only !== undefined && excerpts.length === 1) return judge(only, alias, deadline);
+    return highestScores(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))));
   };
 
   const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, caller) => {
-    const { texts: views, hidden } = await makeViews(text, caller.owner, caller.signal);
+    // Most texts are short and plain: they take a few microseconds, less than it takes to wait for a turn.
+    const { texts: views, hidden } = createPlainViews(text) ?? (await makeViews(text, caller.owner, caller.signal));
     return { views, hidden, image, key: await cacheKeyFor(views, image, alias, caller) };
   };
 
   const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key }, alias, signal) => {
     const cached = cache.find(key);
     if (cached !== undefined) return { scores: cached, isCached: true, hidden };
-    const findOrJudge = async (workSignal: AbortSignal): Promise<Verdict> => {
-      const found = await shared?.find(key);
-      const scores = found ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, workSignal));
+    const findOrJudge = async (deadline: Deadline): Promise<Verdict> => {
+      const found = shared === undefined ? undefined : await shared.find(key);
+      const scores = found ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, deadline));
       cache.store(key, scores);
       if (found === undefined) shared?.store(key, scores);
       return { scores, isCached: found !== undefined };
@@ -168,45 +163,4 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   };
 
   return { prepare, judge: judgeItem };
-};
-
-/** Concurrent callers with the same key share one call. */
-type SharedWork<T> = {
-  /** Joins the work under `key`, or starts it. It is aborted only when its last caller's signal is. */
-  readonly join: (key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>) => Promise<T>;
-};
-
-type Work<T> = { readonly promise: Promise<T>; readonly controller: AbortController; callers: number };
-
-/** Creates shared work that holds a key only while its work runs. */
-export const createSharedWork = <T>(): SharedWork<T> => {
-  const running = new Map<string, Work<T>>();
-
-  const begin = (key: string, start: (signal: AbortSignal) => Promise<T>): Work<T> => {
-    const controller = new AbortController();
-    const promise = start(controller.signal).finally(() => {
-      if (running.get(key) === work) running.delete(key);
-    });
-    const work: Work<T> = { promise, controller, callers: 0 };
-    running.set(key, work);
-    return work;
-  };
-
-  return {
-    async join(key, signal, start) {
-      signal.throwIfAborted();
-      const work = running.get(key) ?? begin(key, start);
-      work.callers += 1;
-      try {
-        return await untilAborted(work.promise, signal);
-      } finally {
-        work.callers -= 1;
-        // The next caller must not join aborted work.
-        if (work.callers === 0 && running.get(key) === work) {
-          running.delete(key);
-          work.controller.abort(signal.reason);
-        }
-      }
-    },
-  };
 };

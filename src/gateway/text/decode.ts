@@ -1,4 +1,4 @@
-import type { Steps } from '../../core/time-slices.ts';
+import { runAtOnce, type Steps } from '../../core/time-slices.ts';
 import { decodeCiphers, decodeMorse, decodeNato } from './decoders/ciphers.ts';
 import { decodeBase32, decodeBase64, decodeCharCodes, decodeHex } from './decoders/encodings.ts';
 import { decodeEscapes, decodePercent } from './decoders/escapes.ts';
@@ -143,7 +143,7 @@ export type Views = {
 /** The one view of a text of printable ASCII in which nothing is hidden; undefined for every other text. */
 function* findPlainView(text: string): Steps<string | undefined> {
   const hints = text.length > PIECE_CHARS ? undefined : findHints(text);
-  if (hints === undefined) return undefined;
+  if (hints === undefined || hints === 0) return hints === 0 ? text : undefined;
   for (const [hint, decode] of BY_HINT) {
     if ((hints & hint) === 0) continue;
     if (decode(text) !== text) return undefined;
@@ -152,18 +152,26 @@ function* findPlainView(text: string): Steps<string | undefined> {
   return (hints & HINTS.tokenEdge) === 0 ? text : neutralise(text);
 }
 
+const asOnlyView = (text: string): Views => ({ texts: [text], hidden: [] });
+
+/** The views of a short text of printable ASCII in which nothing is hidden, at once; undefined for every other text. */
+export const createPlainViews = (text: string): Views | undefined => {
+  const plain = text.length > SHORT_CHARS ? undefined : runAtOnce(findPlainView(text));
+  return plain === undefined ? undefined : asOnlyView(plain);
+};
+
 /**
  * Creates the texts that the judge reads: the visible one, and, if something was hidden, a second one with hidden messages
  * decoded in place. Invisible characters that say nothing, and are more than ordinary writing has, are named at its end.
  */
 export function* createViews(text: string): Steps<Views> {
   const plain = yield* findPlainView(text);
-  if (plain !== undefined) return { texts: [plain], hidden: [] };
+  if (plain !== undefined) return asOnlyView(plain);
   const visible = yield* inPieces(normalise, text);
   const { text: decoded, removed } = yield* decodeHidden(text, visible);
   const isRemovalSuspect = mayCarryMessage(removed, text.length);
   const first = yield* inPieces(neutralise, visible);
-  if (decoded === undefined && !isRemovalSuspect) return { texts: [first], hidden: [] };
+  if (decoded === undefined && !isRemovalSuspect) return asOnlyView(first);
   const note = isRemovalSuspect ? `\n${describeRemoved(removed)}` : '';
   const second = yield* inPieces(neutralise, (decoded ?? visible) + note);
   const hidden: readonly Hiding[] = [
