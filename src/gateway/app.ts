@@ -13,10 +13,8 @@ import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts'
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
-import { createJudgeCall } from './judge/call.ts';
-import { createJudge } from './judge/judge.ts';
-import { createItemModeration, createModerate, type SharedVerdicts } from './judge/moderate.ts';
-import { contextTokensFor, createSystemPrompt } from './judge/prompt.ts';
+import type { SharedVerdicts } from './judge/moderate.ts';
+import { createModeration } from './judge/moderation.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
@@ -97,7 +95,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const limitBytes = bodyLimitBytes(settings, models, budget.limitBytes);
   const runInSlices = createTimeSlices(clock);
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
-  const systemPrompt = createSystemPrompt(policy);
   const backend = createJudgeBackend({
     ...needs.backend,
     httpClient: needs.httpClient,
@@ -115,47 +112,30 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const semaphore = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
-  const callJudge = createJudgeCall({
-    upstream: backend.upstream,
-    semaphore,
-    clock,
-    hedgeAfterMs: settings.HEDGE_AFTER_MS,
-    onTokens: metrics.tokens,
-  });
-  const keepAlive = settings.JUDGE_KEEP_ALIVE;
-  const memory = {
-    contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS, policy),
-    ...(keepAlive === undefined ? {} : { keepAlive }),
-  };
-  const judge = createJudge({
-    callJudge,
-    systemPrompt,
-    memory,
-    newNonce: needs.newNonce,
-    onUnusable(model, reason) {
-      metrics.unusable(model);
-      log('warn', 'verdict-unusable', { model, reason });
-    },
-  });
   const views = createMakeViews({
     clock,
     runInSlices,
     elsewhere: needs.makeViewsElsewhere,
     onLarge: metrics.largeText,
   });
-  const itemModeration = createItemModeration({
-    judge,
-    cache,
-    shared: shared?.verdicts(lifetimeMs),
+  const moderate = createModeration({
+    upstream: backend.upstream,
+    semaphore,
     clock,
     runInSlices,
     makeViews: views.makeViews,
-    systemPrompt,
-    windowChars: settings.MODERATION_WINDOW_CHARS,
-    deadlineMs: settings.REQUEST_DEADLINE_MS,
+    policy,
+    cache,
+    shared: shared?.verdicts(lifetimeMs),
     digest: needs.digest,
+    newNonce: needs.newNonce,
+    onUnusable(model, reason) {
+      metrics.unusable(model);
+      log('warn', 'verdict-unusable', { model, reason });
+    },
+    onTokens: metrics.tokens,
+    settings,
   });
-  const moderate = createModerate(itemModeration);
   const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
   const noVerdict = createNoVerdict({ settings, policy, metrics, newId: needs.newId });

@@ -41,6 +41,7 @@ describe('the configuration', (check) => {
         CACHE_MAX_ENTRIES: 10_000,
         CACHE_TTL_SECONDS: 3600,
         HEDGE_AFTER_MS: 0,
+        JUDGE_BATCH: 0,
       },
     );
     assert.equal(backend, { kind: 'cloud', baseUrl: 'https://ollama.com', keys: ['backend-key-1'], dialect: 'ollama' });
@@ -117,6 +118,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   CACHE_MAX_ENTRIES: ['-1', '10000001'],
   CACHE_TTL_SECONDS: ['-1', '31536001'],
   HEDGE_AFTER_MS: ['-1', '600001'],
+  JUDGE_BATCH: ['-1', '17', 'on'],
   JUDGE_KEEP_ALIVE: ['-2', '30', '30 m', '1d', 'forever', '-1m'],
   REDIS_URL: ['localhost:6379', 'http://localhost:6379', 'redis://:canary@h:99999'],
   MODERATION_MODELS: ['{', '[]', '{"a":5}'],

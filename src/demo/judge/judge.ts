@@ -55,27 +55,44 @@ export const judgeText = (text: string): JudgeScores => {
 type MarkedText = { readonly nonce: string; readonly text: string };
 
 /**
- * The text between the marker lines of a prompt; undefined without them. The first text marker and the last end marker
- * with the same nonce count, so markers inside the text are text.
+ * The texts between the marker lines of a prompt, in order; none without them. From one text marker on, the last end marker
+ * with the same nonce counts, so markers inside a text are text.
  */
-export const parseMarkedText = (prompt: string): MarkedText | undefined => {
-  const start = /^\[\[text (\d{12})\]\]$/m.exec(prompt);
-  const nonce = start?.[1];
-  if (start === null || nonce === undefined) return undefined;
-  const rest = prompt.slice(start.index + start[0].length);
-  const end = [...rest.matchAll(new RegExp(`^\\[\\[end ${nonce}\\]\\]$`, 'gm'))].at(-1);
-  return end === undefined ? undefined : { nonce, text: rest.slice(0, end.index).replace(/^\r?\n|\r?\n$/g, '') };
+export const parseMarkedTexts = (prompt: string): readonly MarkedText[] => {
+  const texts: MarkedText[] = [];
+  let rest = prompt;
+  for (;;) {
+    const start = /^\[\[text (\d{12})\]\]$/m.exec(rest);
+    const nonce = start?.[1];
+    if (start === null || nonce === undefined) return texts;
+    rest = rest.slice(start.index + start[0].length);
+    const end = [...rest.matchAll(new RegExp(`^\\[\\[end ${nonce}\\]\\]$`, 'gm'))].at(-1);
+    if (end === undefined) continue;
+    texts.push({ nonce, text: rest.slice(0, end.index).replace(/^\r?\n|\r?\n$/g, '') });
+    rest = rest.slice(end.index);
+  }
 };
 
 const wordFor = (scores: JudgeScores): string =>
   JUDGE_CODES.some((code) => scores[code] >= VIOLATION_SCORE) ? 'over' : 'under';
 
-/** The judge's answer to a prompt: a verdict with the gateway's word and the nonce, or a sentence when the prompt has no markers. */
+/**
+ * The judge's answer to a prompt: a verdict with the gateway's word and the nonce, a list of them when the prompt has several
+ * texts, or a sentence when it has no markers.
+ */
 export const judgePrompt = (prompt: string): string => {
-  const marked = parseMarkedText(prompt);
-  if (marked === undefined) return UNMARKED_ANSWER;
-  const scores = judgeText(marked.text);
-  return JSON.stringify({ ...scores, word: wordFor(scores), nonce: marked.nonce });
+  const texts = parseMarkedTexts(prompt);
+  const [only, second] = texts;
+  if (only === undefined) return UNMARKED_ANSWER;
+  if (second === undefined) {
+    const scores = judgeText(only.text);
+    return JSON.stringify({ ...scores, word: wordFor(scores), nonce: only.nonce });
+  }
+  const verdicts = texts.map(({ nonce, text }) => {
+    const scores = judgeText(text);
+    return { nonce, ...scores, word: wordFor(scores) };
+  });
+  return JSON.stringify({ verdicts });
 };
 
 /** A plausible token count, for nothing here has a tokenizer: four characters a token, and no two words in one. */

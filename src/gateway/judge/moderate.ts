@@ -32,18 +32,20 @@ type ModerateNeeds = {
   readonly windowChars: number;
   readonly deadlineMs: number;
   /** A cryptographic hash: a collision would answer one text with another's verdict. */
-  readonly digest: Digest;
+  readonly digest: TextDigest;
 };
 
-type Digest = (text: string) => string | Promise<string>;
+/** A cryptographic hash of a text. */
+export type TextDigest = (text: string) => string | Promise<string>;
 
 /** One thing to judge: it gets one result. */
 export type ModerationItem = { readonly text: string; readonly image?: ChatImage };
 
-type Verdict = { readonly scores: CategoryScores; readonly isCached: boolean };
+/** The scores of a text, and whether they come from the cache. */
+export type FoundScores = { readonly scores: CategoryScores; readonly isCached: boolean };
 
 /** The scores of one item, whether they come from the cache, and how something was hidden in it. */
-export type ItemVerdict = Verdict & { readonly hidden: readonly Hiding[] };
+export type ItemVerdict = FoundScores & { readonly hidden: readonly Hiding[] };
 
 /** Whose items they are, by the digest of a gateway key, and how long they may take. */
 export type Caller = Deadline & { readonly owner: string };
@@ -85,7 +87,7 @@ const createExcerpts = (
 };
 
 /** The digests of a text's pieces. */
-function* digestPieces(text: string, digest: Digest): Steps<readonly (string | Promise<string>)[]> {
+function* digestPieces(text: string, digest: TextDigest): Steps<readonly (string | Promise<string>)[]> {
   const digests: (string | Promise<string>)[] = [];
   for (const piece of splitPieces(text)) {
     digests.push(digest(piece));
@@ -104,7 +106,7 @@ export const createModerate =
 export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices, makeViews } = needs;
   // The full time: callers that join later may have more time than the first.
-  const work = createSharedWork<Verdict>(() => createDeadline(clock, deadlineMs));
+  const work = createSharedWork<FoundScores>(() => createDeadline(clock, deadlineMs));
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
   const emptyPrompt = createUserPrompt({ text: '', part: 1, parts: 1 }, '', false);
   const settings = [needs.systemPrompt, emptyPrompt, NORMALISER_VERSION, String(windowChars)].join('\0');
@@ -145,7 +147,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key }, alias, signal) => {
     const cached = cache.find(key);
     if (cached !== undefined) return { scores: cached, isCached: true, hidden };
-    const findOrJudge = async (deadline: Deadline): Promise<Verdict> => {
+    const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
       const found = shared === undefined ? undefined : await shared.find(key);
       const scores = found ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, deadline));
       cache.store(key, scores);

@@ -18,7 +18,7 @@ const KEYS = CATEGORIES.length + 2;
 const HALF = 50;
 
 /** The answer without a leading think block and without a code fence around all of it. Nothing else is tolerated. */
-const unwrap = (content: string): string => {
+export const unwrapAnswer = (content: string): string => {
   const answer = content.replace(LEADING_THOUGHT, '').trim();
   return CODE_FENCE.exec(answer)?.[1]?.trim() ?? answer;
 };
@@ -48,7 +48,7 @@ const isOnAnotherScale = (scores: readonly number[]): boolean =>
  */
 export const parseVerdict = (content: string, nonce: string): ParsedVerdict => {
   if (content.trim() === '') return unusable('empty answer');
-  const json = unwrap(content);
+  const json = unwrapAnswer(content);
   const answer = parseJsonValue(json);
   if (!isRecord(answer)) return unusable('not one JSON object');
   const scores = CATEGORIES.map(({ code }) => answer[code]).filter(isScore);

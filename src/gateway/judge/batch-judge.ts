@@ -1,0 +1,95 @@
+import { createDeadline } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { ChatCall } from '../../llm/types.ts';
+import type { ModelAlias } from '../models.ts';
+import type { CategoryScores } from '../policy/categories.ts';
+import { batchOutputTokens, createBatchSchemas, createBatchUserPrompt } from './batch-prompt.ts';
+import { parseBatch } from './batch-verdict.ts';
+import type { CallJudge } from './call.ts';
+
+type BatchJudgeNeeds = {
+  readonly callJudge: CallJudge;
+  readonly clock: Clock;
+  readonly systemPrompt: string;
+  /** The context that a local server gives the model, and how long it holds it. */
+  readonly memory: Pick<ChatCall, 'contextTokens' | 'keepAlive'>;
+  /** Twelve unguessable digits. */
+  readonly newNonce: () => string;
+  readonly onUnusable: (model: string, reason: string) => void;
+};
+
+/** The time for a batch, and the signal that ends it when nobody waits for any of its verdicts. */
+type BatchLimits = { readonly limitMs: number; readonly signal: AbortSignal };
+
+/**
+ * Judges several texts in one call. Gives the scores of each text, in order, or undefined for one that has to be judged
+ * alone. Rejects only when the signal aborts, or with a bug: whatever else fails is no verdict, for no text.
+ */
+export type JudgeBatch = (
+  texts: readonly string[],
+  alias: ModelAlias,
+  limits: BatchLimits,
+) => Promise<readonly (CategoryScores | undefined)[]>;
+
+/** From here on the policy calls a score a violation. */
+const VIOLATION = 0.5;
+/** From here on the policy calls a score doubtful, and an operator may have set a threshold. */
+const DOUBT = 0.25;
+
+/** Creates a judge of batches. There is no repair: what a batch does not give is judged alone. */
+export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
+  const { callJudge, clock, onUnusable } = needs;
+  const schemaFor = createBatchSchemas();
+
+  /** As many numbers as texts: none stands in any of the texts, and no two are the same. */
+  const noncesFor = (texts: readonly string[]): readonly string[] => {
+    const nonces = new Set<string>();
+    while (nonces.size < texts.length) {
+      const nonce = needs.newNonce();
+      if (!texts.some((text) => text.includes(nonce))) nonces.add(nonce);
+    }
+    return [...nonces];
+  };
+
+  const callFor = (texts: readonly string[], nonces: readonly string[], { model, think }: ModelAlias): ChatCall => ({
+    model,
+    system: needs.systemPrompt,
+    user: createBatchUserPrompt(texts.map((text, index) => ({ text, nonce: nonces[index] ?? '' }))),
+    ...needs.memory,
+    outputTokens: batchOutputTokens(texts.length),
+    ...(think === undefined ? {} : { think }),
+    schema: schemaFor(texts.length),
+  });
+
+  const ask = async (
+    texts: readonly string[],
+    alias: ModelAlias,
+    { limitMs, signal }: BatchLimits,
+  ): Promise<readonly CategoryScores[] | undefined> => {
+    const nonces = noncesFor(texts);
+    const deadline = createDeadline(clock, limitMs, signal);
+    try {
+      const reply = await callJudge(callFor(texts, nonces, alias), deadline);
+      const answer = reply.kind === 'content' ? parseBatch(reply.content, nonces) : reply;
+      if (answer.kind === 'scores') return answer.scores;
+      onUnusable(alias.model, `a batch of ${texts.length}: ${answer.reason}`);
+      return undefined;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof Fault)) throw error;
+      return undefined;
+    } finally {
+      deadline.clear();
+    }
+  };
+
+  return async (texts, alias, limits) => {
+    const verdicts = await ask(texts, alias, limits);
+    // Beside a violation the scores of the others may be those of another text, or coloured by it.
+    const isClear = verdicts?.flat().every((score) => score < VIOLATION) === true;
+    return texts.map((_, index) => {
+      const scores = isClear ? verdicts?.[index] : undefined;
+      return scores?.every((score) => score < DOUBT) === true ? scores : undefined;
+    });
+  };
+};

@@ -1,0 +1,82 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
+import type { Upstream } from '../../llm/failover.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { MakeViews } from '../text/make-views.ts';
+import { createBatchJudge } from './batch-judge.ts';
+import { createBatchModerate } from './batch-moderate.ts';
+import { createBatchSystemPrompt, createBatchUserPrompt } from './batch-prompt.ts';
+import type { VerdictCache } from './cache.ts';
+import { createJudgeCall, type JudgeCallNeeds } from './call.ts';
+import { createJudge } from './judge.ts';
+import {
+  createItemModeration,
+  createModerate,
+  type Moderate,
+  type SharedVerdicts,
+  type TextDigest,
+} from './moderate.ts';
+import { contextTokensFor, createSystemPrompt } from './prompt.ts';
+
+type ModerationNeeds = {
+  readonly upstream: Upstream;
+  readonly semaphore: Semaphore;
+  readonly clock: Clock;
+  readonly runInSlices: RunInSlices;
+  readonly makeViews: MakeViews;
+  readonly policy: Policy;
+  readonly cache: VerdictCache;
+  readonly shared: SharedVerdicts | undefined;
+  readonly digest: TextDigest;
+  /** Twelve unguessable digits. */
+  readonly newNonce: () => string;
+  readonly onUnusable: (model: string, reason: string) => void;
+  readonly onTokens: JudgeCallNeeds['onTokens'];
+  readonly settings: {
+    readonly MODERATION_WINDOW_CHARS: number;
+    readonly REQUEST_DEADLINE_MS: number;
+    readonly HEDGE_AFTER_MS: number;
+    readonly JUDGE_KEEP_ALIVE?: string | number | undefined;
+    readonly JUDGE_BATCH: number;
+  };
+};
+
+/** Creates the moderation of a request's items over a backend: each by itself, or short ones several in one call. */
+export const createModeration = (needs: ModerationNeeds): Moderate => {
+  const { clock, policy, cache, shared, digest, newNonce, onUnusable, settings } = needs;
+  const windowChars = settings.MODERATION_WINDOW_CHARS;
+  const keepAlive = settings.JUDGE_KEEP_ALIVE;
+  const memory = {
+    contextTokens: contextTokensFor(windowChars, policy),
+    ...(keepAlive === undefined ? {} : { keepAlive }),
+  };
+  const callJudge = createJudgeCall({ ...needs, hedgeAfterMs: settings.HEDGE_AFTER_MS });
+  const systemPrompt = createSystemPrompt(policy);
+  const items = createItemModeration({
+    judge: createJudge({ callJudge, systemPrompt, memory, newNonce, onUnusable }),
+    cache,
+    shared,
+    clock,
+    runInSlices: needs.runInSlices,
+    makeViews: needs.makeViews,
+    systemPrompt,
+    windowChars,
+    deadlineMs: settings.REQUEST_DEADLINE_MS,
+    digest,
+  });
+  if (settings.JUDGE_BATCH < 2) return createModerate(items);
+  const batchPrompt = createBatchSystemPrompt(policy);
+  return createBatchModerate({
+    items,
+    judgeBatch: createBatchJudge({ callJudge, clock, systemPrompt: batchPrompt, memory, newNonce, onUnusable }),
+    cache,
+    shared,
+    clock,
+    deadlineMs: settings.REQUEST_DEADLINE_MS,
+    digest,
+    prompts: [batchPrompt, createBatchUserPrompt([])].join('\0'),
+    size: settings.JUDGE_BATCH,
+    windowChars,
+  });
+};
