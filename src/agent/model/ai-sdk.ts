@@ -69,12 +69,16 @@ const baseUrlFor = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): 
   throw new ModelError('api', `The provider "${providerID}" has no baseURL`);
 };
 
-const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds) => {
+/** The SDK passes nothing of a call on to its fetch but the signal. */
+type SentListeners = WeakMap<AbortSignal, () => void>;
+
+const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, listeners: SentListeners) => {
   const cached = new Map<string, LanguageModel>();
   const userAgent = `gatehouse-agent/${version}`;
+  const onSent = (signal: AbortSignal): void => listeners.get(signal)?.();
   const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
     const limits = limitsFor?.(target.providerID) ?? DEFAULT_LIMITS;
-    const backendFetch = createBackendFetch({ fetcher, clock, limits, userAgent }, target);
+    const backendFetch = createBackendFetch({ fetcher, clock, limits, userAgent, onSent }, target);
     if (npm !== '@ai-sdk/anthropic') return backendFetch;
     return (input, init) =>
       backendFetch(input, typeof init?.body === 'string' ? { ...init, body: withoutLostThoughts(init.body) } : init);
@@ -159,7 +163,8 @@ const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
  * the console, reads nothing from the environment, and rejects only with a `ModelError` or the caller's own reason.
  */
 export const createAiModel = (needs: AiModelNeeds): ChatModel => {
-  const modelOf = createModelCache(needs);
+  const listeners: SentListeners = new WeakMap();
+  const modelOf = createModelCache(needs, listeners);
   const reportUnsupported = createUnsupportedReporter(needs);
   // The SDK's only switch for its warnings, which it would write to stderr.
   globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -171,6 +176,7 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     const call = new AbortController();
     const onAbort = () => call.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
+    if (request.onSent !== undefined) listeners.set(call.signal, request.onSent);
     try {
       const npm = requireAdapter(target);
       const onUnsupported = (feature: string) => reportUnsupported(npm, target, feature);

@@ -8,12 +8,13 @@ type CountedModel = {
 
 /** A model that counts its attempts. Meant for one turn, which makes one request at a time. */
 export const countAttempts = (model: ChatModel): CountedModel => {
-  let last: ModelRequest | undefined;
+  // A request holds all messages of a session, which must not be kept while tools run.
+  const counts = new WeakMap<ModelRequest, number>();
   let count = 0;
   return {
     model(request, signal) {
-      count = request === last ? count + 1 : 1;
-      last = request;
+      count = (counts.get(request) ?? 0) + 1;
+      counts.set(request, count);
       return model(request, signal);
     },
     attempts: () => count,

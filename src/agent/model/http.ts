@@ -53,6 +53,8 @@ type BackendFetchNeeds = {
   readonly clock: Clock;
   readonly userAgent: string;
   readonly limits: BackendLimits;
+  /** Called with the caller's signal when a request was handed to the fetcher. */
+  readonly onSent?: (signal: AbortSignal) => void;
 };
 
 /** The backend of a model, as far as headers depend on it. */
@@ -95,7 +97,7 @@ const parseJson = (text: string): unknown => {
 
 /** A fetch for one backend. It resolves only with an event stream, and rejects only with a `ModelError` or the caller's reason. */
 export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBackend): typeof fetch => {
-  const { fetcher, clock, userAgent, limits } = needs;
+  const { fetcher, clock, userAgent, limits, onSent } = needs;
   const { headerMs, gapMs, wholeMs } = limits;
   const { providerID } = backend;
   const who = `The provider "${providerID}"`;
@@ -151,6 +153,7 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
     try {
       const headers = createHeaders(init, backend, userAgent);
       const responding = fetcher(String(input), { ...init, headers, redirect: 'manual', signal: limiter.signal });
+      if (init.signal) onSent?.(init.signal);
       const response = await limiter.withTimeout(headerMs, responding);
       if (!response.ok) throw await toRefusalError(response, limiter);
       return await toStream(response, limiter);

@@ -57,6 +57,8 @@ export type ModelRequest = {
   readonly toolChoice?: 'none';
   /** Sent so that a backend can route the requests of a session to one place. */
   readonly sessionID: string;
+  /** Called when the request was built and handed to the connection, if the model can tell: it makes no more copies of it then. */
+  readonly onSent?: () => void;
 };
 
 /** A model's output, piece by piece. It ends with exactly one `finished`, or it throws a `ModelError`. */

@@ -56,13 +56,13 @@ const modelFor = (model: ChatModel, { model: answering, summariser }: Responder)
     ? (...request) => splitThinking(model(...request))
     : model;
 
-/** Where the text of a summary goes, and who is told that it begins. */
-type SummaryOutput = { readonly parts: ResponseParts; readonly onAnswer: () => void };
+/** Where the text of a summary goes, and who is told that the request for it is on its way. */
+type SummaryOutput = { readonly parts: ResponseParts; readonly onSent: () => void };
 
 /** Requests the text of a summary from the model, and once more with shorter texts if the conversation is too long. */
 const requestText = async (
   needs: ModelCallNeeds,
-  { asked: { session, user, responder }, history, parts, onAnswer }: Summarised & SummaryOutput,
+  { asked: { session, user, responder }, history, parts, onSent }: Summarised & SummaryOutput,
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
   const messages = toModelHistory(history, user.id, []);
@@ -75,7 +75,7 @@ const requestText = async (
       tools: [],
       sessionID: session.id,
     };
-    return callModel(needs, { request, parts, onAnswer }, signal);
+    return callModel(needs, { request, parts, onSent }, signal);
   };
   const [longer, shorter] = TEXT_LIMITS_CHARS;
   return call(longer).catch(async (error: unknown) => {
@@ -96,7 +96,7 @@ type SummaryRequest = {
   readonly close: CloseSummary;
   /** Holds the conversation while `work` runs. */
   readonly withHistory: (
-    work: (history: History, onAnswer: () => void) => Promise<ModelCallResult>,
+    work: (history: History, onSent: () => void) => Promise<ModelCallResult>,
   ) => Promise<ModelCallResult>;
 };
 
@@ -121,8 +121,8 @@ const writeSummary = async (
   /** Has a cost once the session has it too, also when the summary then turns out to be unusable. */
   let accounted = opened;
   try {
-    const { finish, tokens, unpublished } = await withHistory((history, onAnswer) =>
-      requestText(modelCall, { asked, history, parts, onAnswer }, signal),
+    const { finish, tokens, unpublished } = await withHistory((history, onSent) =>
+      requestText(modelCall, { asked, history, parts, onSent }, signal),
     );
     const cost = costOf(tokens, responder.model.prices);
     const spent = { ...opened, cost, tokens };

@@ -4,13 +4,14 @@ import { SessionTooLarge } from './errors.ts';
 import type { TurnContext } from './types.ts';
 
 /**
- * What is left of a request while its answer arrives: the messages and the body, which the SDK keeps to the end, and a body
- * again where the request is repeated. The budget counts ten times the size.
+ * What is left of a request while it is sent and answered: the messages, and the body twice, which the SDK and the connection
+ * keep to the end. Measured: 3.1 times the size for texts, 4.1 for files. The budget counts ten times the size. A request that is
+ * repeated is built again, but only one at a time: that holds the event loop.
  */
-const ANSWERING_SHARE = 1 / 3;
+const SENT_SHARE = 0.4;
 
-/** Works with all messages of a session. `onAnswer` gives most of their bytes back, once the model has begun to answer. */
-type MessageWork<Result> = (messages: readonly MessageWithParts[], onAnswer: () => void) => Promise<Result>;
+/** Works with all messages of a session. `onSent` gives most of their bytes back, once the model's request is on its way. */
+type MessageWork<Result> = (messages: readonly MessageWithParts[], onSent: () => void) => Promise<Result>;
 
 /**
  * Reads all messages of a session once the server may hold them, and holds their bytes until `work` has settled. Rejects with
@@ -25,7 +26,7 @@ export const withMessages = async <Result>(
   if (bytes > budget.limitBytes) throw new SessionTooLarge(bytes, budget.limitBytes);
   const release = await budget.take(bytes, signal);
   try {
-    return await work(await store.messages(sessionID), () => release(Math.ceil(bytes * ANSWERING_SHARE)));
+    return await work(await store.messages(sessionID), () => release(Math.ceil(bytes * SENT_SHARE)));
   } finally {
     release();
   }

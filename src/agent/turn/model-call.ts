@@ -143,20 +143,22 @@ const READ_AHEAD = 2000;
 type ModelCall = {
   readonly request: ModelRequest;
   readonly parts: ResponseParts;
-  /** Called when the answer begins, in each attempt. */
-  readonly onAnswer?: () => void;
+  /** Called in each attempt when the request is on its way, at the latest when its answer begins. */
+  readonly onSent?: () => void;
 };
 
 /** Calls the model for one step, with retries where they may help, and publishes its output as it arrives. */
 export const callModel = async (
   { clock, model, chance, metrics, onFailedAttempt, publish, show }: ModelCallNeeds,
-  { request, parts, onAnswer }: ModelCall,
+  { request, parts, onSent }: ModelCall,
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
+  // One object for all attempts, by which they are counted.
+  const sent: ModelRequest = onSent === undefined ? request : { ...request, onSent };
   const once = async (): Promise<ModelCallResult> => {
     const batching = { clock, gatherMs: GATHER_MS, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD };
-    for await (const events of readBatches(model(request, signal), batching)) {
-      onAnswer?.();
+    for await (const events of readBatches(model(sent, signal), batching)) {
+      onSent?.();
       const fact = parts.take(events);
       const end = events.findLast((event) => event.kind === 'finished');
       if (end !== undefined) return { finish: end.finish, tokens: end.tokens, unpublished: fact };

@@ -99,17 +99,17 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   };
   const requestOutput = async (
     before: readonly MessageWithParts[],
-    { parts, onAnswer }: { readonly parts: ResponseParts; readonly onAnswer: () => void },
+    { parts, onSent }: { readonly parts: ResponseParts; readonly onSent: () => void },
     isLast: boolean,
   ): Promise<ModelCallResult> => {
     const messages = await compactIfFull(before);
     try {
-      return await callModel(needs, { request: requestFor(messages, isLast), parts, onAnswer }, signal);
+      return await callModel(needs, { request: requestFor(messages, isLast), parts, onSent }, signal);
     } catch (error) {
       const isTooLong = error instanceof ModelError && error.kind === 'overflow';
       if (!isTooLong || messages !== before) throw error;
       await publish(parts.end('The step was restarted', true));
-      return callModel(needs, { request: requestFor(await compact(before), isLast), parts, onAnswer }, signal);
+      return callModel(needs, { request: requestFor(await compact(before), isLast), parts, onSent }, signal);
     }
   };
   return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
@@ -119,8 +119,8 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     let accounted = message;
     try {
       // Until the model has answered. Tools may take long, and hold no messages.
-      const { finish, tokens, unpublished } = await withMessages(needs, { sessionID, signal }, (before, onAnswer) =>
-        requestOutput(before, { parts, onAnswer }, isLast),
+      const { finish, tokens, unpublished } = await withMessages(needs, { sessionID, signal }, (before, onSent) =>
+        requestOutput(before, { parts, onSent }, isLast),
       );
       const cost = costOf(tokens, responder.model.prices);
       const finishedMessage = { ...message, cost, tokens, finish };

@@ -182,3 +182,21 @@ describe('a backend that is silent', (check) => {
     assert.is(await asked, LEFT);
   });
 });
+
+describe('a request on its way', (check) => {
+  for (const npm of ADAPTERS)
+    check(`is told when the connection has it, and the model is silent yet (${npm})`, async () => {
+      const { ask, control } = createModelWorld();
+      control.addReply(silence);
+      const leaving = new AbortController();
+      let sent = 0;
+      const onSent = (): void => {
+        sent += 1;
+      };
+      const failing = rejection(ask({ target: target({ npm }), onSent }, leaving.signal));
+      await asked(control);
+      assert.is(sent, 1);
+      leaving.abort(LEFT);
+      assert.is(await failing, LEFT);
+    });
+});

@@ -77,6 +77,26 @@ describe('the messages that turns hold', (check) => {
     assert.equal(Object.keys(Object(await world.get('/session/status'))).sort(), [held, waiting].sort());
   });
 
+  check(
+    'are given back for the most part when the request is on its way, however long the model is silent',
+    async () => {
+      const silent: Script = async function* ({ onSent }, signal) {
+        onSent?.();
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        yield { kind: 'text', delta: 'never' };
+      };
+      const world = await createAgentWorld({ scripts: [silent, replying('second')], changes: { memory } });
+      const [slow, next] = [await sessionWithText(world), await sessionWithText(world)];
+      const begin = (id: string) => world.call('POST', `/session/${id}/prompt_async`, prompt('go on'));
+      assert.is((await begin(slow)).status, 204);
+      await world.clock.advance(100);
+      assert.is((await begin(next)).status, 204);
+      await world.clock.advance(1000);
+      assert.match(JSON.stringify(await world.get(`/session/${next}/message`)), /"second"/);
+      assert.equal(Object.keys(Object(await world.get('/session/status'))), [slow]);
+    },
+  );
+
   check('are given back for the most part when the model begins to answer, however long it takes', async () => {
     const world = await createAgentWorld({ scripts: [hanging, replying('second')], changes: { memory } });
     const [slow, next] = [await sessionWithText(world), await sessionWithText(world)];
