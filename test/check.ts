@@ -9,6 +9,10 @@ export type Check = {
   readonly needing: (missing: string | undefined, name: string, body: Body) => void;
 };
 
+const { NODE_COMPILE_CACHE } = process.env;
+/** A variable for programs that a test starts as TypeScript: compiling them costs more than they do. Bundles go without. */
+export const COMPILE_CACHE: Readonly<Record<string, string>> =
+  NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 // Set by the runner for this process alone.
 delete process.env.NODE_COMPILE_CACHE;
 

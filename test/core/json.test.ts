@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { isNestedBeyond, jsonPieces, writeJson } from '../../src/core/json.ts';
 import { runAtOnce } from '../../src/core/time-slices.ts';
 import { describe, thorough } from '../check.ts';
+import { codePoint } from '../code-points.ts';
 
 const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 const lists = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -21,11 +22,11 @@ describe('what lies deep', (check) => {
 
 describe('JSON in pieces', (check) => {
   const long = fc
-    .tuple(fc.string({ unit: 'binary', maxLength: 20 }), fc.integer({ min: 0, max: 40_000 }))
+    .tuple(fc.string({ unit: codePoint, maxLength: 20 }), fc.integer({ min: 0, max: 40_000 }))
     .map(([text, times]) => text.repeat(text === '' ? 0 : times));
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof({ maxDepth: 4 }, long, fc.jsonValue(), fc.array(tie('tree'), { maxLength: 4 }), tie('object')),
-    object: fc.dictionary(fc.oneof(fc.string({ unit: 'binary' }), fc.constant('n'.repeat(20_000))), tie('tree'), {
+    object: fc.dictionary(fc.oneof(fc.string({ unit: codePoint }), fc.constant('n'.repeat(20_000))), tie('tree'), {
       maxKeys: 3,
     }),
   }));

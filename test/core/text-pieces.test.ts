@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { cutText, withSingleBlanks } from '../../src/core/text.ts';
 import { runAtOnce } from '../../src/core/time-slices.ts';
 import { describe, thorough } from '../check.ts';
+import { codePoint } from '../code-points.ts';
 
 const RUNS = thorough(300, 5000);
 const atOnce = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ');
@@ -36,13 +37,13 @@ const PIECES = [
   ],
 ];
 const anyText = fc
-  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: 'binary', maxLength: 4 })), { maxLength: 30 })
+  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: codePoint, maxLength: 4 })), { maxLength: 30 })
   .map((parts) => parts.join(''));
 
 describe('a text in pieces', (check) => {
   check('is the text again when they are joined, and no surrogate pair is cut', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.integer({ min: 1, max: 5 }), (text, chars) => {
+      fc.property(fc.string({ unit: codePoint, maxLength: 40 }), fc.integer({ min: 1, max: 5 }), (text, chars) => {
         const pieces = [...cutText(text, chars)];
         assert.is(pieces.join(''), text);
         for (const piece of pieces) assert.ok(piece.length <= chars + 1 && (piece !== '' || text === ''));

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { COMPILE_CACHE } from '../check.ts';
 import { fileOf, moderationOf, type Script, startGateway } from './world.ts';
 
 export const KEY = 'sk-secret-of-the-gateway';
@@ -11,7 +12,7 @@ type Ended = { readonly code: number | null; readonly stdout: string; readonly s
 /** Runs the command as a program of its own, with the key as a variable. */
 export const start = (...words: readonly string[]) => {
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', RUN, '--', ...words], {
-    env: { ...process.env, MODERATION_API_KEY: KEY },
+    env: { ...process.env, ...COMPILE_CACHE, MODERATION_API_KEY: KEY },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

@@ -22,7 +22,7 @@ import { createInterface } from 'node:readline';
 import * as assert from 'uvu/assert';
 import { createJournalFile } from '../../../src/adapter/files/journal.ts';
 import type { JournalFile } from '../../../src/relay-admin/recharge/journal.ts';
-import { describe, rejection } from '../../check.ts';
+import { COMPILE_CACHE, describe, rejection } from '../../check.ts';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
@@ -505,6 +505,7 @@ const WRITER = `
 /** Starts a process that writes, and kills it once it has said that `count` lines are safe. Returns how many it said. */
 const writeUntilKilled = async (path: string, name: string, count: number): Promise<number> => {
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', WRITER, '--', path, name], {
+    env: { ...process.env, ...COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const closed = once(child, 'close');

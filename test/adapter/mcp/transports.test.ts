@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { connectMcp, type McpConnection, type McpTransport } from '../../../src/agent/mcp/client.ts';
 import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { CHILD_FILE, childServer, isAlive, until } from '../../agent/mcp/child.ts';
-import { describe, rejection } from '../../check.ts';
+import { COMPILE_CACHE, describe, rejection } from '../../check.ts';
 
 const NOBODY = new AbortController().signal;
 type LocalNeeds = ReturnType<typeof childServer>;
@@ -213,7 +213,10 @@ describe('a tool server that is a program', (check) => {
 
 const startParent = async (...words: readonly string[]): Promise<{ parent: ChildProcess; pid: number }> => {
   const file = join(import.meta.dirname, '../../agent/mcp/fixtures/mcp-parent.ts');
-  const parent = spawn(process.execPath, ['--no-warnings', file, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const parent = spawn(process.execPath, ['--no-warnings', file, ...words], {
+    env: { ...process.env, ...COMPILE_CACHE },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [line] = await once(parent.stdout, 'data');
   return { parent, pid: JSON.parse(String(line)).pid };
 };

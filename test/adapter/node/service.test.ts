@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
+import { COMPILE_CACHE, describe } from '../../check.ts';
 import { run, start } from '../../runtime/processes.ts';
 
 const STOP_LIMIT_MS = 10_000;
@@ -17,7 +17,9 @@ const script = `import { runService } from ${SERVICE};
 
 describe('a service that is asked to stop', (check) => {
   check('ends in its time, whatever a part of it does', async () => {
-    const service = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script]);
+    const service = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+      variables: COMPILE_CACHE,
+    });
     await service.outputMatching(/^listening$/m);
     const startedAt = performance.now();
     service.signal('SIGTERM');
@@ -36,7 +38,9 @@ const misspelt = (start: string) => `import { runService } from ${SERVICE};
   const unknownVariables = ({ OURS_KEI }) => new Map([['OURS_KEI', OURS_KEI === 'x' ? 'OURS_KEY' : '']]);
   await runService({ name: 'misspelt', unknownVariables }, async () => { ${start} });`;
 const runScript = (script: string) =>
-  run(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], { variables: { OURS_KEI: 'x' } });
+  run(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+    variables: { ...COMPILE_CACHE, OURS_KEI: 'x' },
+  });
 
 describe('a variable without effect', (check) => {
   check('is named when the start fails, as it may be the cause', async () => {

@@ -20,7 +20,7 @@ import type { DirectoryEvent } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { checkStore } from '../../agent/store/contract.ts';
 import { idsFrom, reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
-import { describe, rejection } from '../../check.ts';
+import { COMPILE_CACHE, describe, rejection } from '../../check.ts';
 import { start } from '../../runtime/processes.ts';
 
 const ROUNDS = 20;
@@ -251,7 +251,9 @@ describe('a store in a SQLite file', (check) => {
         for (const path of ['/proc/none/agent.db', '/proc/none/deep/er/agent.db', ${JSON.stringify(join(file, '\0', 'agent.db'))}])
           await openDatabase(path).catch(({ name, message }) => console.log('refused', name, message));
         console.log('over');`;
-      const child = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script]);
+      const child = start(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+        variables: COMPILE_CACHE,
+      });
       try {
         await child.outputMatching(/^over$/m);
       } finally {
@@ -503,7 +505,9 @@ describe('a store in a SQLite file', (check) => {
     inDirectory(async (file) => {
       let next = 1;
       for (let round = 0; round < ROUNDS; round += 1) {
-        const child = start(process.execPath, [join(import.meta.dirname, 'committer.ts'), file, String(next)]);
+        const child = start(process.execPath, [join(import.meta.dirname, 'committer.ts'), file, String(next)], {
+          variables: COMPILE_CACHE,
+        });
         await child.outputMatching(new RegExp(`^kept ${next + 3 + ((round * 7) % 40)}$`, 'm'));
         await child.kill();
         const lines = [...child.stdout().matchAll(/^kept (\d+)$/gm)].map(([, number]) => Number(number));

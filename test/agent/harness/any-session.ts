@@ -12,10 +12,11 @@ import type {
 } from '../../../src/agent/protocol/types.ts';
 
 import type { DocumentLine } from '../../../src/agent/session/document.ts';
+import { codePoint } from '../../code-points.ts';
 
 /** Any JavaScript text: halves of surrogate pairs, control characters, and names that objects have of themselves. */
 const text = fc.oneof(
-  fc.string({ unit: fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\ud800', '\udfff', '\0', '"')) }),
+  fc.string({ unit: fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom('\ud800', '\udfff', '\0', '"')) }),
   fc.constantFrom('constructor', '__proto__', 'toString'),
 );
 const time = fc.integer({ min: 0, max: 4_000_000_000_000 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Message, Part, Session } from '../../../src/agent/protocol/types.ts';
 
 import type { MessageWithParts, OwedAnswer, SessionQuery, StoreChange } from '../../../src/agent/store/store.ts';
+import { codePoint } from '../../code-points.ts';
 import { answer, reported, sessionOf, textPart, userMessage } from './samples.ts';
 
 /** What a store must hold, in the plainest way there is. */
@@ -146,7 +147,9 @@ const TIMES = [1000, 2000, 3000];
 
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
 /** Any JavaScript text: halves of surrogate pairs and control characters too. */
-const anyText = fc.string({ unit: fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\ud800', '\udfff', '\0')) });
+const anyText = fc.string({
+  unit: fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom('\ud800', '\udfff', '\0')),
+});
 
 const session = fc
   .record({

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { codePoint } from '../../code-points.ts';
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'grapheme' });
 const CLUSTER_UNITS = 64;
@@ -20,7 +21,7 @@ export const graphemesOf = (text: string): readonly string[] => {
 
 const shard = fc.oneof(
   { weight: 3, arbitrary: fc.string({ maxLength: 12 }) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }) },
+  { weight: 1, arbitrary: fc.string({ unit: codePoint, maxLength: 8 }) },
   {
     weight: 3,
     arbitrary: fc.constantFrom(

@@ -4,6 +4,7 @@ import { type BridgeFault, bridgeErrorResponse } from '../../../src/bridge/error
 import { internalErrorResponse } from '../../../src/core/http/response.ts';
 import { type GatewayFault, gatewayErrorResponse } from '../../../src/gateway/errors.ts';
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 
 /** The kinds that every service has, and those of the two that answer in this shape. */
 type FaultDetail = GatewayFault | BridgeFault;
@@ -298,7 +299,7 @@ describe('the body of an error', (check) => {
 
   const words = fc.string({
     unit: fc.oneof(
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+      fc.string({ unit: codePoint, minLength: 1, maxLength: 1 }),
       fc.constantFrom('\ud83d', '\ude00', '"', '\u0000'),
     ),
     maxLength: 700,

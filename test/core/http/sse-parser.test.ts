@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { encodeSse, type SseEvent } from '../../../src/core/http/sse.ts';
 import { createSseParser, type SseItem } from '../../../src/core/http/sse-parser.ts';
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 
 const LIMIT = 1_000_000;
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -131,7 +132,7 @@ describe('a stream of server-sent events', (check) => {
   check('reads what we write, however it is cut', () => {
     const word = fc.stringMatching(/^[A-Za-z0-9_]{1,30}$/);
     const written: fc.Arbitrary<SseEvent> = fc.record(
-      { comment: word, event: word, id: word, data: fc.string({ unit: 'binary' }) },
+      { comment: word, event: word, id: word, data: fc.string({ unit: codePoint }) },
       { requiredKeys: [] },
     );
     fc.assert(

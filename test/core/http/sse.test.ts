@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { encodeSse, type SseEvent, sseResponse } from '../../../src/core/http/sse.ts';
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -50,7 +51,7 @@ describe('an event of a stream', (check) => {
 
   check('is read as it was written', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (data) => {
+      fc.property(fc.string({ unit: codePoint }), (data) => {
         const lines = encodeSse({ data }).split('\n');
         assert.equal(lines.slice(-2), ['', '']);
         const read = lines.slice(0, -2).map((line) => line.slice('data: '.length));

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { findRows, judgePrompt, judgeText, parseMarkedTexts } from '../../../src/demo/judge/judge.ts';
 import { JUDGE_CODES, JUDGE_TABLE } from '../../../src/demo/judge/patterns.ts';
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 
 /** A sentence and the categories at or over the usual threshold of 50. */
 const FLAGGED: readonly (readonly [string, string])[] = [
@@ -149,7 +150,7 @@ describe('demo judge, prompt', (check) => {
   check('echoes any nonce and scores any text in whole numbers from 0 to 100', () => {
     const nonces = fc.stringMatching(/^\d{12}$/);
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), nonces, (text, nonce) => {
+      fc.property(fc.string({ unit: codePoint, maxLength: 200 }), nonces, (text, nonce) => {
         const {
           nonce: echoed,
           word,
@@ -165,7 +166,7 @@ describe('demo judge, prompt', (check) => {
   });
   check('reads exactly the text between the markers, whatever it holds', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (text) => {
         assert.equal(parseMarkedTexts(marked(` ${text} `)), [{ nonce: NONCE, text: ` ${text} ` }]);
       }),
     );

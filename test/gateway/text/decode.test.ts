@@ -2,6 +2,7 @@ import { array, constantFrom, property as given, oneof, assert as property, stri
 import * as assert from 'uvu/assert';
 import { normalise } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 import { decodeHidden } from '../harness/at-once.ts';
 import { base64, DISGUISES, MARKER, rotated } from './disguises.ts';
 
@@ -101,8 +102,8 @@ describe('revealed', (check) => {
   check('never throws, and shows only normalised text', () => {
     const parts = Object.values(DISGUISES);
     const anyText = oneof(
-      string({ unit: 'binary', maxLength: 80 }),
-      array(oneof(constantFrom(...parts), string({ unit: 'binary', maxLength: 8 })), { maxLength: 3 }).map((all) =>
+      string({ unit: codePoint, maxLength: 80 }),
+      array(oneof(constantFrom(...parts), string({ unit: codePoint, maxLength: 8 })), { maxLength: 3 }).map((all) =>
         all.join(''),
       ),
       array(

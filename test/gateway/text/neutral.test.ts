@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { neutralise, normalise } from '../../../src/gateway/text/normalize.ts';
 
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 
 const TOKENS = [
   '<|end|>',
@@ -95,7 +96,7 @@ const ALPHABET = [
 ];
 const noise = oneof(
   array(constantFrom(...ALPHABET, ...TOKENS), { maxLength: 20 }).map((parts) => parts.join('')),
-  string({ unit: 'binary', maxLength: 60 }),
+  string({ unit: codePoint, maxLength: 60 }),
 );
 
 describe('neutralise', (check) => {

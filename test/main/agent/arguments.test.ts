@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
+import { COMPILE_CACHE, describe } from '../../check.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../../src/main/agent.ts');
 
 /** Runs the program to its end, with these arguments and no settings at all. */
 const run = async (...words: readonly string[]) => {
   const child = spawn(process.execPath, ['--no-warnings', PROGRAM, ...words], {
-    env: { PATH: process.env.PATH ?? '' },
+    env: { PATH: process.env.PATH ?? '', ...COMPILE_CACHE },
   });
   const written = { out: '', error: '' };
   child.stdout.on('data', (chunk) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
+import { COMPILE_CACHE, describe } from '../../check.ts';
 import { ROOT, run } from '../../runtime/processes.ts';
 
 const MISSPELT = 'gatehouse agent: AGENT_DATABSE_URL: this variable has no effect; did you mean AGENT_DATABASE_URL?\n';
@@ -12,7 +12,7 @@ const errorsOf = async (words: readonly string[], variables: Readonly<Record<str
   const directory = mkdtempSync(join(tmpdir(), 'agent-command-'));
   try {
     const command = ['--no-warnings', join(ROOT, 'src/main/gatehouse.ts'), 'agent', ...words];
-    return (await run(process.execPath, command, { variables, directory })).stderr;
+    return (await run(process.execPath, command, { variables: { ...COMPILE_CACHE, ...variables }, directory })).stderr;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

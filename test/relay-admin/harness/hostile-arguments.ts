@@ -13,6 +13,7 @@ import {
   string,
   tuple,
 } from 'fast-check';
+import { codePoint } from '../../code-points.ts';
 import { TOOLS, type ToolName } from './tool-arguments.ts';
 
 /** Stands in arguments that are wrong; no refusal may repeat it. */
@@ -103,7 +104,7 @@ const NAMES: readonly string[] = [
   ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '_meta', ARGUMENT],
 ];
 
-const text = oneof(constantFrom(...TEXTS), string({ unit: 'binary', maxLength: 30 }), string({ maxLength: 12 }));
+const text = oneof(constantFrom(...TEXTS), string({ unit: codePoint, maxLength: 30 }), string({ maxLength: 12 }));
 const number = oneof(
   constantFrom(0, -0, 1, 2, 5, -1, 1.5, 60, 2 ** 31, 2 ** 53, 1e21, Number.NaN, Number.POSITIVE_INFINITY, -1e-9),
   double(),

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { limitSize } from '../../../src/relay-admin/read/limit-size.ts';
 import type { Json } from '../../../src/relay-admin/read/project.ts';
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 
 const bytesOf = (data: Json): number => Buffer.byteLength(JSON.stringify(data));
 const many = (length: number): Json[] => Array.from({ length }, (_, id) => ({ id, name: 'n'.repeat(20) }));
@@ -50,7 +51,7 @@ describe('a bound on data', (check) => {
   check('holds for whatever it is given, the same each time, and never makes up a thing', () => {
     const values = fc.oneof(
       fc.jsonValue({ maxDepth: 6 }),
-      fc.array(fc.string({ unit: 'binary', maxLength: 50 }), { maxLength: 300 }),
+      fc.array(fc.string({ unit: codePoint, maxLength: 50 }), { maxLength: 300 }),
       fc.dictionary(fc.string({ maxLength: 20 }), fc.array(fc.double(), { maxLength: 9 }), { maxKeys: 200 }),
     );
     fc.assert(

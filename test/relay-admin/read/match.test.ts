@@ -6,6 +6,7 @@ import { formatErrorText } from '../../../src/relay-admin/errors/format.ts';
 import { buildQuery, matchRoute } from '../../../src/relay-admin/read/match.ts';
 import { ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { describe } from '../../check.ts';
+import { codePoint } from '../../code-points.ts';
 
 const problemOf = (attempt: () => unknown): RelayError => {
   try {
@@ -151,10 +152,10 @@ describe('a path to read', (check) => {
         'data',
       ),
       fc.nat().map(String),
-      fc.string({ unit: 'binary', maxLength: 3 }),
+      fc.string({ unit: codePoint, maxLength: 3 }),
     );
     const paths = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: codePoint }),
       fc.webUrl(),
       fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
       fc.array(piece, { maxLength: 5 }).map((pieces) => pieces.join('/')),

@@ -5,6 +5,7 @@ import { createViewsThread } from '../../../../src/adapter/node/views/thread.ts'
 import { Fault } from '../../../../src/core/fault.ts';
 import { createViews } from '../../../../src/gateway/text/decode.ts';
 import { describe, rejection, thorough } from '../../../check.ts';
+import { codePoint } from '../../../code-points.ts';
 import { atOnce } from '../../../gateway/harness/at-once.ts';
 import { worstTexts } from '../../../gateway/harness/worst-texts.ts';
 import { DISGUISES } from '../../../gateway/text/disguises.ts';
@@ -54,7 +55,7 @@ describe('the views that the thread makes', (check) => {
       const disguise = fc.constantFrom(...Object.values(DISGUISES), ...Object.values(INVISIBLE_DISGUISES));
       const piece = fc.oneof(
         disguise,
-        fc.string({ unit: 'binary' }),
+        fc.string({ unit: codePoint }),
         fc.string({ unit: 'grapheme' }),
         fc.constantFrom('\ud800', '\udc00', '\0'),
       );
