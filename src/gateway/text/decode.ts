@@ -50,7 +50,7 @@ const ON_ALL: readonly Decoder[] = BY_HINT.map(([, decode]) => decode);
 const ROUNDS = 3;
 
 /** Work on shorter texts takes too little time to be interrupted. */
-const SHORT_CHARS = 1000;
+export const SHORT_CHARS = 1000;
 
 /** Changes a text, a very long one piece by piece. May be interrupted after each. */
 function* inPieces(change: Decoder, text: string): Steps<string> {
@@ -158,6 +158,13 @@ const asOnlyView = (text: string): Views => ({ texts: [text], hidden: [] });
 export const createPlainViews = (text: string): Views | undefined => {
   const plain = text.length > SHORT_CHARS ? undefined : runAtOnce(findPlainView(text));
   return plain === undefined ? undefined : asOnlyView(plain);
+};
+
+/** The views of a text of printable ASCII that gives no decoder a reason to look, however long; undefined for every other. */
+export const createHintlessViews = (text: string): Views | undefined => {
+  const hints = text.length > PIECE_CHARS ? undefined : findHints(text);
+  if (hints === undefined || (hints & ~HINTS.tokenEdge) !== 0) return undefined;
+  return asOnlyView(hints === 0 ? text : neutralise(text));
 };
 
 /**

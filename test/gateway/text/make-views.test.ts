@@ -2,8 +2,8 @@ import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
-import { createViews, type Views } from '../../../src/gateway/text/decode.ts';
-import { createMakeViews, LARGE_CHARS, type MakeViewsElsewhere } from '../../../src/gateway/text/make-views.ts';
+import { createViews, SHORT_CHARS, type Views } from '../../../src/gateway/text/decode.ts';
+import { createMakeViews, type MakeViewsElsewhere } from '../../../src/gateway/text/make-views.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { atOnce } from '../harness/at-once.ts';
@@ -13,7 +13,7 @@ import { worstTexts } from '../harness/worst-texts.ts';
 
 const never = new AbortController().signal;
 const newSignal = (): AbortSignal => new AbortController().signal;
-const LARGE = 'a'.repeat(100_000);
+const LARGE = 'ä'.repeat(100_000);
 
 /** A place for large texts that takes a second for each, and a trace of whose text it worked on when. */
 const createWorld = (msPerText = 1000, make: (text: string) => Views | undefined = () => undefined) => {
@@ -38,18 +38,24 @@ const createWorld = (msPerText = 1000, make: (text: string) => Views | undefined
 };
 
 /** What became of a text, in a word. */
-const outcome = (made: Promise<unknown>): Promise<string> =>
-  made.then(
-    () => 'made',
-    (error) => (error instanceof Fault ? error.detail.kind : String(error)),
-  );
+const outcome = async (made: unknown): Promise<string> => {
+  try {
+    await made;
+    return 'made';
+  } catch (error) {
+    return error instanceof Fault ? error.detail.kind : String(error);
+  }
+};
 
 describe('the views of texts', (check) => {
-  check('are made elsewhere for large texts only', async () => {
+  check('are made elsewhere for large texts in which something may be hidden, and here for all others', async () => {
     const { makeViews, trace, clock, decoded, waiting } = createWorld();
-    const short = await makeViews('good day '.repeat(LARGE_CHARS).slice(0, LARGE_CHARS), 'a', never);
-    assert.equal([short.hidden, trace], [[], []]);
-    const large = makeViews('a'.repeat(LARGE_CHARS + 1), 'a', never);
+    const plain = 'good morning to all <|of|> you '.repeat(4000).slice(0, 100_000);
+    for (const text of [plain, plain.slice(0, SHORT_CHARS), 'ä'.repeat(SHORT_CHARS)])
+      assert.equal(await makeViews(text, 'a', never), atOnce(createViews(text)));
+    assert.equal(trace, []);
+    const large = makeViews('ä'.repeat(SHORT_CHARS + 1), 'a', never);
+    await clock.advance(0);
     assert.is(waiting(), 1);
     await clock.advance(1000);
     assert.equal((await large).texts, ['views of a']);
@@ -57,9 +63,36 @@ describe('the views of texts', (check) => {
     assert.equal(decoded, [{ place: 'thread', durationMs: 1000 }]);
   });
 
+  check('are made elsewhere for short texts of an owner that has used its share of the event loop', async () => {
+    const clock = createFakeClock();
+    const trace: string[] = [];
+    const { makeViews } = createMakeViews({
+      clock,
+      // Each text takes 20 ms.
+      runInSlices: async (steps) => {
+        await clock.advance(20);
+        return atOnce(steps);
+      },
+      elsewhere: async (_, owner) => {
+        trace.push(owner);
+        return { texts: [''], hidden: [] };
+      },
+      onLarge() {},
+    });
+    for (let count = 0; count < 10; count++) await makeViews('kurz und schön', 'a', never);
+    assert.ok(trace.length >= 5, trace.join());
+    await makeViews('kurz und schön', 'b', never);
+    await makeViews('plain', 'a', never);
+    assert.ok(!trace.includes('b'));
+    const before = trace.length;
+    await clock.advance(1000);
+    await makeViews('kurz und schön', 'a', never);
+    assert.is(trace.length, before);
+  });
+
   check('are the same where there is no other place, or none at the moment', async () => {
     const decoded: unknown[] = [];
-    const [text = ''] = worstTexts(LARGE_CHARS * 2);
+    const [text = ''] = worstTexts(SHORT_CHARS * 2);
     for (const elsewhere of [undefined, async () => undefined]) {
       const clock = systemClock;
       const onLarge = ({ place }: { readonly place: string }) => decoded.push(place);
@@ -69,7 +102,7 @@ describe('the views of texts', (check) => {
     assert.equal(decoded, ['event-loop', 'event-loop']);
   });
 
-  check('are made one at a time for each owner, in order, and for all owners side by side', async () => {
+  check('are made one at a time for each owner, in order, and for two owners side by side', async () => {
     const { makeViews, trace, clock } = createWorld();
     const made = ['a', 'a', 'a', 'b'].map((owner) => makeViews(LARGE, owner, never));
     await clock.advance(0);
@@ -77,6 +110,43 @@ describe('the views of texts', (check) => {
     await clock.advance(2000);
     assert.equal(trace, ['a', 'b', 'a', 'a']);
     await clock.advance(1000);
+    await Promise.all(made);
+  });
+
+  check('are made in turn for more owners, and the shorter ones beside the long', async () => {
+    const { makeViews, trace, clock } = createWorld();
+    const made = ['a', 'a', 'b', 'b', 'c', 'c', 'd'].map((owner) => makeViews(LARGE, owner, never));
+    const shorter = makeViews('ä'.repeat(20_000), 'e', never);
+    await clock.advance(0);
+    assert.equal(trace, ['a', 'b', 'e']);
+    await clock.advance(1000);
+    await shorter;
+    assert.equal(trace.slice(3), ['c', 'd']);
+    await clock.advance(5000);
+    await Promise.all(made);
+  });
+
+  check('leave no place taken when the requests of several owners end while they wait', async () => {
+    const { makeViews, trace, clock } = createWorld();
+    const controller = new AbortController();
+    const left = ['a', 'b', 'c', 'd', 'a'].map((owner) => outcome(makeViews(LARGE, owner, controller.signal)));
+    await clock.advance(0);
+    controller.abort(new Error('left'));
+    assert.equal([...new Set(await Promise.all(left))], ['Error: left']);
+    const before = trace.length;
+    const made = ['c', 'd'].map((owner) => makeViews(LARGE, owner, never));
+    await clock.advance(0);
+    assert.equal(trace.slice(before), ['c', 'd']);
+    await clock.advance(1000);
+    await Promise.all(made);
+  });
+
+  check('are made side by side for the shorter ones of an owner, within bounds', async () => {
+    const { makeViews, trace, clock } = createWorld();
+    const made = Array.from({ length: 100 }, () => makeViews('ä'.repeat(SHORT_CHARS + 1), 'a', never));
+    await clock.advance(0);
+    assert.ok(trace.length > 8 && trace.length < 40, `${trace.length} at a time`);
+    await clock.advance(20_000);
     await Promise.all(made);
   });
 
@@ -126,8 +196,8 @@ describe('the views of texts', (check) => {
   check('say how long the owner should wait', async () => {
     const { makeViews } = createWorld();
     const signal = newSignal();
-    for (let count = 0; count < 160; count++) makeViews(LARGE, 'a', signal).catch(() => {});
-    const error = await rejection(makeViews(LARGE, 'a', never));
+    for (let count = 0; count < 160; count++) void outcome(makeViews(LARGE, 'a', signal));
+    const error = await rejection(Promise.resolve(makeViews(LARGE, 'a', never)));
     assert.ok(error instanceof Fault && error.detail.kind === 'overloaded');
     // 160 texts of 100,000 characters at 0.5 ms for a thousand, and five seconds of them may wait.
     assert.is(Math.round(error.detail.retryAfterMs), 3000);
@@ -168,7 +238,7 @@ describe('a gateway key whose large texts wait for too long', (check) => {
     const never: MakeViewsElsewhere = () => new Promise(() => {});
     const variables = {
       MODERATION_API_KEYS: `${GATEWAY_KEY},other-key-1`,
-      MAX_BODY_BYTES: '10000000',
+      MAX_BODY_BYTES: '20000000',
       MAX_INPUTS: '60',
     };
     const owners = new Set<string>();
@@ -178,7 +248,7 @@ describe('a gateway key whose large texts wait for too long', (check) => {
     };
     const { ask } = gatewayOver(judging(), { variables, needs: { makeViewsElsewhere } });
     const controller = new AbortController();
-    const input = Array.from({ length: 60 }, (_, index) => `${index} ${'a'.repeat(99_000)}`);
+    const input = Array.from({ length: 60 }, (_, index) => `${index} ${'ä'.repeat(99_000)}`);
     const first = [ask({ input }, {}, controller.signal), ask({ input }, {}, controller.signal)];
     await new Promise((resolve) => setTimeout(resolve, 50));
     const refused = await ask({ input: LARGE });

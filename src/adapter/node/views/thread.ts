@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { Fault } from '../../../core/fault.ts';
 import type { Views } from '../../../gateway/text/decode.ts';
 import type { MakeViewsElsewhere } from '../../../gateway/text/make-views.ts';
+import { TOGETHER_CHARS } from '../../../gateway/text/owner-load.ts';
 import type { ThreadAnswer, ThreadQuestion } from './messages.ts';
 import { THREAD_CODE } from './thread-code.ts';
 
@@ -35,18 +36,19 @@ type ViewsThreadNeeds = {
   readonly startWorker?: (maxChars: number) => Worker;
 };
 
-/** The costliest text known takes 60 bytes a character while it is decoded; twice that with what is not collected yet. */
+/** The costliest text known takes up to a hundred bytes a character while it is decoded. */
 const HEAP_BYTES_PER_CHAR = 120;
-const BASE_HEAP_MEGABYTES = 48;
-const YOUNG_MEGABYTES = 12;
+const BASE_HEAP_MEGABYTES = 24;
+const YOUNG_MEGABYTES = 6;
 
 const startThread = (maxChars: number): Worker => {
+  const chars = Math.max(TOGETHER_CHARS, maxChars);
   const options = {
     // Neither keys nor settings.
     env: {},
     name: 'views',
     resourceLimits: {
-      maxOldGenerationSizeMb: BASE_HEAP_MEGABYTES + Math.ceil((maxChars * HEAP_BYTES_PER_CHAR) / 2 ** 20),
+      maxOldGenerationSizeMb: BASE_HEAP_MEGABYTES + Math.ceil((chars * HEAP_BYTES_PER_CHAR) / 2 ** 20),
       maxYoungGenerationSizeMb: YOUNG_MEGABYTES,
     },
   };
