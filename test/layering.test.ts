@@ -36,7 +36,12 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@whatwg-node/fetch': ['src/adapter/node/response.ts'],
   undici: ['src/adapter/node/undici-client.ts'],
   ioredis: ['src/adapter/redis/connection.ts'],
-  'prom-client': ['src/adapter/prometheus/gateway.ts', 'src/adapter/prometheus/metrics.ts'],
+  'prom-client': [
+    'src/adapter/prometheus/gateway.ts',
+    'src/adapter/prometheus/merge.ts',
+    'src/adapter/prometheus/metrics.ts',
+    'src/adapter/prometheus/workers.ts',
+  ],
   postgres: ['src/adapter/postgres/connection.ts'],
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',

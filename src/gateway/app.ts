@@ -20,7 +20,7 @@ import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
 import type { Policy } from './policy/policy.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
-import { createReadyCheck } from './readiness.ts';
+import { createReadyCheck, type Readiness } from './readiness.ts';
 import { modelRoutes } from './routes/models.ts';
 import { createModerationRoute } from './routes/moderations.ts';
 import { createNoVerdict } from './routes/no-verdict.ts';
@@ -35,6 +35,8 @@ export type SharedState = {
     readonly publish: (change: KeyChange) => void;
     readonly subscribe: (adopt: (coolDown: SharedCoolDown) => void) => void;
   };
+  /** The check that speaks for all, where clients cannot choose whom they ask: not ready only when none is. */
+  readonly readiness?: (own: () => Promise<Readiness>) => () => Promise<Readiness>;
 };
 
 /** Everything the gateway takes from outside: settings, secrets, I/O and time. */
@@ -158,7 +160,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     },
     noVerdict,
   });
-  const checkReadiness = createReadyCheck({
+  const checkOwnReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,
     hasUsableKey: () => backend.pool.waitMs() === 0 || backend.pool.probeEnd() !== undefined,
@@ -172,7 +174,8 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       else log('warn', reasons.length === 0 ? 'ready' : 'not-ready', { reason });
     },
   });
-  needs.onCreated?.(checkReadiness);
+  needs.onCreated?.(checkOwnReadiness);
+  const checkReadiness = shared?.readiness?.(checkOwnReadiness) ?? checkOwnReadiness;
   metrics.watch(() => ({
     keys: backend.pool.statuses(),
     breaker: backend.breaker.status(),

@@ -11,7 +11,7 @@ import type { ModelAlias } from './models.ts';
  * Ready when `reasons` is empty. `missing`: the aliases whose model the backend does not list. `warnings`: what an alias
  * cannot do with its model, beginning with the alias.
  */
-type Readiness = {
+export type Readiness = {
   readonly reasons: readonly string[];
   readonly missing: readonly string[];
   readonly warnings: readonly string[];

@@ -46,7 +46,11 @@ const KeepAlive = v.pipe(
 
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_WORKER|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
+
+/** The most processes that one gateway may have. */
+const MAX_WORKERS = 64;
+const WORKERS_RULE = `expected auto, or a whole number from 1 to ${MAX_WORKERS}`;
 
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
@@ -54,6 +58,18 @@ export const GatewayVariables = v.object({
   PORT: v.optional(WholeNumber(0, 65_535), '8000'),
   APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
+  GATEWAY_WORKERS: v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.check(
+        (text) => text === 'auto' || (/^\d{1,3}$/.test(text) && +text >= 1 && +text <= MAX_WORKERS),
+        WORKERS_RULE,
+      ),
+      v.transform((text) => (text === 'auto' ? text : Number(text))),
+    ),
+    '1',
+  ),
   MODERATION_API_KEY: v.optional(Keys, ''),
   MODERATION_API_KEYS: v.optional(Keys, ''),
   BACKEND_API_KEYS: v.optional(Keys, ''),
@@ -152,6 +168,12 @@ const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => 
 const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
   unique([...MODERATION_API_KEY, ...MODERATION_API_KEYS]);
 
+/** A part of the calls for each worker is only possible where there are as many. */
+const workerConflict = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings): string[] =>
+  GATEWAY_WORKERS !== 'auto' && GATEWAY_WORKERS > MAX_CONCURRENCY
+    ? ['GATEWAY_WORKERS: expected no more than MAX_CONCURRENCY, of which each worker has a part']
+    : [];
+
 const conflictsIn = (settings: KeySettings): string[] => {
   const gatewayKeys = gatewayKeysFrom(settings);
   const problems: string[] = [];
@@ -174,6 +196,28 @@ export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   // Problems of single variables are reported above.
   const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
   problems.push(...(keys === undefined ? [] : conflictsIn(keys)));
+  problems.push(...(settings === undefined ? [] : workerConflict(settings)));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
   return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models };
+};
+
+/** Whether more than one process may be asked for. What is set is not checked here. */
+export const asksForWorkers = ({ GATEWAY_WORKERS = '' }: Variables): boolean =>
+  !['', '1'].includes(GATEWAY_WORKERS.trim());
+
+/** How many processes the settings ask for, on a machine with `cores`. Each of them needs a call to the backend of its own. */
+export const workersFor = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings, cores: number): number =>
+  GATEWAY_WORKERS === 'auto' ? Math.min(cores, MAX_CONCURRENCY, MAX_WORKERS) : GATEWAY_WORKERS;
+
+/** A worker process of a gateway, by its number from 1, and how many there are. */
+export type WorkerPlace = { readonly number: number; readonly of: number };
+
+/** The settings of one worker: its part of what the whole gateway may do at a time. The parts add up to no more than the whole. */
+export const settingsOfWorker = (settings: GatewaySettings, { number, of }: WorkerPlace): GatewaySettings => {
+  const { MAX_CONCURRENCY: calls, MAX_BODY_BYTES_IN_FLIGHT: bytes } = settings;
+  return {
+    ...settings,
+    MAX_CONCURRENCY: Math.floor(calls / of) + (number <= calls % of ? 1 : 0),
+    MAX_BODY_BYTES_IN_FLIGHT: bytes === undefined ? undefined : Math.floor(bytes / of),
+  };
 };

@@ -1,19 +1,30 @@
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
-import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
+import { isMain, type ProcessContext, runService } from '../adapter/node/service.ts';
 import { createUndiciClient, readProxySettings } from '../adapter/node/undici-client.ts';
 import { createViewsThread } from '../adapter/node/views/thread.ts';
+import { readPlace } from '../adapter/node/workers/place.ts';
+import type { WorkerState } from '../adapter/node/workers/shared-state.ts';
 import { createPrometheusGatewayMetrics } from '../adapter/prometheus/gateway.ts';
 import { createBackendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
 import { ConfigError } from '../core/config.ts';
-import { createLog, type Log } from '../core/log.ts';
+import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { DEFAULT_POLICY, parsePolicy } from '../gateway/policy/policy.ts';
-import { readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
+import {
+  asksForWorkers,
+  readGatewayConfig,
+  settingsOfWorker,
+  unknownGatewayVariables,
+  type WorkerPlace,
+} from '../gateway/settings.ts';
 import { runWithoutArguments } from './arguments.ts';
+import { showKeyForThisRun } from './gateway/key.ts';
+import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { VERSION } from './version.ts';
 
@@ -27,36 +38,34 @@ const readPolicy = async (file: string | undefined) => {
   return parsePolicy(text);
 };
 
-/** For development without a key: made for this run and shown once, outside the log. */
-const keyForThisRun = (): string => {
-  const key = `dev-${newId()}`;
-  process.stderr.write(`gatehouse gateway: no MODERATION_API_KEYS are set; the key of this run is ${key}\n`);
-  return key;
-};
+/** A worker process, and what it shares with the others. */
+type WorkerParts = { readonly place: WorkerPlace; readonly state: WorkerState };
 
-/** The client library is a third of the bundle: it is only loaded where there is a Redis. */
-const sharedStateAt = async (url: string | undefined, log: Log) => {
-  if (url === undefined) return undefined;
-  const { createRedisState } = await import('../adapter/redis/shared-state.ts');
-  return createRedisState({ url, log });
-};
-
-const build = async ({ variables, writeLine, isStopping }: ProcessContext): Promise<Service> => {
+/** Builds the gateway for this process: the whole one, or one of its workers. */
+const build = async ({ variables, writeLine, isStopping }: ProcessContext, worker?: WorkerParts) => {
   const config = readGatewayConfig(variables);
-  const { settings, models } = config;
+  const { models } = config;
+  const settings = worker === undefined ? config.settings : settingsOfWorker(config.settings, worker.place);
   const policy = await readPolicy(settings.MODERATION_POLICY_FILE);
   const { httpClient, close } = createUndiciClient(readProxySettings(variables));
   const backend = await findBackend(config, httpClient);
-  const log = createLog({ level: settings.LOG_LEVEL, service: 'gateway', clock: systemClock, write: writeLine });
-  const shared = await sharedStateAt(settings.REDIS_URL, log);
-  const meter = createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: shared?.isUp });
+  const log = createLog({
+    level: settings.LOG_LEVEL,
+    service: 'gateway',
+    clock: systemClock,
+    worker: worker?.place.number,
+    write: writeLine,
+  });
+  const redis = await redisStateAt(settings.REDIS_URL, log);
+  const shared = sharedStateOf(redis, worker?.state);
+  const { families, ...meter } = createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: redis?.isUp });
   const viewsThread = createViewsThread({
     maxChars: settings.MAX_INPUT_CHARS,
     onDied: (reason) => log('warn', 'views-thread-died', { reason }),
   });
   const handler = createGateway({
     settings,
-    gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [keyForThisRun()],
+    gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [showKeyForThisRun()],
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },
     models,
     policy,
@@ -66,10 +75,10 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     newId,
     newNonce,
     log,
-    metrics: meter,
+    metrics: worker === undefined ? meter : { ...meter, text: worker.state.metricsText },
     version: VERSION,
     isStopping,
-    memoryBytes: usableMemoryBytes(),
+    memoryBytes: usableMemoryBytes(worker?.place.of),
     makeViewsElsewhere: viewsThread.makeViews,
     // The operator should learn of an unreachable backend before the first user does. A bug in the check shows at /ready.
     onCreated: (checkReadiness) => void checkReadiness().catch(() => {}),
@@ -86,15 +95,24 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     host: settings.HOST,
     port: settings.PORT,
     log,
+    families,
     async close() {
-      await Promise.all([close(), shared?.close(), viewsThread.stop()]);
+      await Promise.all([close(), redis?.close(), viewsThread.stop()]);
     },
   };
 };
 
-/** Starts the gateway as this process's service. */
-export const main = (): Promise<void> =>
-  runService({ name: 'gateway', unknownVariables: unknownGatewayVariables }, build);
+const SERVICE = { name: 'gateway', unknownVariables: unknownGatewayVariables };
+
+/** Starts the gateway as this process's service, as one of its workers, or as the process that watches those. */
+export const main = async (): Promise<void> => {
+  const place = readPlace(process.env);
+  // The usual start loads none of what several processes need.
+  if (place === undefined && !asksForWorkers(process.env)) return runService(SERVICE, build);
+  const { runGatewayWorker, watchGatewayWorkers } = await import('./gateway/workers.ts');
+  if (place !== undefined) return runGatewayWorker(process.env, place, build);
+  return runService(SERVICE, (context) => watchGatewayWorkers(context, fileURLToPath(import.meta.url), build));
+};
 
 if (isMain(import.meta.url))
   await runWithoutArguments(process.argv.slice(2), { name: 'gateway', help: GATEWAY_HELP, main });

@@ -9,7 +9,7 @@ import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
 import { DEFAULT_POLICY } from '../gateway/policy/policy.ts';
-import { readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
+import { asksForWorkers, readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
 import { VERSION } from './version.ts';
 
 /** What Cloudflare gives an isolate. */
@@ -33,6 +33,8 @@ const build = async (variables: Variables): Promise<Handler> => {
     write: console.error,
   });
   logUnknownVariables(unknownGatewayVariables(variables), log);
+  if (asksForWorkers(variables))
+    log('warn', 'unknown-setting', { setting: 'GATEWAY_WORKERS', reason: 'it has no effect in this runtime' });
   return createGateway({
     ...config,
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from './clock.ts';
@@ -38,8 +38,12 @@ const awaitBodyArrival = async (message: IncomingMessage, reply: ServerResponse)
   });
 };
 
-const formatAddress = ({ address, port, family }: AddressInfo): string =>
-  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+/** The address of a port that is open, as a URL. */
+export const formatAddress = (bound: AddressInfo | string | null): string => {
+  if (bound === null || typeof bound === 'string') throw new Error('No TCP address');
+  const { address, port, family } = bound;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+};
 
 /**
  * Stops accepting connections, and calls `closed` once the last one is closed. Not with http's close(), which resets
@@ -51,14 +55,12 @@ const closePort = (server: Server, closed: () => void): void => {
   else server.close(closed);
 };
 
-/**
- * Serves a handler over Node's HTTP server. The handler must not reject: its error would be sent with the stack. Rejects
- * with Node's own error when the port cannot be opened.
- */
-export const serveNode = (
+/** Node's HTTP server over a handler, that does not listen yet. `close` takes no more connections, and calls back at the last one's end. */
+const createNodeServer = (
   handler: Handler,
-  { host, port, limits = CONNECTION_LIMITS }: ListenOptions,
-): Promise<RunningServer> => {
+  limits: ConnectionLimits,
+  close: (server: Server, closed: () => void) => void,
+): { readonly server: Server; readonly stop: RunningServer['stop'] } => {
   // No `fetchAPI`: the library's own Request is lazy and several times cheaper than the global one.
   const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
     const answer = await handler(request);
@@ -93,15 +95,51 @@ export const serveNode = (
       setTimeout(closeUnsent, ARRIVAL_LIMIT_MS),
       setTimeout(() => server.closeAllConnections(), limitMs),
     ];
-    await new Promise<void>((resolve) => closePort(server, resolve));
+    await new Promise<void>((resolve) => close(server, resolve));
     for (const timer of timers) clearTimeout(timer);
   };
+  return { server, stop };
+};
+
+/**
+ * Serves a handler over Node's HTTP server. The handler must not reject: its error would be sent with the stack. Rejects
+ * with Node's own error when the port cannot be opened.
+ */
+export const serveNode = (
+  handler: Handler,
+  { host, port, limits = CONNECTION_LIMITS }: ListenOptions,
+): Promise<RunningServer> => {
+  const { server, stop } = createNodeServer(handler, limits, closePort);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') return reject(new Error('No TCP address'));
-      resolve({ address: formatAddress(address), stop });
-    });
+    server.listen(port, host, () => resolve({ address: formatAddress(server.address()), stop }));
   });
+};
+
+/** Serves connections that another process has accepted. */
+export type ConnectionServer = Pick<RunningServer, 'stop'> & { readonly take: (socket: Socket) => void };
+
+/** Serves a handler as `serveNode` does, without a port of its own. */
+export const serveConnections = (handler: Handler, limits = CONNECTION_LIMITS): ConnectionServer => {
+  let open = 0;
+  let onClosed: (() => void) | undefined;
+  const { server, stop } = createNodeServer(handler, limits, (_, closed) => {
+    onClosed = closed;
+    if (open === 0) closed();
+  });
+  // With this event Node begins to look for connections whose time is over, as it does for those of its own port.
+  server.emit('listening');
+  return {
+    stop,
+    take(socket) {
+      open += 1;
+      socket.once('close', () => {
+        open -= 1;
+        if (open === 0) onClosed?.();
+      });
+      // As a server does for connections of its own port: a client that has sent all may still read.
+      socket.allowHalfOpen = true;
+      server.emit('connection', socket);
+    },
+  };
 };

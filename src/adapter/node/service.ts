@@ -9,15 +9,33 @@ import { STOP_SIGNALS } from './signals.ts';
 /** Writes log lines to stderr, all of one turn of the event loop in one write. */
 type LineWriter = { readonly write: (line: string) => void; readonly flush: () => void };
 
-export const createLineWriter = (): LineWriter => {
+/** What the kernel writes to a pipe in one piece, however many processes write to it. */
+const PIPE_BYTES = 4096;
+
+/** The lines as texts that end with a line break, each no longer than `limitBytes` unless one line is. */
+const joinLines = (lines: readonly string[], limitBytes: number): readonly string[] => {
+  const texts: string[] = [];
+  let text = '';
+  for (const line of lines) {
+    if (text !== '' && Buffer.byteLength(text) + Buffer.byteLength(line) + 1 > limitBytes) {
+      texts.push(text);
+      text = '';
+    }
+    text += `${line}\n`;
+  }
+  return [...texts, text];
+};
+
+/** Creates the writer of a process. `isShared`: other processes write to the same stderr, and no line may be torn. */
+export const createLineWriter = (isShared = false): LineWriter => {
   let lines: string[] = [];
   // A closed pipe must not end the service.
   process.stderr.on('error', () => {});
   const flush = (): void => {
     if (lines.length === 0) return;
-    const text = `${lines.join('\n')}\n`;
+    const texts = joinLines(lines, isShared ? PIPE_BYTES : Number.POSITIVE_INFINITY);
     lines = [];
-    process.stderr.write(text);
+    for (const text of texts) process.stderr.write(text);
   };
   return {
     write(line) {
@@ -27,11 +45,14 @@ export const createLineWriter = (): LineWriter => {
   };
 };
 
-/** A service that is built and can be served. */
-export type Service = {
-  readonly handler: Handler;
-  readonly host: string;
-  readonly port: number;
+/** A service that is built and can be served: by this process, or by others that `open` starts. */
+export type Service = ServiceLife &
+  (
+    | { readonly handler: Handler; readonly host: string; readonly port: number }
+    | { readonly open: () => Promise<RunningServer> }
+  );
+
+type ServiceLife = {
   readonly log: Log;
   /** Called once the port is open. */
   readonly onListening?: () => void;
@@ -54,8 +75,10 @@ type ServiceName = {
   readonly unknownVariables: (variables: Variables) => ReadonlyMap<string, string>;
 };
 
-const STOP_LIMIT_MS = 10_000;
-const CLOSE_LIMIT_MS = 1000;
+/** How long requests that run may take once the service is asked to stop. */
+export const STOP_LIMIT_MS = 10_000;
+/** How long closing connection pools and shared state may take after that. */
+export const CLOSE_LIMIT_MS = 1000;
 /** One Ctrl-C can arrive twice, from the terminal and from the parent process: within this time it counts once. */
 const SIGNAL_ECHO_MS = 300;
 
@@ -67,7 +90,7 @@ export const isMain = (url: string): boolean => {
 };
 
 /** The lines that explain a failed start: what is wrong and what is expected, without values that may be secret. */
-const startErrors = (error: unknown): readonly string[] => {
+export const startErrors = (error: unknown): readonly string[] => {
   if (error instanceof ConfigError) return error.problems;
   const { code, address, port }: Readonly<Record<string, unknown>> = error instanceof Error ? { ...error } : {};
   if (code === 'EADDRINUSE') return [`PORT: port ${port} on ${address} is in use; set PORT to a free one`];
@@ -77,11 +100,29 @@ const startErrors = (error: unknown): readonly string[] => {
   return [`start failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
 };
 
+/** Prints what is wrong, for whoever started the service: outside the log, and whatever its level. */
+export const printErrors = (name: string, errors: readonly string[]): void => {
+  for (const line of errors) process.stderr.write(`gatehouse ${name}: ${line}\n`);
+};
+
 /** Settles with the promise, or after `limitMs`. Cancels nothing. */
-const within = (limitMs: number, promise: Promise<unknown> | undefined): Promise<unknown> =>
+export const within = (limitMs: number, promise: Promise<unknown> | undefined): Promise<unknown> =>
   Promise.race([promise, new Promise((resolve) => setTimeout(resolve, limitMs))]);
 
-const serve = ({ handler, host, port }: Service): Promise<RunningServer> => serveNode(handler, { host, port });
+const serve = (service: Service): Promise<RunningServer> => {
+  if ('open' in service) return service.open();
+  const { handler, host, port } = service;
+  return serveNode(handler, { host, port });
+};
+
+/** Node would print the whole error, whose message may hold a user's text or a key. So only its name is printed. */
+export const exitOnBug = (name: string, lines: LineWriter): void => {
+  process.on('uncaughtException', (bug: unknown) => {
+    lines.flush();
+    process.stderr.write(`gatehouse ${name}: stopped by a bug (${bug instanceof Error ? bug.name : typeof bug})\n`);
+    process.exit(1);
+  });
+};
 
 /**
  * Runs a service until a signal ends it: each of `STOP_SIGNALS` stops accepting, lets running requests finish and exits 0; a
@@ -94,12 +135,7 @@ export const runService = async (
 ): Promise<void> => {
   const lines = createLineWriter();
   let isStopping = false;
-  // Node would print the whole error, whose message may hold a user's text or a key. So only its name is printed.
-  process.on('uncaughtException', (bug: unknown) => {
-    lines.flush();
-    process.stderr.write(`gatehouse ${name}: stopped by a bug (${bug instanceof Error ? bug.name : typeof bug})\n`);
-    process.exit(1);
-  });
+  exitOnBug(name, lines);
   try {
     const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
     logUnknownVariables(unknownVariables(process.env), service.log);
@@ -129,8 +165,7 @@ export const runService = async (
     process.send?.({ event: 'listening', address: server.address });
   } catch (error) {
     lines.flush();
-    for (const line of startErrors(withUnknownVariables(error, unknownVariables(process.env))))
-      process.stderr.write(`gatehouse ${name}: ${line}\n`);
+    printErrors(name, startErrors(withUnknownVariables(error, unknownVariables(process.env))));
     process.exit(1);
   }
 };

@@ -1,7 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { GatewayMetrics, GatewayReadings } from '../../gateway/metrics.ts';
 import type { KeyStatus } from '../../llm/key-state.ts';
-import { createServiceMetrics, toSeconds } from './metrics.ts';
+import type { MetricFamilies } from './merge.ts';
+import { createServiceMetrics, readFamilies, toSeconds } from './metrics.ts';
 
 type GatewayMetricsOptions = {
   readonly version: string;
@@ -36,8 +37,16 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   };
 };
 
+type PrometheusGatewayMetrics = GatewayMetrics & {
+  /** The same values as in the text, for a process that adds those of several. */
+  readonly families: () => Promise<MetricFamilies>;
+};
+
 /** The gateway's metrics in Prometheus' text format, with those of the process. */
-export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: GatewayMetricsOptions): GatewayMetrics => {
+export const createPrometheusGatewayMetrics = ({
+  version,
+  isSharedStateUp,
+}: GatewayMetricsOptions): PrometheusGatewayMetrics => {
   const { registry, registers, answered, counter, timer } = createServiceMetrics(version);
   const calls = counter('backend_calls_total', 'Calls to the backend by their outcome', ['outcome', 'model']);
   const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
@@ -52,6 +61,10 @@ export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: Gat
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
   const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);
   let read: (() => GatewayReadings) | undefined;
+  const setGauges = (): void => {
+    if (read !== undefined) setReadings(read());
+    sharedStateUp?.set(isSharedStateUp?.() ? 1 : 0);
+  };
 
   return {
     answered,
@@ -74,9 +87,12 @@ export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: Gat
       read = source;
     },
     text() {
-      if (read !== undefined) setReadings(read());
-      sharedStateUp?.set(isSharedStateUp?.() ? 1 : 0);
+      setGauges();
       return registry.metrics();
+    },
+    families() {
+      setGauges();
+      return readFamilies(registry);
     },
   };
 };

@@ -1,0 +1,145 @@
+import * as v from 'valibot';
+import type { Clock } from '../../../core/clock.ts';
+import type { RateLimit } from '../../../gateway/rate-limit.ts';
+import { addedCounts, MetricFamilies, mergedMetricsText } from '../../prometheus/merge.ts';
+import {
+  type ParentNotice,
+  type ParentQuestion,
+  ReadinessAnswer,
+  type WorkerNotice,
+  type WorkerQuestion,
+} from './messages.ts';
+
+/** One worker, as the hub reaches it. */
+export type HubMember = {
+  readonly notify: (notice: ParentNotice) => void;
+  readonly ask: (question: ParentQuestion, limitMs: number) => Promise<unknown>;
+};
+
+/** What the hub does for one worker. */
+export type HubSeat = {
+  readonly onNotice: (notice: WorkerNotice) => void;
+  readonly onQuestion: (question: WorkerQuestion) => unknown;
+  /** The worker is gone. What it had counted stays. */
+  readonly leave: () => void;
+};
+
+type HubNeeds = {
+  readonly clock: Clock;
+  readonly rateLimit: RateLimit;
+  /** The metrics of the process that holds the hub. */
+  readonly ownFamilies: () => Promise<MetricFamilies>;
+  /** The service stops: from now on no worker is ready. */
+  readonly isStopping: () => boolean;
+};
+
+/** What workers share through the process that watches them. */
+export type Hub = { readonly join: (member: HubMember) => HubSeat };
+
+/** A worker whose event loop is busy for longer is scraped with what it told last. */
+const METRICS_LIMIT_MS = 1000;
+/** A check of the backend takes 3 s at most. */
+const READY_LIMIT_MS = 3500;
+
+type Told = { readonly member: HubMember; isStarted: boolean; families: MetricFamilies };
+type RunningCoolDown = Extract<ParentNotice, { readonly kind: 'cool-down' }> & { readonly endsAt: number };
+
+/** Creates the shared state of workers. It holds digests, fingerprints, scores and counts: no key and no text. */
+export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeeds): Hub => {
+  const members = new Set<Told>();
+  const coolDowns = new Map<string, RunningCoolDown>();
+  let ended: Promise<MetricFamilies> = Promise.resolve([]);
+
+  const tellOthers = (from: Told, notice: ParentNotice): void => {
+    for (const other of members) if (other !== from) other.member.notify(notice);
+  };
+  /** A shorter cool-down never replaces a longer one. */
+  const keepCoolDown = (notice: Extract<ParentNotice, { readonly kind: 'cool-down' }>): void => {
+    const { fingerprint, coolDownMs } = notice;
+    const endsAt = clock.now() + coolDownMs;
+    if (coolDownMs === 0) coolDowns.delete(fingerprint);
+    else if (endsAt > (coolDowns.get(fingerprint)?.endsAt ?? 0)) coolDowns.set(fingerprint, { ...notice, endsAt });
+  };
+  const tellCoolDowns = (member: HubMember): void => {
+    for (const { endsAt, ...notice } of coolDowns.values()) {
+      const coolDownMs = endsAt - clock.now();
+      if (coolDownMs > 0) member.notify({ ...notice, coolDownMs });
+    }
+  };
+
+  const familiesOf = async (told: Told): Promise<MetricFamilies> => {
+    const answer = v.safeParse(MetricFamilies, await told.member.ask({ kind: 'metrics' }, METRICS_LIMIT_MS));
+    if (answer.success && members.has(told)) told.families = answer.output;
+    return told.families;
+  };
+  const started = (): Told[] => [...members].filter(({ isStarted }) => isStarted);
+  const metricsText = async (): Promise<string> => {
+    await Promise.all(started().map(familiesOf));
+    const own = await ownFamilies();
+    // A worker that ends here is one of those that ended, or of those that run. So what has ended must not be older.
+    let seen: typeof ended;
+    let counts: MetricFamilies;
+    do {
+      seen = ended;
+      counts = await seen;
+    } while (seen !== ended);
+    return mergedMetricsText([own, counts, ...[...members].map(({ families }) => families)]);
+  };
+
+  /** The first answer of another worker that says it is ready. */
+  const readyOther = async (from: Told): Promise<v.InferOutput<typeof ReadinessAnswer> | undefined> => {
+    const others = isStopping() ? [] : started().filter((other) => other !== from);
+    const answers = others.map(async ({ member }) => {
+      const answer = v.parse(ReadinessAnswer, await member.ask({ kind: 'ready' }, READY_LIMIT_MS));
+      if (answer.reasons.length > 0) throw new Error('Not ready');
+      return answer;
+    });
+    return Promise.any(answers).catch(() => undefined);
+  };
+
+  return {
+    join(member) {
+      const told: Told = { member, isStarted: false, families: [] };
+      members.add(told);
+      return {
+        onNotice(notice) {
+          switch (notice.kind) {
+            case 'started':
+              told.isStarted = true;
+              return tellCoolDowns(member);
+            case 'closed':
+            case 'failed':
+              return;
+            case 'metrics':
+              told.families = notice.families;
+              return;
+            case 'cool-down':
+              keepCoolDown(notice);
+              return tellOthers(told, notice);
+            case 'verdicts':
+              return tellOthers(told, notice);
+            default:
+              return notice satisfies never;
+          }
+        },
+        onQuestion(question) {
+          switch (question.kind) {
+            case 'count':
+              return rateLimit(question.keyId);
+            case 'metrics':
+              return metricsText();
+            case 'ready':
+              return readyOther(told);
+            default:
+              return question satisfies never;
+          }
+        },
+        leave() {
+          if (!members.delete(told)) return;
+          const { families } = told;
+          ended = ended.then((before) => addedCounts([before, families]));
+        },
+      };
+    },
+  };
+};

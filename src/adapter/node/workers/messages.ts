@@ -1,0 +1,76 @@
+import * as v from 'valibot';
+import { CATEGORIES } from '../../../gateway/policy/categories.ts';
+import { REFUSAL_REASONS } from '../../../llm/key-state.ts';
+import { MetricFamilies } from '../../prometheus/merge.ts';
+
+/** Stands beside a connection that the first process gives to a worker. */
+export const CONNECTION = 'connection';
+/** The worker's answer to it, at once. */
+export const ACCEPTED = 'accepted';
+
+const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
+const Texts = v.pipe(v.array(v.string()), v.readonly());
+
+/** A cool-down of a backend key, or with `coolDownMs` 0 its end. The key is named by its fingerprint. */
+const CoolDownNotice = v.object({
+  kind: v.literal('cool-down'),
+  fingerprint: v.string(),
+  reason: v.picklist(REFUSAL_REASONS),
+  coolDownMs: Ms,
+  strikes: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+});
+
+/** The digest that a verdict is stored under, and its scores. Anything else is not taken: no score is ever made up. */
+const FoundVerdict = v.strictTuple([
+  v.string(),
+  v.pipe(v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), v.length(CATEGORIES.length), v.readonly()),
+]);
+const VerdictsNotice = v.object({ kind: v.literal('verdicts'), verdicts: v.pipe(v.array(FoundVerdict), v.readonly()) });
+
+/** What a worker tells the first process. */
+export const WorkerNotice = v.variant('kind', [
+  /** It is built and takes connections. */
+  v.object({ kind: v.literal('started') }),
+  /** So many of its connections were closed. */
+  v.object({ kind: v.literal('closed'), count: v.pipe(v.number(), v.safeInteger(), v.minValue(1)) }),
+  /** It cannot start: what is wrong, a line each, without values that may be secret. */
+  v.object({ kind: v.literal('failed'), problems: Texts }),
+  /** What it has counted since its start. */
+  v.object({ kind: v.literal('metrics'), families: MetricFamilies }),
+  CoolDownNotice,
+  VerdictsNotice,
+]);
+export type WorkerNotice = v.InferOutput<typeof WorkerNotice>;
+
+/** What a worker asks the first process. */
+export const WorkerQuestion = v.variant('kind', [
+  /** May this gateway key, named by its digest, send one more request? The answer is a wait in milliseconds, 0 for yes. */
+  v.object({ kind: v.literal('count'), keyId: v.string() }),
+  /** The metrics of all processes: Prometheus text. */
+  v.object({ kind: v.literal('metrics') }),
+  /** The readiness of another worker that is ready; nothing when none is. */
+  v.object({ kind: v.literal('ready') }),
+]);
+export type WorkerQuestion = v.InferOutput<typeof WorkerQuestion>;
+
+/** What the first process tells a worker. */
+export const ParentNotice = v.variant('kind', [
+  /** Finish the requests that run, and end. */
+  v.object({ kind: v.literal('stop') }),
+  CoolDownNotice,
+  VerdictsNotice,
+]);
+export type ParentNotice = v.InferOutput<typeof ParentNotice>;
+
+/** What the first process asks a worker: its own `metrics` (families), or its own readiness. */
+export const ParentQuestion = v.variant('kind', [
+  v.object({ kind: v.literal('metrics') }),
+  v.object({ kind: v.literal('ready') }),
+]);
+export type ParentQuestion = v.InferOutput<typeof ParentQuestion>;
+
+/** A worker's readiness, as `/ready` reports it. */
+export const ReadinessAnswer = v.object({ reasons: Texts, missing: Texts, warnings: Texts });
+
+/** How long a request may have to wait, in milliseconds. */
+export const CountAnswer = Ms;

@@ -1,0 +1,113 @@
+import { Socket } from 'node:net';
+import * as v from 'valibot';
+import type { Variables } from '../../../core/config.ts';
+import type { Handler } from '../../../core/http/handler.ts';
+import type { MetricFamilies } from '../../prometheus/merge.ts';
+import { systemClock } from '../clock.ts';
+import { type ConnectionServer, serveConnections } from '../server.ts';
+import {
+  CLOSE_LIMIT_MS,
+  createLineWriter,
+  exitOnBug,
+  type ProcessContext,
+  STOP_LIMIT_MS,
+  startErrors,
+  within,
+} from '../service.ts';
+import { STOP_SIGNALS } from '../signals.ts';
+import { type Channel, createChannel } from './channel.ts';
+import { ACCEPTED, CONNECTION, ParentNotice, ParentQuestion } from './messages.ts';
+import type { WorkerState } from './shared-state.ts';
+
+/** A service that a worker has built. */
+export type WorkerService = {
+  readonly handler: Handler;
+  readonly state: Pick<WorkerState, 'onNotice' | 'onReadyQuestion'>;
+  /** The metrics of this worker alone. */
+  readonly families: () => Promise<MetricFamilies>;
+  readonly close: () => Promise<void>;
+};
+
+type WorkerContext = ProcessContext & { readonly channel: Channel };
+
+/** A worker that is killed takes what it has counted since it last told. */
+const METRICS_EVERY_MS = 5000;
+
+/**
+ * Runs one worker of a service until the process that started it tells it to stop, or is gone. Errors of a failed start go to
+ * that process, which prints them once.
+ */
+export const runWorker = async (
+  name: string,
+  variables: Variables,
+  build: (context: WorkerContext) => Promise<WorkerService>,
+): Promise<void> => {
+  const lines = createLineWriter(true);
+  exitOnBug(name, lines);
+  // A terminal, or a service manager, sends its signals to all processes. The first one alone decides.
+  for (const signal of STOP_SIGNALS) process.on(signal, () => {});
+  const send = (message: unknown, done: () => void = () => {}): void =>
+    void process.send?.(message, undefined, undefined, done);
+  let service: WorkerService | undefined;
+  let server: ConnectionServer | undefined;
+  let isStopping = false;
+
+  const stop = async (): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    await server?.stop(STOP_LIMIT_MS);
+    await within(CLOSE_LIMIT_MS, service?.close());
+    lines.flush();
+    process.exit(0);
+  };
+  const channel = createChannel({
+    clock: systemClock,
+    send,
+    onNotice(given) {
+      const notice = v.safeParse(ParentNotice, given);
+      if (!notice.success) return;
+      if (notice.output.kind === 'stop') stop();
+      else service?.state.onNotice(notice.output);
+    },
+    onQuestion(given) {
+      const { kind } = v.parse(ParentQuestion, given);
+      return kind === 'metrics' ? service?.families() : service?.state.onReadyQuestion();
+    },
+  });
+  let closed = 0;
+  const tellClosed = (): void => {
+    channel.notify({ kind: 'closed', count: closed });
+    closed = 0;
+  };
+  const take = (socket: Socket): void => {
+    socket.once('close', () => {
+      closed += 1;
+      if (closed === 1) setImmediate(tellClosed);
+    });
+    if (server === undefined) socket.destroy();
+    else server.take(socket);
+  };
+  process.on('message', (message, handle) => {
+    if (message !== CONNECTION) return channel.receive(message);
+    // Before anything is read from it: see the distributor.
+    send(ACCEPTED);
+    if (handle instanceof Socket) take(handle);
+  });
+  process.on('disconnect', () => {
+    channel.close();
+    stop();
+  });
+
+  try {
+    const built = await build({ variables, writeLine: lines.write, isStopping: () => isStopping, channel });
+    service = built;
+    server = serveConnections(built.handler);
+    channel.notify({ kind: 'started' });
+    const tellMetrics = async (): Promise<void> =>
+      channel.notify({ kind: 'metrics', families: await built.families() });
+    setInterval(tellMetrics, METRICS_EVERY_MS).unref();
+  } catch (error) {
+    lines.flush();
+    send([['notice', { kind: 'failed', problems: startErrors(error) }]], () => process.exit(1));
+  }
+};

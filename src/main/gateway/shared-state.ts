@@ -1,0 +1,19 @@
+import type { Log } from '../../core/log.ts';
+import type { SharedState } from '../../gateway/app.ts';
+
+/** The client library is a third of the bundle: it is only loaded where there is a Redis. */
+export const redisStateAt = async (url: string | undefined, log: Log) => {
+  if (url === undefined) return undefined;
+  const { createRedisState } = await import('../../adapter/redis/shared-state.ts');
+  return createRedisState({ url, log });
+};
+
+/** With Redis all replicas share what they can there. `/ready` is for the workers that clients cannot tell apart. */
+export const sharedStateOf = (
+  redis: SharedState | undefined,
+  workers: SharedState | undefined,
+): SharedState | undefined => {
+  if (redis === undefined || workers === undefined) return redis ?? workers;
+  // While Redis is lost, the workers still count together.
+  return { ...workers, ...redis, rateLimit: (limit, local) => redis.rateLimit(limit, workers.rateLimit(limit, local)) };
+};

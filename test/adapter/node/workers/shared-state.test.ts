@@ -1,0 +1,178 @@
+import * as assert from 'uvu/assert';
+import * as v from 'valibot';
+import { WorkerNotice } from '../../../../src/adapter/node/workers/messages.ts';
+import { createRateLimit } from '../../../../src/gateway/rate-limit.ts';
+import type { Readiness } from '../../../../src/gateway/readiness.ts';
+import { createKeyPool } from '../../../../src/llm/key-pool.ts';
+import { describe } from '../../../check.ts';
+import { createWorld, families, settle } from './world.ts';
+
+const SCORES = [0, 0.01, 0.5, 1, 0, 0, 0, 0.25, 0, 0, 0, 0.99, 0.3];
+const READY: Readiness = { reasons: [], missing: [], warnings: [] };
+const UNREADY: Readiness = { reasons: ['the backend does not answer in time'], missing: [], warnings: [] };
+
+describe('a rate limit of several workers', (check) => {
+  check('allows as many requests as one process would', async () => {
+    const { clock, join } = createWorld(5);
+    const limits = [join(), join(), join()].map(({ state }) => state.rateLimit(5, createRateLimit(5, clock.now)));
+    const waits = await Promise.all(Array.from({ length: 12 }, (_, turn) => limits[turn % 3]?.('key-a')));
+    assert.is(waits.filter((waitMs) => waitMs === 0).length, 5);
+    assert.ok(waits.every((waitMs = 0) => waitMs === 0 || waitMs > 1000));
+    assert.is(await limits[0]?.('key-b'), 0);
+  });
+
+  check(
+    'is the worker’s own while the first process does not answer, and includes what it has counted with it',
+    async () => {
+      const { clock, join } = createWorld(5);
+      const worker = join();
+      const limit = worker.state.rateLimit(5, createRateLimit(5, clock.now));
+      for (let turn = 0; turn < 3; turn++) assert.is(await limit('key-a'), 0);
+      worker.cut();
+      const waits = Array.from({ length: 4 }, () => limit('key-a'));
+      await settle();
+      await clock.advance(100);
+      assert.equal(
+        (await Promise.all(waits)).map((waitMs) => waitMs === 0),
+        [true, true, false, false],
+      );
+    },
+  );
+
+  check('asks nobody when there is none', async () => {
+    const { clock, join } = createWorld(0);
+    const worker = join();
+    assert.is(await worker.state.rateLimit(0, createRateLimit(0, clock.now))('key-a'), 0);
+    await settle();
+    assert.equal(worker.messages, []);
+  });
+});
+
+describe('cool-downs of several workers', (check) => {
+  check('start and end in all of them, and in one that starts meanwhile with what is left', async () => {
+    const { clock, join } = createWorld();
+    const pools = [join(), join()].map(({ state }) => {
+      const pool = createKeyPool([{ secret: 'secret-1', fingerprint: 'f1' }], clock.now, state.coolDowns.publish);
+      state.coolDowns.subscribe(pool.adopt);
+      return pool;
+    });
+    pools[0]?.take(new Set())?.refuse({ reason: 'quota' });
+    await settle();
+    assert.equal(
+      pools.map((pool) => pool.statuses()[0]?.state),
+      ['cooling', 'cooling'],
+    );
+
+    await clock.advance(60_000);
+    const { state: late, seat } = join();
+    const adopted: unknown[] = [];
+    late.coolDowns.subscribe((coolDown) => adopted.push(coolDown));
+    seat.onNotice({ kind: 'started' });
+    await settle();
+    assert.equal(adopted.at(-1), { fingerprint: 'f1', reason: 'quota', coolDownMs: 840_000, strikes: 1 });
+
+    await clock.advance(840_000);
+    pools[1]?.take(new Set())?.succeed();
+    await settle();
+    assert.equal(
+      pools.map((pool) => pool.statuses()[0]?.state),
+      ['active', 'active'],
+    );
+    assert.is((adopted.at(-1) as { coolDownMs: number }).coolDownMs, 0);
+  });
+});
+
+describe('verdicts of several workers', (check) => {
+  check('are found by the others, once, together, and for their time', async () => {
+    const { clock, join } = createWorld();
+    const [here, there] = [join(), join()];
+    const [mine, theirs] = [here.state.verdicts(1000), there.state.verdicts(1000)];
+    mine.store('digest-1', SCORES);
+    mine.store('digest-2', SCORES);
+    assert.is(await theirs.find('digest-1'), undefined);
+    await clock.advance(20);
+    await settle();
+    assert.equal(await theirs.find('digest-1'), SCORES);
+    assert.equal(await theirs.find('digest-2'), SCORES);
+    assert.is(here.messages.length, 1);
+    await clock.advance(1000);
+    assert.is(await theirs.find('digest-1'), undefined);
+  });
+
+  check('that are none are not taken', () => {
+    const parsed = (verdict: unknown) => v.safeParse(WorkerNotice, { kind: 'verdicts', verdicts: [verdict] }).success;
+    assert.ok(parsed(['digest', SCORES]));
+    for (const scores of [SCORES.slice(1), [...SCORES, 0], [...SCORES.slice(1), 2], [...SCORES.slice(1), null], null])
+      assert.not(parsed(['digest', scores]), String(scores));
+  });
+});
+
+describe('the readiness of several workers', (check) => {
+  check('is that of one that is ready, and not ready when none is or the service stops', async () => {
+    const { join, stop, clock } = createWorld();
+    const answers = [UNREADY, UNREADY];
+    const checks = [join(), join()].map(({ state }, index) => state.readiness(async () => answers[index] ?? UNREADY));
+    assert.equal(await checks[0]?.(), UNREADY);
+    answers[1] = { ...READY, warnings: ['moderation-fast: does not think'] };
+    assert.equal(await checks[0]?.(), answers[1]);
+    stop();
+    assert.equal(await checks[0]?.(), UNREADY);
+    assert.is(clock.pending(), 0);
+  });
+});
+
+describe('the metrics of several workers', (check) => {
+  const countIn = (text: string): number => Number(/^requests_total\{route="\/"\} (\d+)$/m.exec(text)?.[1]);
+
+  check('are their sum, whichever is asked, and never less than before when one ends and is replaced', async () => {
+    const { join } = createWorld();
+    const [first, second] = [join(), join()];
+    [first.count, second.count] = [3, 4];
+    assert.is(countIn(await first.state.metricsText()), 7);
+    assert.is(countIn(await second.state.metricsText()), 7);
+    first.count = 10;
+    // What it has told last stays.
+    first.seat.onNotice({ kind: 'metrics', families: families(9) });
+    first.cut();
+    first.seat.leave();
+    first.seat.leave();
+    assert.is(countIn(await second.state.metricsText()), 13);
+    const third = join();
+    third.count = 1;
+    assert.is(countIn(await second.state.metricsText()), 14);
+  });
+
+  check('include what a worker told last that does not answer in time', async () => {
+    const { join, clock } = createWorld();
+    const [first, second] = [join(), join()];
+    [first.count, second.count] = [3, 4];
+    assert.is(countIn(await first.state.metricsText()), 7);
+    second.cut();
+    const text = first.state.metricsText();
+    await settle();
+    await clock.advance(1000);
+    assert.is(countIn(await text), 7);
+  });
+
+  check('count a worker once that ends while the others are asked', async () => {
+    const { join } = createWorld();
+    const [first, second] = [join(), join()];
+    [first.count, second.count] = [3, 4];
+    assert.is(countIn(await first.state.metricsText()), 7);
+    const text = first.state.metricsText();
+    await settle().then(() => second.seat.leave());
+    const other = first.state.metricsText();
+    second.seat.leave();
+    assert.equal([countIn(await text), countIn(await other)], [7, 7]);
+  });
+
+  check('are refused, and not those of one worker, when the first process does not answer', async () => {
+    const { join, clock } = createWorld();
+    const worker = join();
+    worker.cut();
+    const refused = worker.state.metricsText().catch((error: { detail: { kind: string } }) => error.detail.kind);
+    await settle();
+    await clock.advance(3000);
+    assert.is(await refused, 'unavailable');
+  });
+});
