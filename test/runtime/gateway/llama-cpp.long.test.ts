@@ -1,5 +1,9 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { createBatchSystemPrompt, createBatchUserPrompt } from '../../../src/gateway/judge/batch-prompt.ts';
+import { createSystemPrompt, createUserPrompt } from '../../../src/gateway/judge/prompt.ts';
+import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
+import { openai } from '../../../src/llm/openai.ts';
 import { describe } from '../../check.ts';
 import { installPythonPackages } from '../bridge-clients/python-packages.ts';
 import { KEY } from '../client.ts';
@@ -26,12 +30,17 @@ time.sleep(3600)
 
 type World = {
   readonly gateway: Gateway;
+  /** Where llama.cpp is served. */
+  readonly address: string;
   readonly ask: (
     body: object,
   ) => Promise<{ readonly response: Response; readonly error: { code: string; message: string } }>;
 };
 
-const withLlamaCpp = async (body: (world: World) => Promise<void>): Promise<void> => {
+const withLlamaCpp = async (
+  body: (world: World) => Promise<void>,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> => {
   const model = join(directory, 'tiny.gguf');
   writeTinyModel(model);
   const server = start('python3', ['-c', SERVE, model, String(CONTEXT_TOKENS)], {
@@ -44,6 +53,7 @@ const withLlamaCpp = async (body: (world: World) => Promise<void>): Promise<void
       MODERATION_API_KEYS: KEY,
       BACKEND_BASE_URL: address,
       REQUEST_DEADLINE_MS: '300000',
+      ...variables,
       MODERATION_MODELS: JSON.stringify({
         'moderation-fast': tiny,
         'moderation-standard': tiny,
@@ -53,6 +63,7 @@ const withLlamaCpp = async (body: (world: World) => Promise<void>): Promise<void
     try {
       await body({
         gateway,
+        address,
         async ask(sent) {
           const response = await fetch(`${gateway.address}/v1/moderations`, {
             method: 'POST',
@@ -105,6 +116,43 @@ describe('the gateway before a real llama.cpp', (check) => {
       assert.ok(written > 0 && written < texts.length * 2000, `${written} tokens written`);
       assert.ok(read >= texts.length * 3500, `${read} tokens read`);
     }),
+  );
+
+  check.needing(missing, 'finds in its cache what every prompt begins with', () =>
+    withLlamaCpp(async ({ address }) => {
+      const systems = [createSystemPrompt(DEFAULT_POLICY), createBatchSystemPrompt(DEFAULT_POLICY)] as const;
+      const cachedOf = async (system: string, user: string): Promise<readonly [cached: number, all: number]> => {
+        const body = openai.createBody({ model: 'tiny', system, user, contextTokens: 0, outputTokens: 1 });
+        const headers = { 'content-type': 'application/json' };
+        const response = await fetch(`${address}/v1/chat/completions`, { method: 'POST', headers, body });
+        const { usage } = (await response.json()) as {
+          usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+        };
+        return [usage.prompt_tokens_details.cached_tokens, usage.prompt_tokens];
+      };
+      const single = (text: string, nonce: string) => createUserPrompt({ text, part: 1, parts: 1 }, nonce, false);
+      await cachedOf(systems[0], single('hello there', '123456789012'));
+      const [cached, all] = await cachedOf(systems[0], single('another text', '987654321098'));
+      assert.ok(cached / all > 0.75, `${cached} of ${all}`);
+      const batch = createBatchUserPrompt([
+        { text: 'hello', nonce: '111111111111' },
+        { text: 'hi', nonce: '222222222222' },
+      ]);
+      const [cachedOfBatch] = await cachedOf(systems[1], batch);
+      assert.ok(cachedOfBatch > 2500, `${cachedOfBatch}: the policy, which begins both`);
+    }),
+  );
+
+  check.needing(missing, 'takes the schema of a batch, and each text has no verdict then either', () =>
+    withLlamaCpp(
+      async ({ gateway, ask }) => {
+        const { response, error } = await ask({ input: ['hello there', 'hello again', 'good night'] });
+        assert.equal([response.status, error.code], [502, 'backend_unusable_reply']);
+        // Three whole entries: it fails by what is in them.
+        assert.match(gateway.stderr(), /"reason":"a batch of 3: text 1: (?:wrong nonce|the scores|it lacks)/);
+      },
+      { JUDGE_BATCH: '4' },
+    ),
   );
 
   check.needing(missing, 'says once and in its own words that a prompt is too long', () =>
