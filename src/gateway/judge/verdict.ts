@@ -23,6 +23,10 @@ export const unwrapAnswer = (content: string): string => {
   return CODE_FENCE.exec(answer)?.[1]?.trim() ?? answer;
 };
 
+const asVerdict = (scores: readonly number[]): ParsedVerdict => ({
+  kind: 'scores',
+  scores: scores.map((score) => score / 100),
+});
 const unusable = (reason: string): ParsedVerdict => ({ kind: 'unusable', reason });
 
 /** Counted in the text: JSON.parse silently keeps the last of two equal keys, so a second, milder score could replace the first. */
@@ -41,12 +45,37 @@ const writesIntegers = (json: string): boolean => json.match(/:\s*\d+\s*[,}]/g)?
 const isOnAnotherScale = (scores: readonly number[]): boolean =>
   scores.includes(1) && scores.every((score) => score <= 1);
 
+/** How nearly every judge writes a verdict: the keys in the order of the policy, each gap none or one blank. */
+const USUAL_FORM = new RegExp(
+  `^\\{${[
+    ...CATEGORIES.map(({ code }) => `"${code}": ?(\\d|[1-9]\\d|100)`),
+    `"word": ?"(${POLICY_WORDS.violation}|${POLICY_WORDS.clean})"`,
+    '"nonce": ?"(\\d+)"',
+  ].join(', ?')}\\}$`,
+);
+
+/** A verdict in the usual form, in half the time that every other takes; undefined where it is to be looked at closely. */
+const parseUsual = (content: string, nonce: string): ParsedVerdict | undefined => {
+  const groups = USUAL_FORM.exec(content);
+  if (groups === null) return undefined;
+  const [, ...values] = groups;
+  const scores = values.slice(0, CATEGORIES.length).map(Number);
+  const [word, writtenNonce] = values.slice(CATEGORIES.length);
+  const isViolation = scores.some((score) => score >= HALF);
+  const isRight = writtenNonce === nonce && (word === POLICY_WORDS.violation) === isViolation;
+  return isRight && !isOnAnotherScale(scores) ? asVerdict(scores) : undefined;
+};
+
 /**
  * Parses a verdict: one JSON object with exactly the 13 codes as integers 0..100, the policy's word and the nonce of this
  * call. The word has to agree with the scores: on a scale of 0 to 10 an 8 would be a clean 0.08, but the word says `over`.
  * A missing score is never zero: anything else is unusable, with a reason that quotes nothing.
  */
-export const parseVerdict = (content: string, nonce: string): ParsedVerdict => {
+export const parseVerdict = (content: string, nonce: string): ParsedVerdict =>
+  parseUsual(content, nonce) ?? parseClosely(content, nonce);
+
+/** The same without the shorter way. */
+export const parseClosely = (content: string, nonce: string): ParsedVerdict => {
   if (content.trim() === '') return unusable('empty answer');
   const json = unwrapAnswer(content);
   const answer = parseJsonValue(json);
@@ -62,5 +91,5 @@ export const parseVerdict = (content: string, nonce: string): ParsedVerdict => {
   if ((word === POLICY_WORDS.violation) !== scores.some((score) => score >= HALF))
     return unusable('its word contradicts its scores');
   if (hasOtherKeys(json)) return unusable('a key too many, or one that stands twice');
-  return { kind: 'scores', scores: scores.map((score) => score / 100) };
+  return asVerdict(scores);
 };

@@ -153,9 +153,18 @@ export const parseModerationItems = (input: unknown, rules: InputRules): readonl
   return parse(Texts, input, 'input').map((text, index) => createTextItem(text, `input[${index}]`, limits));
 };
 
+/** The schema is asked only where something is wrong, and says what. */
+const envelopeOf = (body: unknown): v.InferOutput<typeof Envelope> => {
+  if (isRecord(body)) {
+    const { model, input } = body;
+    if (model === undefined || typeof model === 'string') return { model, input };
+  }
+  return parse(Envelope, Array.isArray(body) ? undefined : body, '');
+};
+
 /** Parses the body's outer fields. The model comes first, because it decides which inputs are allowed. */
 export const parseOuterFields = (body: unknown): { readonly model: string | undefined; readonly input: unknown } => {
-  const { model, input } = parse(Envelope, Array.isArray(body) ? undefined : body, '');
+  const { model, input } = envelopeOf(body);
   if (input === undefined || input === null)
     throw badInput('missing_input', 'input', 'Expected input: a string, an array of strings or an array of parts');
   return { model: model ?? undefined, input };
