@@ -171,7 +171,7 @@ const programs = [
       entryPoints: ['src/main/gateway.node.ts'],
       platform: 'node',
       // The adapter's own Response is written out in one piece and costs half of the global one.
-      inject: ['src/adapter/node/response.ts'],
+      inject: ['src/adapter/node/direct/response.ts'],
       banner: { js: nodeBanner },
     },
   },

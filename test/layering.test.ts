@@ -32,8 +32,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Libraries that only these files may name, so that each can be replaced in one place. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   'itty-router': ['src/core/http/router.ts'],
-  '@whatwg-node/server': ['src/adapter/node/server.ts'],
-  '@whatwg-node/fetch': ['src/adapter/node/response.ts'],
+  '@whatwg-node/server': ['src/adapter/node/server.ts', 'src/adapter/node/direct/listener.ts'],
+  '@whatwg-node/fetch': ['src/adapter/node/direct/request.ts', 'src/adapter/node/direct/response.ts'],
   undici: ['src/adapter/node/undici-client.ts'],
   ioredis: ['src/adapter/redis/connection.ts'],
   'prom-client': [

@@ -95,6 +95,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     host: settings.HOST,
     port: settings.PORT,
     log,
+    directPaths: ['/v1/moderations'],
     families,
     async close() {
       await Promise.all([close(), redis?.close(), viewsThread.stop()]);

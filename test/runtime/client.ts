@@ -36,8 +36,9 @@ export const moderate = (
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
   signal?: AbortSignal,
+  query = '',
 ): Promise<Answer> =>
-  fetchText(`${address}/v1/moderations`, {
+  fetchText(`${address}/v1/moderations${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),

@@ -4,8 +4,16 @@ import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from './clock.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
+import { createDirectListener } from './direct/listener.ts';
 
-type ListenOptions = { readonly host: string; readonly port: number; readonly limits?: ConnectionLimits };
+/** How connections are served. */
+export type ServingOptions = {
+  readonly limits?: ConnectionLimits;
+  /** The paths, without query, whose POST requests are worth a shorter way to the handler. */
+  readonly directPaths?: readonly string[];
+};
+
+type ListenOptions = ServingOptions & { readonly host: string; readonly port: number };
 
 export type RunningServer = {
   readonly address: string;
@@ -26,9 +34,9 @@ const ARRIVAL_LIMIT_MS = 2000;
  * Closing a connection with an unread body resets it, and the client loses the response. On kept-alive connections Node
  * itself reads the body.
  */
-const awaitBodyArrival = async (message: IncomingMessage, reply: ServerResponse): Promise<void> => {
-  if (message.complete || message.destroyed || reply.shouldKeepAlive) return;
-  await new Promise<void>((resolve) => {
+const bodyArrival = (message: IncomingMessage, reply: ServerResponse): Promise<void> | undefined => {
+  if (message.complete || message.destroyed || reply.shouldKeepAlive) return undefined;
+  return new Promise((resolve) => {
     const cancel = systemClock.after(ARRIVAL_LIMIT_MS, resolve);
     message.once('close', () => {
       cancel();
@@ -58,15 +66,16 @@ const closePort = (server: Server, closed: () => void): void => {
 /** Node's HTTP server over a handler, that does not listen yet. `close` takes no more connections, and calls back at the last one's end. */
 const createNodeServer = (
   handler: Handler,
-  limits: ConnectionLimits,
+  { limits = CONNECTION_LIMITS, directPaths = [] }: ServingOptions,
   close: (server: Server, closed: () => void) => void,
 ): { readonly server: Server; readonly stop: RunningServer['stop'] } => {
   // No `fetchAPI`: the library's own Request is lazy and several times cheaper than the global one.
   const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
     const answer = await handler(request);
-    await awaitBodyArrival(req, res);
+    await bodyArrival(req, res);
     return answer;
   });
+  const listenDirectly = createDirectListener(handler, bodyArrival);
   let isStopping = false;
   const connections = createConnections(limits.idle);
   // Node looks for connections whose time is over once in an interval.
@@ -74,7 +83,9 @@ const createNodeServer = (
   const server = createServer(timing, (message, reply) => {
     if (isStopping) reply.shouldKeepAlive = false;
     connections.began(message.socket, reply);
-    return adapter(message, reply);
+    const isDirect = message.method === 'POST' && directPaths.includes(message.url ?? '');
+    if (isDirect) listenDirectly(message, reply).catch(() => reply.destroy());
+    else adapter(message, reply);
   });
   server.on('connection', connections.opened);
   const closeUnused = (): void => {
@@ -105,11 +116,8 @@ const createNodeServer = (
  * Serves a handler over Node's HTTP server. The handler must not reject: its error would be sent with the stack. Rejects
  * with Node's own error when the port cannot be opened.
  */
-export const serveNode = (
-  handler: Handler,
-  { host, port, limits = CONNECTION_LIMITS }: ListenOptions,
-): Promise<RunningServer> => {
-  const { server, stop } = createNodeServer(handler, limits, closePort);
+export const serveNode = (handler: Handler, { host, port, ...serving }: ListenOptions): Promise<RunningServer> => {
+  const { server, stop } = createNodeServer(handler, serving, closePort);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve({ address: formatAddress(server.address()), stop }));
@@ -120,10 +128,10 @@ export const serveNode = (
 export type ConnectionServer = Pick<RunningServer, 'stop'> & { readonly take: (socket: Socket) => void };
 
 /** Serves a handler as `serveNode` does, without a port of its own. */
-export const serveConnections = (handler: Handler, limits = CONNECTION_LIMITS): ConnectionServer => {
+export const serveConnections = (handler: Handler, serving: ServingOptions = {}): ConnectionServer => {
   let open = 0;
   let onClosed: (() => void) | undefined;
-  const { server, stop } = createNodeServer(handler, limits, (_, closed) => {
+  const { server, stop } = createNodeServer(handler, serving, (_, closed) => {
     onClosed = closed;
     if (open === 0) closed();
   });

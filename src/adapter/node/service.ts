@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ConfigError, logUnknownVariables, type Variables, withUnknownVariables } from '../../core/config.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import type { Log } from '../../core/log.ts';
-import { type RunningServer, serveNode } from './server.ts';
+import { type RunningServer, type ServingOptions, serveNode } from './server.ts';
 import { STOP_SIGNALS } from './signals.ts';
 
 /** Writes log lines to stderr, all of one turn of the event loop in one write. */
@@ -48,7 +48,11 @@ export const createLineWriter = (isShared = false): LineWriter => {
 /** A service that is built and can be served: by this process, or by others that `open` starts. */
 export type Service = ServiceLife &
   (
-    | { readonly handler: Handler; readonly host: string; readonly port: number }
+    | (Pick<ServingOptions, 'directPaths'> & {
+        readonly handler: Handler;
+        readonly host: string;
+        readonly port: number;
+      })
     | { readonly open: () => Promise<RunningServer> }
   );
 
@@ -111,8 +115,8 @@ export const within = (limitMs: number, promise: Promise<unknown> | undefined): 
 
 const serve = (service: Service): Promise<RunningServer> => {
   if ('open' in service) return service.open();
-  const { handler, host, port } = service;
-  return serveNode(handler, { host, port });
+  const { handler, host, port, directPaths = [] } = service;
+  return serveNode(handler, { host, port, directPaths });
 };
 
 /** Node would print the whole error, whose message may hold a user's text or a key. So only its name is printed. */

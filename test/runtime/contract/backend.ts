@@ -1,15 +1,18 @@
 import * as assert from 'uvu/assert';
 import type { Check } from '../../check.ts';
-import { fetchText, moderate, moderationOf, refusalOf } from '../client.ts';
+import { fetchText, moderationOf, refusalOf } from '../client.ts';
 import { BACKEND_KEYS, type Worlds } from './worlds.ts';
 
 /** What the gateway does with its backend, and what a client sees of a backend that fails. */
-export const backendContract = (check: Check, { main, overOpenAi, overCloud, oneAtATime, ask, kept }: Worlds): void => {
+export const backendContract = (
+  check: Check,
+  { main, overOpenAi, overCloud, oneAtATime, ask, send, kept }: Worlds,
+): void => {
   check(
     'speaks OpenAI to a backend that has it, sends it its own keys in turn, and keeps to the rate limit',
     async () => {
       const { gateway, backend } = await overOpenAi();
-      const first = await kept(moderate(gateway.address, { input: ['I will kill you', 'good morning'] }));
+      const first = await kept(send(gateway.address, { input: ['I will kill you', 'good morning'] }));
       assert.is(first.status, 200, first.text);
       assert.equal(
         moderationOf(first).results.map(({ flagged }) => flagged),
@@ -23,7 +26,7 @@ export const backendContract = (check: Check, { main, overOpenAi, overCloud, one
         backend.calls.map(({ authorization }) => authorization).sort(),
         BACKEND_KEYS.map((key) => `Bearer ${key}`),
       );
-      const second = await kept(moderate(gateway.address, { input: 'good morning' }));
+      const second = await kept(send(gateway.address, { input: 'good morning' }));
       assert.is(second.status, 429);
       assert.is(refusalOf(second).code, 'rate_limit_exceeded');
       const seconds = Number(second.headers.get('retry-after'));
@@ -66,7 +69,7 @@ export const backendContract = (check: Check, { main, overOpenAi, overCloud, one
 
   check('has no verdict while every backend key is refused, says when to come back, and is not ready', async () => {
     const { gateway, backend } = await overCloud();
-    const first = await kept(moderate(gateway.address, { input: 'good morning' }));
+    const first = await kept(send(gateway.address, { input: 'good morning' }));
     assert.is(first.status, 503, first.text);
     assert.is(refusalOf(first).code, 'no_backend_key');
     const seconds = Number(first.headers.get('retry-after'));
@@ -76,7 +79,7 @@ export const backendContract = (check: Check, { main, overOpenAi, overCloud, one
       backend.calls.map(({ authorization }) => authorization).sort(),
       BACKEND_KEYS.map((key) => `Bearer ${key}`),
     );
-    assert.is((await kept(moderate(gateway.address, { input: 'good evening' }))).status, 503);
+    assert.is((await kept(send(gateway.address, { input: 'good evening' }))).status, 503);
     assert.is(backend.calls.length, 2);
     const ready = await kept(fetchText(`${gateway.address}/ready`));
     assert.is(ready.status, 503);
@@ -89,7 +92,7 @@ export const backendContract = (check: Check, { main, overOpenAi, overCloud, one
     const arrived = backend.nextCall();
     const leaver = new AbortController();
     const body = { input: 'please take your time, all of you' };
-    const left = moderate(gateway.address, body, {}, leaver.signal).catch(() => undefined);
+    const left = send(gateway.address, body, {}, leaver.signal).catch(() => undefined);
     await arrived;
     const others = Array.from({ length: 8 }, () => ask(body));
     setTimeout(() => leaver.abort(), 50);
@@ -104,13 +107,13 @@ export const backendContract = (check: Check, { main, overOpenAi, overCloud, one
   check('lets those wait for whom there is no place, and answers them all', async () => {
     const { gateway } = await oneAtATime();
     const texts = Array.from({ length: 5 }, (_, index) => `please take your time over number ${index}`);
-    const seen = await Promise.all(texts.map((input) => kept(moderate(gateway.address, { input }))));
+    const seen = await Promise.all(texts.map((input) => kept(send(gateway.address, { input }))));
     assert.equal(
       seen.map(({ status }) => status),
       texts.map(() => 200),
     );
     const excess = Array.from({ length: 12 }, (_, index) => `please take your time over line ${index}`);
-    const crowd = await Promise.all(excess.map((input) => kept(moderate(gateway.address, { input }))));
+    const crowd = await Promise.all(excess.map((input) => kept(send(gateway.address, { input }))));
     const refusals = crowd.filter(({ status }) => status !== 200);
     assert.ok(refusals.length > 0 && refusals.length < crowd.length, `${refusals.length} refused`);
     for (const answer of refusals) {

@@ -8,6 +8,8 @@ export type Runtime = {
   readonly name: string;
   readonly start: (variables: Variables) => Promise<Gateway>;
   readonly keepsMetrics: boolean;
+  /** Sent behind the path of a moderation. */
+  readonly query?: string;
   /** Starts with variables that must not do, and gives back what it says to whoever runs it and to whoever asks it. */
   readonly refused: (variables: Variables) => Promise<{ readonly printed: string; readonly answered: string }>;
 };
@@ -38,6 +40,8 @@ export type Worlds = {
   /** The backend refuses every key. */
   readonly overCloud: () => Promise<World>;
   readonly oneAtATime: () => Promise<World>;
+  /** Asks a gateway for a moderation, by the way that is being tried. */
+  readonly send: typeof moderate;
   /** Asks the main gateway for a moderation. */
   readonly ask: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
   readonly get: (path: string, question?: Question) => Promise<Answer>;
@@ -48,7 +52,7 @@ export type Worlds = {
   readonly stop: () => Promise<readonly World[]>;
 };
 
-export const createWorlds = (start: Runtime['start']): Worlds => {
+export const createWorlds = (start: Runtime['start'], query = ''): Worlds => {
   const worlds: Promise<World>[] = [];
   const answers: Answer[] = [];
 
@@ -77,8 +81,10 @@ export const createWorlds = (start: Runtime['start']): Worlds => {
     answers.push(await answer);
     return answer;
   };
+  const send: typeof moderate = (address, body, headers, signal) => moderate(address, body, headers, signal, query);
   return {
     main,
+    send,
     overOpenAi: world(obedient, ({ address }) => ({
       ...judgedBy(address),
       BACKEND_DIALECT: 'openai',
@@ -96,7 +102,7 @@ export const createWorlds = (start: Runtime['start']): Worlds => {
       MAX_INPUTS: '1',
       MAX_BODY_BYTES: '1024',
     })),
-    ask: async (body, headers) => kept(moderate((await main()).gateway.address, body, headers)),
+    ask: async (body, headers) => kept(send((await main()).gateway.address, body, headers)),
     get: async (path, question) => kept(fetchText((await main()).gateway.address + path, question)),
     kept,
     answers,

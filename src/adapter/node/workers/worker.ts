@@ -4,7 +4,7 @@ import type { Variables } from '../../../core/config.ts';
 import type { Handler } from '../../../core/http/handler.ts';
 import type { MetricFamilies } from '../../prometheus/merge.ts';
 import { systemClock } from '../clock.ts';
-import { type ConnectionServer, serveConnections } from '../server.ts';
+import { type ConnectionServer, type ServingOptions, serveConnections } from '../server.ts';
 import {
   CLOSE_LIMIT_MS,
   createLineWriter,
@@ -20,7 +20,7 @@ import { ACCEPTED, CONNECTION, ParentNotice, ParentQuestion } from './messages.t
 import type { WorkerState } from './shared-state.ts';
 
 /** A service that a worker has built. */
-export type WorkerService = {
+export type WorkerService = Pick<ServingOptions, 'directPaths'> & {
   readonly handler: Handler;
   readonly state: Pick<WorkerState, 'onNotice' | 'onReadyQuestion'>;
   /** The metrics of this worker alone. */
@@ -101,7 +101,7 @@ export const runWorker = async (
   try {
     const built = await build({ variables, writeLine: lines.write, isStopping: () => isStopping, channel });
     service = built;
-    server = serveConnections(built.handler);
+    server = serveConnections(built.handler, built);
     channel.notify({ kind: 'started' });
     const tellMetrics = async (): Promise<void> =>
       channel.notify({ kind: 'metrics', families: await built.families() });

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { sendNodeResponse } from '@whatwg-node/server';
+import type { Handler } from '../../../core/http/handler.ts';
+import { NodeRequest } from './request.ts';
+import { TextResponse } from './response.ts';
+
+/** Writes head and text in one piece. */
+const sendText = (reply: ServerResponse, { status, statusText }: Response, unsent: TextResponse['unsent']): void => {
+  if (unsent === undefined || reply.destroyed) return;
+  const { text, rawHeaders } = unsent;
+  rawHeaders.push('content-length', String(Buffer.byteLength(text)));
+  if (statusText === '') reply.writeHead(status, rawHeaders);
+  else reply.writeHead(status, statusText, rawHeaders);
+  reply.end(text);
+};
+
+/**
+ * Serves a handler over Node's objects without an adapter in between. It does what `@whatwg-node/server` does, for a third of
+ * the time.
+ */
+export const createDirectListener =
+  (handler: Handler, beforeSending: (message: IncomingMessage, reply: ServerResponse) => Promise<void> | undefined) =>
+  async (message: IncomingMessage, reply: ServerResponse): Promise<void> => {
+    const response = await handler(new NodeRequest(message, reply));
+    // A body that nobody has read must not hold up the connection's next request.
+    if (!message.readableEnded) message.resume();
+    const waiting = beforeSending(message, reply);
+    if (waiting !== undefined) await waiting;
+    const unsent = response instanceof TextResponse ? response.unsent : undefined;
+    if (unsent === undefined) await sendNodeResponse(response, reply, message, true);
+    else sendText(reply, response, unsent);
+  };

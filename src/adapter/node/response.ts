@@ -1,1 +1,0 @@
-export { Response } from '@whatwg-node/fetch';
