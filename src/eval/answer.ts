@@ -15,24 +15,31 @@ const DEFAULT_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 120_000;
 
 const Moderation = v.object({
-  results: v.strictTuple([
+  results: v.array(
     v.object({
       flagged: v.boolean(),
       categories: v.object(v.entriesFromList(EVAL_CATEGORIES, v.boolean())),
       category_scores: EvalScores,
     }),
-  ]),
+  ),
 });
 
 const ErrorBody = v.object({ error: v.object({ code: v.nullish(v.string()), message: v.nullish(v.string()) }) });
 
-/** Reads a 200. One result with all 13 categories that agrees with itself, or nothing: what is missing is never clean. */
-export const parseEvalVerdict = (text: string): EvalVerdict | undefined => {
+/**
+ * Reads a 200. One result for each of `texts` texts, each with all 13 categories and in agreement with itself, or nothing: what is
+ * missing is never clean.
+ */
+export const parseEvalVerdicts = (text: string, texts: number): readonly EvalVerdict[] | undefined => {
   const parsed = v.safeParse(Moderation, parseJsonValue(text));
-  if (!parsed.success) return undefined;
-  const [{ flagged, categories, category_scores: scores }] = parsed.output.results;
-  const positive = EVAL_CATEGORIES.filter((category) => categories[category]);
-  return flagged === positive.length > 0 ? { scores, categories: positive } : undefined;
+  if (!parsed.success || parsed.output.results.length !== texts) return undefined;
+  const verdicts: EvalVerdict[] = [];
+  for (const { flagged, categories, category_scores: scores } of parsed.output.results) {
+    const positive = EVAL_CATEGORIES.filter((category) => categories[category]);
+    if (flagged !== positive.length > 0) return undefined;
+    verdicts.push({ scores, categories: positive });
+  }
+  return verdicts;
 };
 
 /** The content of an error body in OpenAI's shape: a code fit for a results file, and a message fit for a terminal. */

@@ -1,10 +1,13 @@
 import type { Clock } from '../core/clock.ts';
-import { type EvalAnswer, parseError, parseEvalVerdict, parseRetryAfterMs } from './answer.ts';
+import { type EvalAnswer, parseError, parseEvalVerdicts, parseRetryAfterMs } from './answer.ts';
 import { EvaluationError } from './errors.ts';
 import { gatewayFrom } from './gateway.ts';
 
 /** Requests one verdict. Rejects only with an `EvaluationError`, for an error that would fail every other text too. */
 export type RequestVerdict = (text: string, signal: AbortSignal) => Promise<EvalAnswer>;
+
+/** The same for several texts in one request: an answer for each, in order. One error is the answer for all of them. */
+export type RequestVerdicts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly EvalAnswer[]>;
 
 type VerdictRequestNeeds = {
   /** Scheme, host and port: `/v1/moderations` is added. */
@@ -22,15 +25,23 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : 'connection_failed';
 };
 
+/** Asks a gateway over HTTP for one text. */
+export const createVerdictRequester = (needs: VerdictRequestNeeds): RequestVerdict => {
+  const request = createVerdictsRequester(needs);
+  return async (text, signal) => (await request([text], signal))[0] ?? UNUSABLE;
+};
+
+const UNUSABLE: EvalAnswer = { kind: 'error', code: 'unusable_answer' };
+
 /** Asks a gateway over HTTP. Until something has answered once, a failed connection or a 404 ends the run. */
-export const createVerdictRequester = ({
+export const createVerdictsRequester = ({
   url,
   key,
   model,
   timeoutMs,
   fetcher,
   clock,
-}: VerdictRequestNeeds): RequestVerdict => {
+}: VerdictRequestNeeds): RequestVerdicts => {
   let hasAnswered = false;
   const address = `${url}/v1/moderations`;
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -51,24 +62,30 @@ export const createVerdictRequester = ({
     return { kind: 'error', code: name, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   };
 
-  const request = async (text: string, signal: AbortSignal): Promise<EvalAnswer> => {
-    const body = JSON.stringify({ model, input: text });
+  const request = async (
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<EvalAnswer | readonly EvalAnswer[]> => {
+    const body = JSON.stringify({ model, input: texts.length === 1 ? texts[0] : texts });
     const response = await fetcher(address, { method: 'POST', headers, body, signal, redirect: 'manual' });
     const received = await response.text();
     if (response.status !== 200) return refusalFrom(response, received);
     hasAnswered = true;
     // Flagged by a gateway that is set to flag what has no verdict.
     if (response.headers.has('x-moderation-no-verdict')) return { kind: 'error', code: 'no_verdict' };
-    const verdict = parseEvalVerdict(received);
-    if (verdict === undefined) return { kind: 'error', code: 'unusable_answer' };
-    return { kind: 'verdict', verdict, gateway: gatewayFrom(url, response.headers) };
+    const gateway = gatewayFrom(url, response.headers);
+    const verdicts = parseEvalVerdicts(received, texts.length);
+    return verdicts?.map((verdict): EvalAnswer => ({ kind: 'verdict', verdict, gateway })) ?? UNUSABLE;
   };
 
-  return async (text, signal) => {
+  const requestInTime = async (
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<EvalAnswer | readonly EvalAnswer[]> => {
     const limit = new AbortController();
     const clear = clock.after(timeoutMs, () => limit.abort());
     try {
-      return await request(text, AbortSignal.any([signal, limit.signal]));
+      return await request(texts, AbortSignal.any([signal, limit.signal]));
     } catch (error) {
       if (error instanceof EvaluationError) throw error;
       if (limit.signal.aborted) return { kind: 'error', code: 'timeout' };
@@ -79,5 +96,10 @@ export const createVerdictRequester = ({
     } finally {
       clear();
     }
+  };
+
+  return async (texts, signal) => {
+    const answer = await requestInTime(texts, signal);
+    return 'kind' in answer ? texts.map(() => answer) : answer;
   };
 };

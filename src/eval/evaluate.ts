@@ -19,6 +19,8 @@ type EvaluateNeeds = RunNeeds & {
   readonly rows: () => AsyncIterable<EvalRow>;
   readonly fields: Fields;
   readonly model: string;
+  /** How many texts a request holds: verdicts that were given beside others are not those of texts alone. */
+  readonly inputs: number;
   readonly url: string;
   readonly limit: number;
   readonly earlier: ReadonlyMap<string, JudgedResult>;
@@ -39,14 +41,14 @@ export type Evaluation = Summary & {
   readonly gaveUp: boolean;
 } & Pick<Gateway, 'backendModel' | 'policy'>;
 
-/** So many connections that fail one after the other mean that the gateway is gone. */
+/** So many requests that fail one after the other mean that the gateway is gone. */
 const MOST_UNREACHABLE = 20;
 
-async function* itemsOf({ rows, fields, model, limit }: EvaluateNeeds): AsyncGenerator<HashedItem> {
+async function* itemsOf({ rows, fields, model, inputs, limit }: EvaluateNeeds): AsyncGenerator<HashedItem> {
   let count = 0;
   for await (const row of rows()) {
     const item = parseItem(row, fields);
-    yield { ...item, hash: await hashOf(item.text, model) };
+    yield { ...item, hash: await hashOf(item.text, inputs === 1 ? model : `${model}\0${inputs}`) };
     count += 1;
     if (count === limit) return;
   }
@@ -97,6 +99,7 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
   if (labelled === 0) throw new EvaluationError('--file: expected labels, found none in any row; see --labels');
 
   const results = createResultsWriter(needs.openResults);
+  const mostUnreachable = MOST_UNREACHABLE * needs.inputs;
   let done = reused;
   let errors = 0;
   let unreachable = 0;
@@ -111,13 +114,13 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
       if (result.status === 'error') errors += 1;
       needs.progress.advance(done, errors);
       unreachable = answer.kind === 'error' && answer.isUnreachable ? unreachable + 1 : 0;
-      if (unreachable === MOST_UNREACHABLE) break;
+      if (unreachable >= mostUnreachable) break;
     }
   } finally {
     needs.progress.stop();
     results.close();
   }
-  const gaveUp = unreachable === MOST_UNREACHABLE;
+  const gaveUp = unreachable >= mostUnreachable;
   if (again !== undefined && !gaveUp && done - errors === reused) await askAgain(again, gateway, needs);
   const { backendModel = null, policy = null } = gateway.known() ?? {};
   const interrupted = needs.signal.aborted;

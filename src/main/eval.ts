@@ -13,10 +13,11 @@ import { systemClock } from '../adapter/node/clock.ts';
 import { STOP_SIGNALS } from '../adapter/node/signals.ts';
 import type { Clock } from '../core/clock.ts';
 import { ConfigError } from '../core/config.ts';
-import { createVerdictRequester } from '../eval/ask.ts';
+import { createVerdictRequester, createVerdictsRequester } from '../eval/ask.ts';
 import { parseLabelChoices } from '../eval/choice.ts';
 import { EvaluationError } from '../eval/errors.ts';
 import { type Evaluation, evaluate } from '../eval/evaluate.ts';
+import { createGroupedRequester } from '../eval/group.ts';
 import { FLAGS, HELP, type Options, parseArguments, resolveOptions } from '../eval/options.ts';
 import { formatCount, reportJson, reportText } from '../eval/report.ts';
 
@@ -31,7 +32,8 @@ const TYPES = Object.fromEntries(
 );
 
 const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Evaluation> => {
-  const { file, url, key, model, limit, concurrency, timeoutMs, out, labels, textField, idField, isFresh } = options;
+  const { file, url, key, model, inputs, limit, concurrency, timeoutMs, out, labels, textField, idField, isFresh } =
+    options;
   const { stderr } = process;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
   const found = parseEarlierResults((await readIfExists(out)) ?? '', out, url);
@@ -41,16 +43,21 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
       `${formatCount(earlier.unused, 'result')} in ${out} not used: of another --url, or of an older version\n`,
     );
   }
+  const requestNeeds = { url, key, model, timeoutMs, fetcher: fetch, clock };
   return evaluate({
     url,
     model,
+    inputs,
     limit,
-    concurrency,
+    concurrency: concurrency * inputs,
     rows: () => (/\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file)),
     fields: { textField, idField, choices: labels && parseLabelChoices(labels) },
     earlier: earlier.judged,
     openResults: () => openResultsFile(out, earlier.wholeBytes),
-    ask: createVerdictRequester({ url, key, model, timeoutMs, fetcher: fetch, clock }),
+    ask:
+      inputs === 1
+        ? createVerdictRequester(requestNeeds)
+        : createGroupedRequester({ request: createVerdictsRequester(requestNeeds), size: inputs, clock }),
     clock,
     signal,
     progress: stderr.isTTY ? createProgressBar(stderr) : createProgressLines((line) => stderr.write(line), clock),

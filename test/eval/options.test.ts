@@ -37,6 +37,7 @@ describe('options', (check) => {
       idField: undefined,
       labels: undefined,
       concurrency: 4,
+      inputs: 1,
       limit: Number.POSITIVE_INFINITY,
       out: 'dir/data.jsonl.moderation-fast.results.jsonl',
       isFresh: false,
