@@ -74,11 +74,11 @@ export const createMakeViews = ({ clock, runInSlices, elsewhere, onLarge }: Make
   };
 
   const makeShort = async (text: string, owner: string, signal: AbortSignal): Promise<Views> => {
-    const startedAt = clock.now();
+    const end = loadOf(owner).beginShort();
     try {
       return await makeHere(text, owner, signal);
     } finally {
-      loadOf(owner).tookLoop(clock.now() - startedAt);
+      end();
     }
   };
 

@@ -8,8 +8,8 @@ export type OwnerLoad = {
    * too long already; the texts of one request, which share a signal, are refused together or not at all.
    */
   readonly begin: (chars: number, signal: AbortSignal) => Promise<OwnedWork>;
-  /** Counts what a short text took of the event loop. */
-  readonly tookLoop: (ms: number) => void;
+  /** Counts what a short text takes of the event loop, until the function that it returns is called. */
+  readonly beginShort: () => () => void;
   /** Whether its short texts have used their share of the event loop. */
   readonly hasUsedLoopShare: () => boolean;
 };
@@ -50,6 +50,8 @@ export const createOwnerLoad = (now: () => number, together: ByteBudget): OwnerL
   let knownChars = FIRST_CHARS;
   let knownMs = FIRST_MS;
   let countedUntil = 0;
+  let shortRunning = 0;
+  let shortCountedUntil = 0;
   let loopMs = 0;
   let loopAt = now();
 
@@ -105,8 +107,14 @@ export const createOwnerLoad = (now: () => number, together: ByteBudget): OwnerL
         throw error;
       }
     },
-    tookLoop(ms) {
-      loopMs += ms;
+    beginShort() {
+      if (shortRunning === 0) shortCountedUntil = now();
+      shortRunning += 1;
+      return () => {
+        loopMs += now() - shortCountedUntil;
+        shortCountedUntil = now();
+        shortRunning -= 1;
+      };
     },
     hasUsedLoopShare() {
       loopMs = Math.max(0, loopMs - (now() - loopAt) * LOOP_SHARE);

@@ -90,6 +90,30 @@ describe('the views of texts', (check) => {
     assert.is(trace.length, before);
   });
 
+  check('are made here for short texts that come together and take little together', async () => {
+    const clock = createFakeClock();
+    const trace: string[] = [];
+    const over = Promise.withResolvers<void>();
+    const { makeViews } = createMakeViews({
+      clock,
+      runInSlices: async (steps) => {
+        await over.promise;
+        return atOnce(steps);
+      },
+      elsewhere: async (_, owner) => {
+        trace.push(owner);
+        return { texts: [''], hidden: [] };
+      },
+      onLarge() {},
+    });
+    const all = Array.from({ length: 40 }, () => makeViews('kurz und schön', 'a', never));
+    await clock.advance(40);
+    over.resolve();
+    await Promise.all(all);
+    await makeViews('kurz und schön', 'a', never);
+    assert.equal(trace, []);
+  });
+
   check('are the same where there is no other place, or none at the moment', async () => {
     const decoded: unknown[] = [];
     const [text = ''] = worstTexts(SHORT_CHARS * 2);
