@@ -11,11 +11,21 @@ export type Deadline = {
   readonly end: (reason?: Fault) => void;
 };
 
-/** One controller per request: cheaper by far than `AbortSignal.any` over `AbortSignal.timeout`. */
-export const createDeadline = (clock: Clock, limitMs: number, client?: AbortSignal): Deadline => {
+const timeout = (): Fault => new Fault({ kind: 'backend-timeout' });
+
+/**
+ * One controller per request: cheaper by far than `AbortSignal.any` over `AbortSignal.timeout`. `overReason` makes the reason when the
+ * time is over, a timeout of the backend unless it is another one.
+ */
+export const createDeadline = (
+  clock: Clock,
+  limitMs: number,
+  client?: AbortSignal,
+  overReason: () => Fault = timeout,
+): Deadline => {
   const controller = new AbortController();
   const endsAt = clock.now() + limitMs;
-  const cancelTimer = clock.after(limitMs, () => controller.abort(new Fault({ kind: 'backend-timeout' })));
+  const cancelTimer = clock.after(limitMs, () => controller.abort(overReason()));
   // Work that is shared is left for its callers' reasons: a deadline of theirs is no departure.
   const leave = () =>
     controller.abort(client?.reason instanceof Fault ? client.reason : new Fault({ kind: 'client-left' }));

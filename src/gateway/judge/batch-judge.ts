@@ -37,6 +37,9 @@ const VIOLATION = 0.5;
 /** From here on the policy calls a score doubtful, and an operator may have set a threshold. */
 const DOUBT = 0.25;
 
+/** No timeout: a host that is slow with several texts may be quick with one, and the breaker must not open for that. */
+const givenUp = (): Fault => new Fault({ kind: 'client-left' });
+
 /** Creates a judge of batches. There is no repair: what a batch does not give is judged alone. */
 export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
   const { callJudge, clock, onUnusable } = needs;
@@ -68,7 +71,7 @@ export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
     { limitMs, signal }: BatchLimits,
   ): Promise<readonly CategoryScores[] | undefined> => {
     const nonces = noncesFor(texts);
-    const deadline = createDeadline(clock, limitMs, signal);
+    const deadline = createDeadline(clock, limitMs, signal, givenUp);
     try {
       const reply = await callJudge(callFor(texts, nonces, alias), deadline);
       const answer = reply.kind === 'content' ? parseBatch(reply.content, nonces) : reply;
@@ -77,6 +80,7 @@ export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
       return undefined;
     } catch (error) {
       if (signal.aborted || !(error instanceof Fault)) throw error;
+      if (deadline.signal.aborted) onUnusable(alias.model, `a batch of ${texts.length}: it took too long`);
       return undefined;
     } finally {
       deadline.clear();

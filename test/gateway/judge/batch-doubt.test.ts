@@ -147,6 +147,20 @@ describe('a call for several texts that fails', (check) => {
     await clock.advance(0);
     assert.is(clock.pending(), 0);
   });
+  check('is no evidence against the host when it takes too long, for a single text may not', async () => {
+    const slowly: Answer = (sent) =>
+      new Promise((resolve) => {
+        const { nonce = '' } = shownIn(sent)[0] ?? {};
+        if (!isBatch(sent)) clock.after(100, () => resolve(replying(sent, verdictJson(nonce, ALONE))));
+      });
+    const { ask, clock, logged } = gatewayOver(slowly, { variables: { BACKEND_API_KEYS: 'one', JUDGE_BATCH: '2' } });
+    const words = ['apple', 'pear', 'plum', 'fig', 'nut', 'bean', 'leek', 'corn', 'oat', 'rye', 'rice', 'kale'];
+    const answer = ask({ input: words });
+    await clock.advance(15_200);
+    assert.equal(await harassments(await answer), Array(12).fill(0.17));
+    assert.not.match(logged.join(), 'backend-breaker');
+    assert.match(logged.join(), '"a batch of 2: it took too long"');
+  });
   check('fails the request where the texts fail alone as well', async () => {
     const { ask } = gatewayOver(() => received(500, ''), { variables: { JUDGE_BATCH: '8' } });
     assert.is((await errorOf(await ask({ input: INPUT }))).code, 'backend_error');
