@@ -18,7 +18,7 @@ const NAMES = [
   'moderation-gateway.js',
 ];
 const MOST_KILOBYTES: Readonly<Record<string, number>> = {
-  'gateway.worker.js': 128,
+  'gateway.worker.js': 136,
   'gateway.js': 1600,
   'agent.js': 2900,
   'bridge.js': 600,
