@@ -46,7 +46,7 @@ const EVENT_LIMIT_BYTES = 256 * 1024 * 1024;
 const GROWING_EVERY_MS = 1000;
 const PROBE_EVERY_MS = 5000;
 /** How much of a session is read at once: reading blocks the event loop. */
-const GROUP_BYTES = 4 * 1024 * 1024;
+const GROUP_BYTES = 1024 * 1024;
 /** What has blocked the event loop for longer is followed by a turn of it, before anything is done with the result. */
 const LONG_MS = 3;
 

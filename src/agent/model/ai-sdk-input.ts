@@ -76,20 +76,24 @@ type AiMessage =
 type UserPiece = Extract<ModelMessage, { readonly role: 'user' }>['content'][number];
 type FilePiece = Extract<UserPiece, { readonly kind: 'file' }>;
 
-const toFileContent = (piece: FilePiece): TextContent | FileContent => {
+const toFileContent = (piece: FilePiece, shorten: Shorten): TextContent | FileContent => {
   const file = toModelFile(piece);
-  if (file.kind === 'text') return { type: 'text', text: file.text };
-  const { data, mediaType } = file;
+  if (file.kind === 'text') return { type: 'text', text: shorten(file.text) };
+  const { mediaType } = file;
+  const data = shorten(file.data);
   return { type: 'file', data, mediaType, ...(piece.filename === undefined ? {} : { filename: piece.filename }) };
 };
 
-const toAiMessage = (message: ModelMessage): AiMessage => {
+/** Replaces long texts. */
+type Shorten = (text: string) => string;
+
+const toAiMessage = (message: ModelMessage, shorten: Shorten): AiMessage => {
   switch (message.role) {
     case 'user':
       return {
         role: 'user',
         content: message.content.map((piece) =>
-          piece.kind === 'text' ? { type: 'text', text: piece.text } : toFileContent(piece),
+          piece.kind === 'text' ? { type: 'text', text: shorten(piece.text) } : toFileContent(piece, shorten),
         ),
       };
     case 'assistant':
@@ -97,7 +101,7 @@ const toAiMessage = (message: ModelMessage): AiMessage => {
         role: 'assistant',
         content: [
           // Some backends refuse an empty text.
-          ...(message.text === '' ? [] : [{ type: 'text' as const, text: message.text }]),
+          ...(message.text === '' ? [] : [{ type: 'text' as const, text: shorten(message.text) }]),
           ...message.calls.map(({ id, name, input }) => ({
             type: 'tool-call' as const,
             toolCallId: id,
@@ -114,7 +118,7 @@ const toAiMessage = (message: ModelMessage): AiMessage => {
           type: 'tool-result',
           toolCallId: id,
           toolName: name,
-          output: { type: isError ? 'error-text' : 'text', value: output },
+          output: { type: isError ? 'error-text' : 'text', value: shorten(output) },
         })),
       };
     default:
@@ -122,9 +126,12 @@ const toAiMessage = (message: ModelMessage): AiMessage => {
   }
 };
 
-/** The conversation in the SDK's shape. Messages without content are left out: backends refuse them. */
-export const toAiMessages = (messages: readonly ModelMessage[]): AiMessage[] =>
-  messages.map(toAiMessage).filter(({ content }) => content.length > 0);
+/**
+ * The conversation in the SDK's shape, with what `shorten` makes of its texts and files. Messages without content are left
+ * out: backends refuse them.
+ */
+export const toAiMessages = (messages: readonly ModelMessage[], shorten: Shorten): AiMessage[] =>
+  messages.map((message) => toAiMessage(message, shorten)).filter(({ content }) => content.length > 0);
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
 type JsonRecord = { [key: string]: Json | undefined };

@@ -5,11 +5,13 @@ import { jsonSchema, type LanguageModel, streamText, type ToolSet } from 'ai';
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
+import { createTimeSlices } from '../../core/time-slices.ts';
 import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from './adapters.ts';
 import { type AiParts, readEvents } from './ai-sdk-events.ts';
 import { toAiMessages, toAiOptions, withoutLostThoughts } from './ai-sdk-input.ts';
 import { toModelError } from './ai-sdk-output.ts';
 import { type BackendLimits, createBackendFetch, DEFAULT_LIMITS, type Fetcher } from './http.ts';
+import { createLongTexts, type LongTexts } from './long-texts.ts';
 import { type ChatModel, ModelError, type ModelRequest, type ModelTarget } from './types.ts';
 
 type AiModelNeeds = {
@@ -69,19 +71,24 @@ const baseUrlFor = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): 
   throw new ModelError('api', `The provider "${providerID}" has no baseURL`);
 };
 
-/** The SDK passes nothing of a call on to its fetch but the signal. */
-type SentListeners = WeakMap<AbortSignal, () => void>;
+/** What the fetch of a call needs of it. The SDK passes nothing of a call on to its fetch but the signal. */
+type Calls = WeakMap<AbortSignal, { readonly texts: LongTexts; readonly onSent: (() => void) | undefined }>;
 
-const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, listeners: SentListeners) => {
+const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, calls: Calls) => {
   const cached = new Map<string, LanguageModel>();
+  const runInSlices = createTimeSlices(clock);
   const userAgent = `gatehouse-agent/${version}`;
-  const onSent = (signal: AbortSignal): void => listeners.get(signal)?.();
+  const onSent = (signal: AbortSignal): void => calls.get(signal)?.onSent?.();
   const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
     const limits = limitsFor?.(target.providerID) ?? DEFAULT_LIMITS;
     const backendFetch = createBackendFetch({ fetcher, clock, limits, userAgent, onSent }, target);
-    if (npm !== '@ai-sdk/anthropic') return backendFetch;
-    return (input, init) =>
-      backendFetch(input, typeof init?.body === 'string' ? { ...init, body: withoutLostThoughts(init.body) } : init);
+    return async (input, init) => {
+      const call = init?.signal ? calls.get(init.signal) : undefined;
+      if (!init?.signal || typeof init.body !== 'string' || call === undefined) return backendFetch(input, init);
+      const short = npm === '@ai-sdk/anthropic' ? withoutLostThoughts(init.body) : init.body;
+      const body = await runInSlices(call.texts.complete(short), init.signal);
+      return backendFetch(input, { ...init, body });
+    };
   };
   return (npm: BundledAdapter, target: ModelTarget): LanguageModel => {
     const { providerID, apiKey, headers, upstreamID } = target;
@@ -113,7 +120,7 @@ const startStream = (
   model: LanguageModel,
   npm: BundledAdapter,
   request: ModelRequest,
-  signal: AbortSignal,
+  { texts, signal }: { readonly texts: LongTexts; readonly signal: AbortSignal },
 ): AiParts => {
   const { target, system, messages, sessionID } = request;
   const { maxOutputTokens, temperature, topP } = target;
@@ -121,8 +128,8 @@ const startStream = (
   const tools = toAiTools(request);
   const { stream } = streamText({
     model,
-    messages: toAiMessages(messages),
-    ...(system === '' ? {} : { instructions: system }),
+    messages: toAiMessages(messages, texts.shorten),
+    ...(system === '' ? {} : { instructions: texts.shorten(system) }),
     ...(sendsTools(npm, request) ? { tools, toolChoice: request.toolChoice ?? 'auto' } : {}),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
@@ -163,8 +170,8 @@ const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
  * the console, reads nothing from the environment, and rejects only with a `ModelError` or the caller's own reason.
  */
 export const createAiModel = (needs: AiModelNeeds): ChatModel => {
-  const listeners: SentListeners = new WeakMap();
-  const modelOf = createModelCache(needs, listeners);
+  const calls: Calls = new WeakMap();
+  const modelOf = createModelCache(needs, calls);
   const reportUnsupported = createUnsupportedReporter(needs);
   // The SDK's only switch for its warnings, which it would write to stderr.
   globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -176,12 +183,13 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     const call = new AbortController();
     const onAbort = () => call.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    if (request.onSent !== undefined) listeners.set(call.signal, request.onSent);
+    const texts = createLongTexts(crypto.randomUUID().replaceAll('-', ''));
+    calls.set(call.signal, { texts, onSent: request.onSent });
     try {
       const npm = requireAdapter(target);
       const onUnsupported = (feature: string) => reportUnsupported(npm, target, feature);
       yield* readEvents(
-        startStream(modelOf(npm, target), npm, request, call.signal),
+        startStream(modelOf(npm, target), npm, request, { texts, signal: call.signal }),
         { providerID, onUnsupported },
         signal,
       );

@@ -4,9 +4,8 @@ import { SessionTooLarge } from './errors.ts';
 import type { TurnContext } from './types.ts';
 
 /**
- * What is left of a request while it is sent and answered: the messages, and the body twice, which the SDK and the connection
- * keep to the end. Measured: 3.1 times the size for texts, 4.1 for files. The budget counts ten times the size. A request that is
- * repeated is built again, but only one at a time: that holds the event loop.
+ * What is left of a request while it is sent and answered: the messages, the body, which the connection keeps to the end, and a
+ * body again where the request is repeated. About three times the size, and the budget counts ten.
  */
 const SENT_SHARE = 0.4;
 

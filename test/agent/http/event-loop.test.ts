@@ -6,10 +6,13 @@ import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
+import type { ChatModel } from '../../../src/agent/model/types.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
+import type { AgentTool } from '../../../src/agent/tools/tool.ts';
 import { describe } from '../../check.ts';
 import { bestStall, STALL_LIMIT_MS } from '../../event-loop-stall.ts';
-import { type AgentWorld, createAgentWorld } from '../harness/world.ts';
+import { type AgentWorld, createAgentWorld, toolNamed } from '../harness/world.ts';
+import { textPart, userMessage } from '../store/samples.ts';
 
 const MIB = 1024 * 1024;
 const TEXT_LIMIT_BYTES = 3 * MIB;
@@ -87,15 +90,25 @@ const answerOf = (): Response =>
     { headers: { 'content-type': 'text/event-stream' } },
   );
 
+const answeringModel = (): ChatModel =>
+  createAiModel({ fetcher: async () => answerOf(), clock: systemClock, version: '0.0.0-test' });
+
 /** An agent server as it runs, on a file and before the real SDK; only the network is missing. */
-const inWorld = async (body: (world: AgentWorld) => Promise<void>): Promise<void> => {
+const inWorld = async (
+  body: (world: AgentWorld) => Promise<void>,
+  { model = answeringModel(), tools = [] }: { readonly model?: ChatModel; readonly tools?: readonly AgentTool[] } = {},
+): Promise<void> => {
   const directory = mkdtempSync(join(tmpdir(), 'event-loop-'));
   const ids = createIds(systemClock, randomBytes);
   const store = await openSqliteStore({ file: join(directory, 'agent.db'), ids });
-  const model = createAiModel({ fetcher: async () => answerOf(), clock: systemClock, version: '0.0.0-test' });
   const memory = { limitBytes: 9 * MIB, budgetBytes: undefined, memoryBytes: 4 * 1024 * MIB };
   try {
-    const world = await createAgentWorld({ store, changes: { clock: systemClock, ids, model, memory } });
+    const world = await createAgentWorld({
+      store,
+      tools,
+      titler: null,
+      changes: { clock: systemClock, ids, model, memory },
+    });
     await body(world).finally(world.server.stop);
   } finally {
     await store.close();
@@ -130,4 +143,67 @@ describe('the largest and costliest prompt', (check) => {
       }),
     );
   }
+});
+
+describe('a turn in a session of 500 messages and 60 MB', (check) => {
+  const SESSION_BYTES = 60 * MIB;
+  const MESSAGES = 500;
+  const STEPS = 4;
+  const chunk = (delta: object, finish: string): string =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'main', choices: [{ index: 0, delta, finish_reason: finish }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } })}\n\ndata: [DONE]\n\n`;
+
+  /** A model that makes a call in each step but the last one. */
+  const modelOf = () => {
+    let step = 0;
+    const fetcher = async (): Promise<Response> => {
+      step += 1;
+      const call = {
+        index: 0,
+        id: `call-${step}`,
+        type: 'function',
+        function: { name: 'look', arguments: `{"at":${step}}` },
+      };
+      const body =
+        step % STEPS === 0 ? chunk({ content: 'Seen.' }, 'stop') : chunk({ tool_calls: [call] }, 'tool_calls');
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    };
+    return createAiModel({ fetcher, clock: systemClock, version: '0.0.0-test' });
+  };
+  const fill = async ({ store }: AgentWorld, sessionID: string): Promise<void> => {
+    const text = sized('ab c', SESSION_BYTES / MESSAGES);
+    for (let at = 1; at <= MESSAGES; at += 1) {
+      const messageID = `msg_${String(at).padStart(12, '0')}aaaaaaaaaaaaaa`;
+      const part = { id: `prt_${String(at).padStart(12, '0')}aaaaaaaaaaaaaa`, messageID, sessionID };
+      const message = { ...userMessage(messageID, sessionID), model: { providerID: 'demo', modelID: 'main' } };
+      await store.commit(
+        [
+          { kind: 'message', message },
+          { kind: 'part', part: textPart(part, text) },
+        ],
+        [],
+      );
+    }
+  };
+
+  check(`holds the event loop for no more than ${STALL_LIMIT_MS} ms, in any of its steps`, () =>
+    inWorld(
+      async (world) => {
+        const id = await world.session();
+        await fill(world, id);
+        const work = async (): Promise<void> => {
+          const { status, text } = await post(
+            world,
+            `/session/${id}/message`,
+            bytesOf({ parts: [{ type: 'text', text: 'look' }] }),
+          );
+          assert.is(status, 200);
+          assert.match(text, /Seen\./);
+        };
+        const probe = async (): Promise<void> => assert.is((await world.call('GET', '/health')).status, 200);
+        const { gap } = await bestStall(work, probe);
+        assert.ok(gap <= STALL_LIMIT_MS, `a timer of 1 ms waited ${Math.round(gap)} ms`);
+      },
+      { model: modelOf(), tools: [toolNamed('look')] },
+    ),
+  );
 });

@@ -1,0 +1,57 @@
+import type { Steps } from '../../core/time-slices.ts';
+
+/** Shorter texts take the SDK no time worth saving. */
+const LONG_CHARS = 1024;
+/** How much of a text is written in one step. */
+const STEP_CHARS = 256 * 1024;
+const INDEX_DIGITS = 7;
+
+/** The long texts of one request, for which placeholders go through the SDK. */
+export type LongTexts = {
+  /** The text itself, or a placeholder for it, which is also valid base64. */
+  readonly shorten: (text: string) => string;
+  /** The body of the request with all texts in their places. A `Blob`, because `fetch` copies anything else at once. */
+  readonly complete: (body: string) => Steps<Blob>;
+};
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
+
+/** The text in pieces, none of which begins in the middle of a character. */
+function* piecesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const end = Math.min(text.length, from + STEP_CHARS);
+    const to = end < text.length && isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end;
+    yield text.slice(from, to);
+    from = to;
+  }
+}
+
+/**
+ * The SDK copies every text several times and writes the whole body at once, which holds the event loop for longer than
+ * anything else in a turn. So it gets a placeholder for each long text, and the body is completed in steps. `nonce` is 32
+ * characters that no one can guess: a text of a user in their form would be replaced.
+ */
+export const createLongTexts = (nonce: string): LongTexts => {
+  const texts: string[] = [];
+  const mark = `gatehouse${nonce}`;
+  const placeholder = new RegExp(`${mark}(\\d{${INDEX_DIGITS}})`);
+  return {
+    shorten(text) {
+      if (text.length < LONG_CHARS) return text;
+      return `${mark}${String(texts.push(text) - 1).padStart(INDEX_DIGITS, '0')}`;
+    },
+    *complete(body) {
+      const chunks: Blob[] = [];
+      // By turns what stands around the placeholders, and their numbers.
+      for (const [place, piece] of body.split(placeholder).entries()) {
+        if (place % 2 === 0) chunks.push(new Blob([piece]));
+        else
+          for (const part of piecesOf(texts[Number(piece)] ?? '')) {
+            chunks.push(new Blob([JSON.stringify(part).slice(1, -1)]));
+            yield;
+          }
+      }
+      return new Blob(chunks);
+    },
+  };
+};
