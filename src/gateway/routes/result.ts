@@ -18,6 +18,9 @@ const typesJson = ({ categories }: Policy, judged: JudgedTypes): string => {
   );
 };
 
+const isAllZero = (scores: CategoryScores, count: number): boolean =>
+  scores.length === count && scores.every((score) => score === 0);
+
 /**
  * Creates the writer of results by a policy. It joins texts that are made once: an object of four tables for
  * `JSON.stringify` would take four times as long, and as many objects, for every input.
@@ -29,7 +32,7 @@ export const createResultWriter = (policy: Policy): WriteResult => {
     label: `${JSON.stringify(name)}:`,
   }));
   const types = [false, true].map((text) => [false, true].map((image) => typesJson(policy, { text, image })));
-  return (scores, judged) => {
+  const write: WriteResult = (scores, judged) => {
     let isFlagged = false;
     let flags = '';
     let numbers = '';
@@ -49,6 +52,12 @@ export const createResultWriter = (policy: Policy): WriteResult => {
     const applied = types[Number(judged.text)]?.[Number(judged.image)];
     return { isFlagged, json: `{"flagged":${isFlagged},${tables},"category_applied_input_types":${applied}}` };
   };
+  const zeros = columns.map(() => 0);
+  const clean = [false, true].map((text) => [false, true].map((image) => write(zeros, { text, image })));
+  // Most texts have a score of zero in every category.
+  return (scores, judged) =>
+    (isAllZero(scores, columns.length) ? clean[Number(judged.text)]?.[Number(judged.image)] : undefined) ??
+    write(scores, judged);
 };
 
 /** The body of an answer, from its results. */

@@ -27,6 +27,7 @@ const score = fc.oneof(
   fc.integer({ min: 0, max: 100 }).map((points) => points / 100),
   fc.constantFrom(0, -0, 1, 0.5, 1e-7, 0.1 + 0.2),
 );
+const zeros = fc.constant(Array<number>(CATEGORIES.length).fill(0));
 const thirteen = <T>(one: fc.Arbitrary<T>) =>
   fc.array(one, { minLength: CATEGORIES.length, maxLength: CATEGORIES.length });
 
@@ -34,7 +35,7 @@ describe('a written result', (check) => {
   check('is the JSON of its object, byte for byte, by any policy', () => {
     const judged = fc.record({ text: fc.boolean(), image: fc.boolean() });
     fc.assert(
-      fc.property(thirteen(score), thirteen(score), judged, (scores, thresholds, types) => {
+      fc.property(fc.oneof(thirteen(score), zeros), thirteen(score), judged, (scores, thresholds, types) => {
         const categories = DEFAULT_POLICY.categories.map((one, index) => ({
           ...one,
           threshold: thresholds[index] ?? 0,
