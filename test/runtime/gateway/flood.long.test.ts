@@ -13,6 +13,8 @@ const EVERY_MS = 500;
 const PHASE_MS = 10_000;
 const ROUNDS = 3;
 const HEALTH_LIMIT_MS = 50;
+/** Where others keep the machine so busy that `/health` alone takes about as long, the flood may double that. */
+const BUSY_FACTOR = 2;
 const SLOWER_LIMIT = 5;
 /** A timer of the tests' own process, on a busy machine, is no surer than this. */
 const CERTAIN_MS = 5;
@@ -133,13 +135,14 @@ describe('one key that sends the costliest body of 1 MiB twice a second', (check
         console.log(`figure: quiet: ${shown(quiet)}`);
         console.log(`figure: flooded: ${shown(flooded)}; the flood got ${JSON.stringify(statuses)}`);
         const [before, during] = [quiet, flooded].map(({ small }) => Math.max(CERTAIN_MS, quantile(small, 0.99)));
-        rounds.push({ health: quantile(flooded.health, 0.99), slower: (during ?? 0) / (before ?? 1) });
+        const limit = Math.max(HEALTH_LIMIT_MS, BUSY_FACTOR * quantile(quiet.health, 0.99));
+        rounds.push({ health: quantile(flooded.health, 0.99) / limit, slower: (during ?? 0) / (before ?? 1) });
       }
       console.log(`figure: peak ${Math.round(peakMegabytes(gateway.child.pid))} MB`);
       // A busy machine holds every process up now and then.
       const health = Math.min(...rounds.map((round) => round.health));
       const slower = Math.min(...rounds.map((round) => round.slower));
-      assert.ok(health < HEALTH_LIMIT_MS, `p99 of /health ${health} ms`);
+      assert.ok(health < 1, `p99 of /health ${health} times its limit`);
       assert.ok(slower < SLOWER_LIMIT, `p99 of short texts ${slower} times that of before`);
     }),
   );

@@ -19,13 +19,13 @@ export type ViewsThread = {
 type ThreadLimits = {
   /** Without texts for so long, it is ended. */
   readonly idleMs: number;
-  /** Within this time it must notice that a text is no longer wanted, or it is ended. */
+  /** Within this time it must notice that a text is no longer wanted, or it is ended. On a busy machine it gets little time. */
   readonly noticeMs: number;
   /** After a start that failed, none is tried for so long. */
   readonly restMs: number;
 };
 
-const LIMITS: ThreadLimits = { idleMs: 60_000, noticeMs: 10_000, restMs: 60_000 };
+const LIMITS: ThreadLimits = { idleMs: 60_000, noticeMs: 30_000, restMs: 60_000 };
 
 type ViewsThreadNeeds = {
   /** The longest text, in UTF-16 units. The memory that the thread may take depends on it. */
