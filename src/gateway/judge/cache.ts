@@ -1,24 +1,28 @@
 import type { CategoryScores } from '../policy/categories.ts';
 
 /** Valid verdicts by key. The least recently used are evicted first; expired ones are not found. */
-export type VerdictCache = {
-  readonly find: (key: string) => CategoryScores | undefined;
-  readonly store: (key: string, scores: CategoryScores) => void;
+export type VerdictCache<Scores = CategoryScores> = {
+  readonly find: (key: string) => Scores | undefined;
+  readonly store: (key: string, scores: Scores) => void;
   readonly size: () => number;
 };
 
-type Entry = { readonly scores: CategoryScores; readonly endsAt: number };
+type Entry<Scores> = { readonly scores: Scores; readonly endsAt: number };
 
 /**
  * Creates a cache of two generations: a used entry moves to the younger one, and when that is full the older one is
  * dropped. Moving an entry within one Map on every hit, for an exact order, costs more than the hit itself.
  */
-export const createVerdictCache = (maxEntries: number, lifetimeMs: number, now: () => number): VerdictCache => {
+export const createVerdictCache = <Scores = CategoryScores>(
+  maxEntries: number,
+  lifetimeMs: number,
+  now: () => number,
+): VerdictCache<Scores> => {
   const generationLimit = Math.max(1, Math.floor(maxEntries / 2));
-  let younger = new Map<string, Entry>();
-  let older = new Map<string, Entry>();
+  let younger = new Map<string, Entry<Scores>>();
+  let older = new Map<string, Entry<Scores>>();
 
-  const putYoung = (key: string, entry: Entry): void => {
+  const putYoung = (key: string, entry: Entry<Scores>): void => {
     if (younger.size >= generationLimit && !younger.has(key)) {
       older = generationLimit < maxEntries ? younger : new Map();
       younger = new Map();

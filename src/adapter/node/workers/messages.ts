@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { CATEGORIES } from '../../../gateway/policy/categories.ts';
 import { REFUSAL_REASONS } from '../../../llm/key-state.ts';
 import { MetricFamilies } from '../../prometheus/merge.ts';
 
@@ -20,12 +19,8 @@ const CoolDownNotice = v.object({
   strikes: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
 });
 
-/** The digest that a verdict is stored under, and its scores. Anything else is not taken: no score is ever made up. */
-const FoundVerdict = v.strictTuple([
-  v.string(),
-  v.pipe(v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), v.length(CATEGORIES.length), v.readonly()),
-]);
-const VerdictsNotice = v.object({ kind: v.literal('verdicts'), verdicts: v.pipe(v.array(FoundVerdict), v.readonly()) });
+/** Verdicts, packed as `verdicts.ts` does. They are looked at when one is used. */
+const VerdictsNotice = v.object({ kind: v.literal('verdicts'), verdicts: Texts });
 
 /** What a worker tells the first process. */
 export const WorkerNotice = v.variant('kind', [

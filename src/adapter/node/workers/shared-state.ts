@@ -2,13 +2,12 @@ import * as v from 'valibot';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { SharedState } from '../../../gateway/app.ts';
-import { createVerdictCache } from '../../../gateway/judge/cache.ts';
-import type { CategoryScores } from '../../../gateway/policy/categories.ts';
 import type { RateLimit } from '../../../gateway/rate-limit.ts';
 import type { Readiness } from '../../../gateway/readiness.ts';
 import type { SharedCoolDown } from '../../../llm/key-state.ts';
 import type { Channel } from './channel.ts';
 import { CountAnswer, type ParentNotice, ReadinessAnswer } from './messages.ts';
+import { createVerdictTransfer } from './verdicts.ts';
 
 type WorkerStateNeeds = {
   readonly channel: Pick<Channel, 'ask' | 'notify'>;
@@ -30,8 +29,6 @@ export type WorkerState = Required<SharedState> & {
 const COUNT_LIMIT_MS = 100;
 const READY_LIMIT_MS = 4000;
 const METRICS_LIMIT_MS = 3000;
-/** Verdicts are sent together: a message costs more than what is in it. */
-const VERDICTS_EVERY_MS = 20;
 
 /** Counts with the parent. What passes there is counted here too, so that losing it starts no fresh minute. */
 const createCountedRateLimit = (channel: WorkerStateNeeds['channel'], limit: number, local: RateLimit): RateLimit => {
@@ -47,26 +44,15 @@ const createCountedRateLimit = (channel: WorkerStateNeeds['channel'], limit: num
 /** Creates a worker's end of the shared state. Every part of it works on alone while the parent does not answer. */
 export const createWorkerState = ({ channel, clock, maxVerdicts }: WorkerStateNeeds): WorkerState => {
   const adopters: ((coolDown: SharedCoolDown) => void)[] = [];
-  let received: { readonly store: (key: string, scores: CategoryScores) => void } | undefined;
-  let unsent: [string, CategoryScores][] = [];
+  let receiveVerdicts = (_packed: readonly string[]): void => {};
   let checkOwnReadiness: (() => Promise<Readiness>) | undefined;
-
-  const sendVerdicts = (): void => {
-    channel.notify({ kind: 'verdicts', verdicts: unsent });
-    unsent = [];
-  };
 
   return {
     verdicts(lifetimeMs) {
-      const cache = createVerdictCache(maxVerdicts, lifetimeMs, clock.now);
-      received = cache;
-      return {
-        find: async (key) => cache.find(key),
-        store(key, scores) {
-          if (maxVerdicts === 0 || lifetimeMs === 0) return;
-          if (unsent.push([key, scores]) === 1) clock.after(VERDICTS_EVERY_MS, sendVerdicts);
-        },
-      };
+      const send = (verdicts: readonly string[]): void => channel.notify({ kind: 'verdicts', verdicts });
+      const { find, store, receive } = createVerdictTransfer({ clock, lifetimeMs, limit: maxVerdicts, send });
+      receiveVerdicts = receive;
+      return { find, store };
     },
     rateLimit: (limit, local) => createCountedRateLimit(channel, limit, local),
     coolDowns: {
@@ -97,7 +83,7 @@ export const createWorkerState = ({ channel, clock, maxVerdicts }: WorkerStateNe
       });
     },
     onNotice(notice) {
-      if (notice.kind === 'verdicts') for (const [key, scores] of notice.verdicts) received?.store(key, scores);
+      if (notice.kind === 'verdicts') receiveVerdicts(notice.verdicts);
       if (notice.kind !== 'cool-down') return;
       const { kind: _, ...coolDown } = notice;
       for (const adopt of adopters) adopt(coolDown);

@@ -1,6 +1,6 @@
+import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import * as v from 'valibot';
-import { WorkerNotice } from '../../../../src/adapter/node/workers/messages.ts';
+import { packVerdict, unpackScores } from '../../../../src/adapter/node/workers/verdicts.ts';
 import { createRateLimit } from '../../../../src/gateway/rate-limit.ts';
 import type { Readiness } from '../../../../src/gateway/readiness.ts';
 import { createKeyPool } from '../../../../src/llm/key-pool.ts';
@@ -99,11 +99,31 @@ describe('verdicts of several workers', (check) => {
     assert.is(await theirs.find('digest-1'), undefined);
   });
 
-  check('that are none are not taken', () => {
-    const parsed = (verdict: unknown) => v.safeParse(WorkerNotice, { kind: 'verdicts', verdicts: [verdict] }).success;
-    assert.ok(parsed(['digest', SCORES]));
-    for (const scores of [SCORES.slice(1), [...SCORES, 0], [...SCORES.slice(1), 2], [...SCORES.slice(1), null], null])
-      assert.not(parsed(['digest', scores]), String(scores));
+  check('are the same after their way, and what is none is not found', async () => {
+    const hundredths = fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 13, maxLength: 13 });
+    fc.assert(
+      fc.property(hundredths, (numbers) => {
+        const scores = numbers.map((number) => number / 100);
+        assert.equal(unpackScores(packVerdict('digest', scores)?.split(' ')[1] ?? ''), scores);
+      }),
+    );
+    assert.is(packVerdict('digest', [0.005, ...SCORES.slice(1)]), undefined);
+    const { state } = createWorld().join();
+    const verdicts = state.verdicts(1000);
+    const good = packVerdict('digest', SCORES)?.split(' ')[1] ?? '';
+    for (const scores of [
+      good.slice(2),
+      `${good}00`,
+      `65${good.slice(2)}`,
+      `  ${good.slice(2)}`,
+      good.toUpperCase(),
+      '',
+    ]) {
+      state.onNotice({ kind: 'verdicts', verdicts: [`digest ${scores}`, 'digest', ''] });
+      assert.is(await verdicts.find('digest'), undefined, scores);
+    }
+    state.onNotice({ kind: 'verdicts', verdicts: [`digest ${good}`] });
+    assert.equal(await verdicts.find('digest'), SCORES);
   });
 });
 

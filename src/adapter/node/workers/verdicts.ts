@@ -1,0 +1,69 @@
+import type { Clock } from '../../../core/clock.ts';
+import { createVerdictCache } from '../../../gateway/judge/cache.ts';
+import type { SharedVerdicts } from '../../../gateway/judge/moderate.ts';
+import { CATEGORIES, type CategoryScores } from '../../../gateway/policy/categories.ts';
+
+/** Each number of hundredths as two digits of base 16. */
+const CODES = Array.from({ length: 101 }, (_, hundredths) => hundredths.toString(16).padStart(2, '0'));
+const SCORES = new RegExp(`^(?:[0-5][0-9a-f]|6[0-4]){${CATEGORIES.length}}$`);
+
+/**
+ * A verdict as one text, `<digest> <scores in hundredths>`, which costs a fraction of what an array of numbers does on its way.
+ * Undefined for scores that are no hundredths: these are not shared.
+ */
+export const packVerdict = (key: string, scores: CategoryScores): string | undefined => {
+  let packed = `${key} `;
+  for (const score of scores) {
+    const hundredths = Math.round(score * 100);
+    const code = CODES[hundredths];
+    if (code === undefined || hundredths / 100 !== score) return undefined;
+    packed += code;
+  }
+  return packed;
+};
+
+/** The scores of a packed verdict. Undefined for anything else: no score is ever made up. */
+export const unpackScores = (packed: string): CategoryScores | undefined =>
+  SCORES.test(packed) ? packed.match(/../g)?.map((code) => Number.parseInt(code, 16) / 100) : undefined;
+
+/** Verdicts are sent together: a message costs more than what is in it. */
+const SEND_EVERY_MS = 20;
+
+type TransferNeeds = {
+  readonly clock: Clock;
+  readonly lifetimeMs: number;
+  /** How many verdicts of others are kept. 0 sends none either. */
+  readonly limit: number;
+  readonly send: (packed: readonly string[]) => void;
+};
+
+type VerdictTransfer = SharedVerdicts & { readonly receive: (packed: readonly string[]) => void };
+
+/** Sends the verdicts of this process to others, and keeps theirs, each for `lifetimeMs` from its arrival. */
+export const createVerdictTransfer = ({ clock, lifetimeMs, limit, send }: TransferNeeds): VerdictTransfer => {
+  // Packed: most of them are never used.
+  const received = createVerdictCache<string>(limit, lifetimeMs, clock.now);
+  const isOff = limit === 0 || lifetimeMs === 0;
+  let unsent: string[] = [];
+  const sendAll = (): void => {
+    const packed = unsent;
+    unsent = [];
+    send(packed);
+  };
+  return {
+    async find(key) {
+      const scores = received.find(key);
+      return scores === undefined ? undefined : unpackScores(scores);
+    },
+    store(key, scores) {
+      const packed = isOff ? undefined : packVerdict(key, scores);
+      if (packed !== undefined && unsent.push(packed) === 1) clock.after(SEND_EVERY_MS, sendAll);
+    },
+    receive(packed) {
+      for (const verdict of packed) {
+        const space = verdict.indexOf(' ');
+        received.store(verdict.slice(0, space), verdict.slice(space + 1));
+      }
+    },
+  };
+};
