@@ -27,7 +27,7 @@ export const unpackScores = (packed: string): CategoryScores | undefined =>
   SCORES.test(packed) ? packed.match(/../g)?.map((code) => Number.parseInt(code, 16) / 100) : undefined;
 
 /** Verdicts are sent together: a message costs more than what is in it. */
-const SEND_EVERY_MS = 20;
+const SEND_EVERY_MS = 50;
 
 type TransferNeeds = {
   readonly clock: Clock;

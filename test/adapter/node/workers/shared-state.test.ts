@@ -90,7 +90,7 @@ describe('verdicts of several workers', (check) => {
     mine.store('digest-1', SCORES);
     mine.store('digest-2', SCORES);
     assert.is(await theirs.find('digest-1'), undefined);
-    await clock.advance(20);
+    await clock.advance(50);
     await settle();
     assert.equal(await theirs.find('digest-1'), SCORES);
     assert.equal(await theirs.find('digest-2'), SCORES);
