@@ -33,7 +33,11 @@ export type GatewayMetrics = {
   readonly flaggedWithoutVerdict: (reason: string) => void;
   /** One answer of the judge without a usable verdict. */
   readonly unusable: (model: string) => void;
-  readonly tokens: (model: string, tokens: { readonly prompt: number; readonly output: number }) => void;
+  /** `cached`: how many of the prompt the backend found in its cache, where it tells. */
+  readonly tokens: (
+    model: string,
+    tokens: { readonly prompt: number; readonly output: number; readonly cached?: number | undefined },
+  ) => void;
   /** One large text that was decoded: where, and the time that it took, waiting included. */
   readonly largeText: (decoded: { readonly place: DecodingPlace; readonly durationMs: number }) => void;
   /** Sets the source of the current values, read on every scrape. */

@@ -13,7 +13,14 @@ const Answer = v.object({
   error: v.optional(v.unknown()),
   model: v.optional(v.string()),
   choices: v.pipe(v.array(v.object({ message: Message, finish_reason: v.nullish(v.string()) })), v.length(1)),
-  usage: v.nullish(v.object({ prompt_tokens: v.nullish(v.number(), 0), completion_tokens: v.nullish(v.number(), 0) })),
+  usage: v.nullish(
+    v.object({
+      prompt_tokens: v.nullish(v.number(), 0),
+      completion_tokens: v.nullish(v.number(), 0),
+      // OpenAI and llama.cpp tell it, vLLM with --enable-prompt-tokens-details. No verdict fails for it.
+      prompt_tokens_details: v.fallback(v.nullish(v.object({ cached_tokens: v.nullish(v.number()) })), undefined),
+    }),
+  ),
 });
 // vLLM's older form is a flat {"object":"error",...}; all others wrap it in `error`.
 const ErrorAnswer = v.union([v.object({ error: v.unknown() }), v.object({ object: v.literal('error') })]);
@@ -87,12 +94,14 @@ const parseReply = (text: string, model: string): ChatReply => {
   if (answer.model !== undefined && !isSameModel(model, answer.model)) {
     return { kind: 'unusable', reason: 'another model answered', isFinal: true };
   }
+  const cachedTokens = answer.usage?.prompt_tokens_details?.cached_tokens;
   // Reasoning fields are never read: a verdict in the model's thinking is no verdict.
   return {
     kind: 'answered',
     content: message.content ?? '',
     promptTokens: answer.usage?.prompt_tokens ?? 0,
     outputTokens: answer.usage?.completion_tokens ?? 0,
+    ...(cachedTokens == null ? {} : { cachedTokens }),
   };
 };
 

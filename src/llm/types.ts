@@ -27,6 +27,8 @@ export type ChatReply =
       readonly kind: 'answered';
       readonly content: string;
       readonly promptTokens: number;
+      /** How many of them the server found in its cache; absent where it does not tell. */
+      readonly cachedTokens?: number;
       readonly outputTokens: number;
     }
   /** `isFinal`: a repeated call would be answered in the same way. */

@@ -82,6 +82,18 @@ describe('the answer to a chat completion', (check) => {
     }
   });
 
+  check('tells how much of the prompt was in the cache of a server that says so, and never fails for that', () => {
+    const cachedOf = (details: unknown) => {
+      const usage = { prompt_tokens: 1200, completion_tokens: 80, prompt_tokens_details: details };
+      const reply = read(openaiAnswer({}, { usage }));
+      assert.is(reply.kind, 'answered');
+      return reply.kind === 'answered' && reply.cachedTokens;
+    };
+    assert.equal([cachedOf({ cached_tokens: 861 }), cachedOf({ cached_tokens: 0 })], [861, 0]);
+    for (const odd of [undefined, null, {}, [], 5, 'none', { cached_tokens: null }, { cached_tokens: '861' }])
+      assert.is(cachedOf(odd), undefined, JSON.stringify(odd));
+  });
+
   check("is taken under a server's spelling of the name that was asked for", () => {
     for (const model of ['openai/gpt-oss-20b', 'gpt-oss-20b-mxfp4.gguf', '/models/gpt-oss-20b.gguf']) {
       assert.is(kindOf(openaiAnswer({}, { model })), 'answered', model);

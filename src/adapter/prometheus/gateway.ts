@@ -78,9 +78,10 @@ export const createPrometheusGatewayMetrics = ({
     },
     flaggedWithoutVerdict: (reason) => unjudged(reason, 1, () => ({ reason })),
     unusable: (model) => unusable(model, 1, () => ({ model })),
-    tokens(model, { prompt, output }) {
+    tokens(model, { prompt, output, cached = 0 }) {
       tokens(`prompt ${model}`, prompt, () => ({ model, kind: 'prompt' }));
       tokens(`output ${model}`, output, () => ({ model, kind: 'output' }));
+      tokens(`cache_read ${model}`, cached, () => ({ model, kind: 'cache_read' }));
     },
     largeText: ({ place, durationMs }) => largeTextTime(place, durationMs),
     watch(source) {

@@ -5,6 +5,7 @@ import type { Semaphore } from '../../core/semaphore.ts';
 import type { ChatAnswer, Upstream } from '../../llm/failover.ts';
 import type { BackendKey } from '../../llm/key-state.ts';
 import type { ChatCall } from '../../llm/types.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import { countWords } from './prompt.ts';
 
 /** What a call to the judge needs, whatever it asks. */
@@ -14,7 +15,7 @@ export type JudgeCallNeeds = {
   readonly clock: Clock;
   /** 0: no hedging. */
   readonly hedgeAfterMs: number;
-  readonly onTokens: (model: string, tokens: { readonly prompt: number; readonly output: number }) => void;
+  readonly onTokens: GatewayMetrics['tokens'];
 };
 
 /** The judge's answer to one call: what it wrote, not read yet, or why there is nothing to read. */
@@ -88,8 +89,8 @@ export const createJudgeCall = (needs: JudgeCallNeeds): CallJudge => {
         : await runHedged({ clock, deadline, afterMs: hedgeAfterMs }, run);
     if (outcome.kind === 'rejected') return { ...outcome, key };
     if (outcome.reply.kind === 'unusable') return { ...outcome.reply, key };
-    const { content, promptTokens, outputTokens } = outcome.reply;
-    onTokens(call.model, { prompt: promptTokens, output: outputTokens });
+    const { content, promptTokens, outputTokens, cachedTokens } = outcome.reply;
+    onTokens(call.model, { prompt: promptTokens, output: outputTokens, cached: cachedTokens });
     const unread = unreadReason(call, promptTokens);
     if (unread !== undefined) return { kind: 'unusable', reason: unread, isUnread: true, key };
     return { kind: 'content', content, key };

@@ -68,7 +68,7 @@ describe('Prometheus meter', (check) => {
     meter.verdict({ alias: 'moderation-fast', isFlagged: false, isCached: true });
     meter.unusable('gpt-oss:20b');
     meter.tokens('gpt-oss:20b', { prompt: 900, output: 80 });
-    meter.tokens('gpt-oss:20b', { prompt: 100, output: 0 });
+    meter.tokens('gpt-oss:20b', { prompt: 100, output: 0, cached: 70 });
     assert.equal(await samples(meter, 'verdicts'), [
       'verdicts_total{alias="moderation-fast",flagged="true",cached="false"} 1',
       'verdicts_total{alias="moderation-fast",flagged="false",cached="true"} 2',
@@ -77,6 +77,7 @@ describe('Prometheus meter', (check) => {
     assert.equal(await samples(meter, 'tokens'), [
       'tokens_total{model="gpt-oss:20b",kind="prompt"} 1000',
       'tokens_total{model="gpt-oss:20b",kind="output"} 80',
+      'tokens_total{model="gpt-oss:20b",kind="cache_read"} 70',
     ]);
   });
   check('shows where large texts are decoded, and how long that takes', async () => {
@@ -94,7 +95,7 @@ describe('Prometheus meter', (check) => {
     for (const odd of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -5]) {
       meter.answered({ ...ANSWERED, durationMs: odd });
       meter.attempt({ kind: 'failed', key: 'aaaa', model: 'm', durationMs: odd });
-      meter.tokens('m', { prompt: odd, output: odd });
+      meter.tokens('m', { prompt: odd, output: odd, cached: odd });
     }
     assert.equal(await samples(meter, 'tokens'), ['tokens_total{model="m",kind="prompt"} 10']);
     assert.ok(

@@ -115,6 +115,8 @@ describe('the gateway before a real llama.cpp', (check) => {
       const read = await metricOf(gateway, /gatehouse_tokens_total\{model="tiny",kind="prompt"\} (\d+)/);
       assert.ok(written > 0 && written < texts.length * 2000, `${written} tokens written`);
       assert.ok(read >= texts.length * 3500, `${read} tokens read`);
+      const cached = await metricOf(gateway, /gatehouse_tokens_total\{model="tiny",kind="cache_read"\} (\d+)/);
+      assert.ok(cached > read / 3 && cached < read, `${cached} of ${read} tokens found in its cache`);
     }),
   );
 
