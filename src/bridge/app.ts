@@ -145,7 +145,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     settings,
   };
   const chat = createChatEndpoint({ showsTools: settings.showsTools });
-  const responses = createResponsesEndpoint({ clock });
+  const responses = createResponsesEndpoint({ clock, runInSlices });
   const readiness = createReadiness({ feed, catalog, servers, clock, log, isStopping });
   meter.watch(() => ({
     answersRunning: semaphore.running(),
@@ -158,7 +158,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const table: RouteTable = {
     '/v1/chat/completions': { POST: createAnswerRoute(routeOptions, chat) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
-    ...createStoredResponseRoutes({ authenticate, conversations, agent, clock }),
+    ...createStoredResponseRoutes({ authenticate, conversations, agent, clock, runInSlices }),
     ...createModelsRoutes(catalog, authenticate),
     ...createStandardRoutes({
       service: 'bridge',

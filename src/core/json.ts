@@ -48,59 +48,56 @@ export const createJsonMemo = <T>(): ((value: T) => string) => {
   };
 };
 
-/** What is smaller is written at once. */
-const WRITTEN_AT_ONCE_CHARS = 16_384;
-
-/** What is left of a number of characters without those that a value takes; negative as soon as they are too few. */
-const charsLeft = (value: unknown, chars: number): number => {
-  if (typeof value === 'string') return chars - value.length;
-  if (typeof value !== 'object' || value === null) return chars - 1;
-  const names = Array.isArray(value) ? [] : Object.keys(value);
-  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  let left = chars - 1;
-  for (let index = 0; index < members.length && left >= 0; index++)
-    left = charsLeft(members[index], left - (names[index]?.length ?? 0));
-  return left;
-};
-
-function* jsonTextPieces(text: string): Generator<string, void> {
-  yield '"';
-  for (const piece of cutText(text)) yield JSON.stringify(piece).slice(1, -1);
-  yield '"';
-}
+const PIECE_CHARS = 16_384;
 
 /** What `JSON.stringify` writes of a value that came out of JSON or is as plain, in pieces that each take little time. */
 export function* jsonPieces(value: unknown): Generator<string, void> {
-  if (charsLeft(value, WRITTEN_AT_ONCE_CHARS) >= 0) yield JSON.stringify(value) ?? 'null';
-  else if (typeof value === 'string') yield* jsonTextPieces(value);
-  else if (Array.isArray(value)) {
-    let before = '[';
-    for (const item of value) {
-      yield before;
-      yield* jsonPieces(item);
-      before = ',';
-    }
-    yield ']';
-  } else if (isRecord(value)) {
-    let before = '{';
-    for (const [name, member] of Object.entries(value)) {
-      if (member === undefined) continue;
-      yield before;
-      yield* jsonTextPieces(name);
-      yield ':';
-      yield* jsonPieces(member);
-      before = ',';
-    }
-    yield before === '{' ? '{}' : '}';
+  let held = '';
+  function* flush(): Generator<string, void> {
+    if (held.length < PIECE_CHARS) return;
+    yield held;
+    held = '';
   }
+  function* write(part: unknown): Generator<string, void> {
+    if (typeof part === 'string') {
+      held += '"';
+      for (const piece of cutText(part, PIECE_CHARS)) {
+        held += JSON.stringify(piece).slice(1, -1);
+        yield* flush();
+      }
+      held += '"';
+    } else if (Array.isArray(part)) {
+      let before = '[';
+      for (const item of part) {
+        held += before;
+        yield* write(item);
+        before = ',';
+      }
+      held += before === '[' ? '[]' : ']';
+    } else if (isRecord(part)) {
+      let before = '{';
+      for (const name of Object.keys(part)) {
+        if (part[name] === undefined) continue;
+        held += before;
+        yield* write(name);
+        held += ':';
+        yield* write(part[name]);
+        before = ',';
+      }
+      held += before === '{' ? '{}' : '}';
+    } else held += JSON.stringify(part) ?? 'null';
+    yield* flush();
+  }
+  yield* write(value);
+  yield held;
 }
 
 /** The same as one text. */
 export function* writeJson(value: unknown): Steps<string> {
   const pieces: string[] = [];
   for (const piece of jsonPieces(value)) {
+    if (pieces.length > 0) yield;
     pieces.push(piece);
-    yield;
   }
   const [whole = ''] = pieces;
   return pieces.length === 1 ? whole : pieces.join('');

@@ -97,7 +97,7 @@ export function* withSingleBlanks(text: string): Steps<string> {
     parts.push(rest);
     if (rest !== '') endsWithBlank = rest.endsWith(' ');
     from = cut;
-    yield;
+    if (from < text.length) yield;
   }
   return parts.join('');
 }

@@ -21,6 +21,18 @@ export const runAtOnce = <T>(steps: Steps<T>): T => {
   }
 };
 
+/**
+ * The same runner, but the first step of all work runs at once: what takes no more than that never waits for other work, and
+ * requests that are short keep their order.
+ */
+export const beginAtOnce =
+  (runInSlices: RunInSlices): RunInSlices =>
+  async (steps, signal) => {
+    signal.throwIfAborted();
+    const first = steps.next();
+    return first.done ? first.value : runInSlices(steps, signal);
+  };
+
 /** A fifth of what an event loop may be held for: the last step before a turn comes on top. */
 const SLICE_MS = 10;
 

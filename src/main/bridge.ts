@@ -13,7 +13,7 @@ import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
-import { createTimeSlices } from '../core/time-slices.ts';
+import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
 import { runWithoutArguments } from './arguments.ts';
 import { BRIDGE_HELP } from './help.ts';
 import { readIfPresent } from './read-file.ts';
@@ -34,7 +34,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const stream = createNodeHttpStream(limits);
   const reach = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
   const feed = createAgentEventStream({ ...reach, clock, log, chance: Math.random });
-  const runInSlices = createTimeSlices(clock);
+  const runInSlices = beginAtOnce(createTimeSlices(clock));
   const bridge = createBridge({
     settings,
     isForThisMachine: isLoopback(settings.host),

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { Clock } from '../../src/core/clock.ts';
-import { createTimeSlices, type Steps } from '../../src/core/time-slices.ts';
+import { beginAtOnce, createTimeSlices, type Steps } from '../../src/core/time-slices.ts';
 import { describe, rejection } from '../check.ts';
 
 const SLICE_MS = 10;
@@ -150,5 +150,21 @@ describe('time slices', (check) => {
     await turn(40);
     assert.ok(trace.lastIndexOf('few') < trace.indexOf('late'), trace.join());
     assert.equal(await Promise.all([late, ...few, ...many]), ['late', 'few', 'few', 'many', 'many']);
+  });
+
+  check('begun at once never keep work of one step waiting, so that short requests stay in order', async () => {
+    const { run, steps, trace, turns, turn } = createWorld();
+    const begin = beginAtOnce(run);
+    function* oneStep(name: string): Steps<string> {
+      trace.push(name);
+      yield* [];
+      return name;
+    }
+    const long = begin(steps('long', 4, 10), never);
+    assert.equal(await Promise.all(['b', 'c'].map((name) => begin(oneStep(name), never))), ['b', 'c']);
+    assert.equal(trace.slice(-2), ['b', 'c']);
+    assert.ok(turns.length > 0);
+    await turn(8);
+    assert.is(await long, 'long');
   });
 });

@@ -1,66 +1,15 @@
 import * as v from 'valibot';
-import { createDeadline } from '../../core/async.ts';
+import { createDeadline, pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { HttpRequest, HttpResponse } from '../../core/http/client.ts';
-import { parseJson, writeJson } from '../../core/json.ts';
-import type { RunInSlices } from '../../core/time-slices.ts';
+import { parseJsonValue, writeJson } from '../../core/json.ts';
+import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import { toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
-import { MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
+import { toAgentModels } from './models.ts';
+import { ConfigRecord, MessageRecord, PermissionRecord, ProvidersRecord, SessionRecord } from './schema.ts';
 import { type AgentHttpClient, type AgentLocation, createAgentUrls, type QueryParameters } from './servers.ts';
-import type { AgentClient, AgentModel, AgentModels, Prompt } from './types.ts';
-
-const Name = v.pipe(v.string(), v.minLength(1));
-
-const ModelRecord = v.object({
-  name: v.fallback(v.optional(Name), undefined),
-  limit: v.fallback(v.object({ context: v.pipe(v.number(), v.minValue(0)) }), { context: 0 }),
-  variants: v.fallback(v.record(v.string(), v.unknown()), {}),
-});
-
-const ProviderRecord = v.object({
-  // A name with a slash would make another name of `provider/key`.
-  id: v.pipe(v.string(), v.regex(/^[^/]+$/)),
-  models: v.record(v.string(), v.fallback(v.nullable(ModelRecord), null)),
-});
-
-/** `GET /config/providers`. Providers and models of another form are left out. */
-export const ProvidersRecord = v.object({
-  providers: v.array(v.fallback(v.nullable(ProviderRecord), null)),
-  default: v.fallback(v.record(v.string(), v.string()), {}),
-});
-type ProvidersRecord = v.InferOutput<typeof ProvidersRecord>;
-
-const ModelName = v.fallback(v.optional(v.string()), undefined);
-
-/** What we read of `GET /config`. */
-export const ConfigRecord = v.object({ model: ModelName, small_model: ModelName });
-type ConfigRecord = v.InferOutput<typeof ConfigRecord>;
-
-/**
- * The agent's models, in its order. A default that is none of them is ignored: OpenCode shows whatever was configured, and
- * our own server hides a name that came out of a variable. Then the default of a single provider is the agent's default.
- */
-export const toAgentModels = (listed: ProvidersRecord, config: ConfigRecord): AgentModels => {
-  const providers = listed.providers.filter((provider) => provider !== null);
-  const models = providers.flatMap(({ id: providerID, models: records }) =>
-    Object.entries(records).flatMap(([modelID, record]): AgentModel[] => {
-      if (record === null) return [];
-      const { name = modelID, variants, limit } = record;
-      return [{ providerID, modelID, name, variants: Object.keys(variants), contextTokens: limit.context }];
-    }),
-  );
-  const names = new Set(models.map(({ providerID, modelID }) => `${providerID}/${modelID}`));
-  const ifListed = (name: string | undefined): string | undefined =>
-    name !== undefined && names.has(name) ? name : undefined;
-  const [first, ...others] = providers;
-  const onlyChoice = first === undefined || others.length > 0 ? undefined : `${first.id}/${listed.default[first.id]}`;
-  return {
-    models: models,
-    defaultModel: ifListed(config.model) ?? ifListed(onlyChoice),
-    smallModel: ifListed(config.small_model),
-  };
-};
+import type { AgentClient, Prompt } from './types.ts';
 
 type AgentClientOptions = AgentLocation & {
   readonly httpClient: AgentHttpClient;
@@ -105,6 +54,22 @@ const pathSegment = (id: string): string => {
   throw new Fault({ kind: 'not-found', hint: 'The agent server knows no such thing' });
 };
 
+const LONG_CHARS = 262_144;
+
+/** The text through a schema; undefined when it is no JSON or does not fit. */
+function* parsing<Schema extends v.GenericSchema>(
+  schema: Schema,
+  text: string,
+): Steps<v.InferOutput<Schema> | undefined> {
+  const isLong = text.length > LONG_CHARS;
+  // Putting it together has taken its time, and parsing it takes as long again.
+  if (isLong) yield;
+  const value = parseJsonValue(text);
+  if (isLong) yield;
+  const result = v.safeParse(schema, value);
+  return result.success ? result.output : undefined;
+}
+
 const promptBody = ({ parts, model, variant, agent, system, hasTools }: Prompt) => ({
   parts,
   ...(model === undefined ? {} : { model }),
@@ -146,6 +111,18 @@ export const createAgentClient = ({
       throw toConnectionFault(error, { isPrompt });
     }
   };
+  const read = async <Schema extends v.GenericSchema>(
+    schema: Schema,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<v.InferOutput<Schema> | undefined> => {
+    try {
+      if (text.length > LONG_CHARS) await pause(clock, 0, signal);
+      return await runInSlices(parsing(schema, text), signal);
+    } catch (error) {
+      throw signal.aborted && !(error instanceof Fault) ? new Fault({ kind: 'client-left' }) : error;
+    }
+  };
   const callAgent = async <Schema extends v.GenericSchema>(
     call: ApiCall<Schema>,
     signal: AbortSignal,
@@ -153,7 +130,7 @@ export const createAgentClient = ({
     const kind = { isPrompt: call.isPrompt ?? false };
     const answer = await send(call, signal);
     if (answer.status < 200 || answer.status >= 300) throw toRefusalFault(answer, clock.now(), kind);
-    const value = parseJson(call.schema, answer.text);
+    const value = await read(call.schema, answer.text, signal);
     if (value === undefined) throw toUnusableAnswerFault(answer.text, kind);
     return value;
   };

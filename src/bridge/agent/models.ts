@@ -1,7 +1,33 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
+import type { ConfigRecord, ProvidersRecord } from './schema.ts';
 import type { AgentClient, AgentModel, AgentModels } from './types.ts';
+
+/**
+ * The agent's models, in its order. A default that is none of them is ignored: OpenCode shows whatever was configured, and
+ * our own server hides a name that came out of a variable. Then the default of a single provider is the agent's default.
+ */
+export const toAgentModels = (listed: ProvidersRecord, config: ConfigRecord): AgentModels => {
+  const providers = listed.providers.filter((provider) => provider !== null);
+  const models = providers.flatMap(({ id: providerID, models: records }) =>
+    Object.entries(records).flatMap(([modelID, record]): AgentModel[] => {
+      if (record === null) return [];
+      const { name = modelID, variants, limit } = record;
+      return [{ providerID, modelID, name, variants: Object.keys(variants), contextTokens: limit.context }];
+    }),
+  );
+  const names = new Set(models.map(({ providerID, modelID }) => `${providerID}/${modelID}`));
+  const ifListed = (name: string | undefined): string | undefined =>
+    name !== undefined && names.has(name) ? name : undefined;
+  const [first, ...others] = providers;
+  const onlyChoice = first === undefined || others.length > 0 ? undefined : `${first.id}/${listed.default[first.id]}`;
+  return {
+    models: models,
+    defaultModel: ifListed(config.model) ?? ifListed(onlyChoice),
+    smallModel: ifListed(config.small_model),
+  };
+};
 
 /** The agent's models by the names that clients use. */
 export type ModelCatalog = {

@@ -148,3 +148,30 @@ export const sessionOf = (event: AgentEventRecord): string => {
       return event.properties.sessionID;
   }
 };
+
+const Name = v.pipe(v.string(), v.minLength(1));
+
+const ModelRecord = v.object({
+  name: v.fallback(v.optional(Name), undefined),
+  limit: v.fallback(v.object({ context: v.pipe(v.number(), v.minValue(0)) }), { context: 0 }),
+  variants: v.fallback(v.record(v.string(), v.unknown()), {}),
+});
+
+const ProviderRecord = v.object({
+  // A name with a slash would make another name of `provider/key`.
+  id: v.pipe(v.string(), v.regex(/^[^/]+$/)),
+  models: v.record(v.string(), v.fallback(v.nullable(ModelRecord), null)),
+});
+
+/** `GET /config/providers`. Providers and models of another form are left out. */
+export const ProvidersRecord = v.object({
+  providers: v.array(v.fallback(v.nullable(ProviderRecord), null)),
+  default: v.fallback(v.record(v.string(), v.string()), {}),
+});
+export type ProvidersRecord = v.InferOutput<typeof ProvidersRecord>;
+
+const ModelName = v.fallback(v.optional(v.string()), undefined);
+
+/** What we read of `GET /config`. */
+export const ConfigRecord = v.object({ model: ModelName, small_model: ModelName });
+export type ConfigRecord = v.InferOutput<typeof ConfigRecord>;

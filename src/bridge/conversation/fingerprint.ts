@@ -9,6 +9,9 @@ const REASONING_BLOCKS = [
 ] as const;
 
 const BLOCKS_PER_STEP = 1000;
+const CHARS_PER_STEP = 65_536;
+/** About as much work as the rest of a message makes. */
+const CHARS_OF_MESSAGE = 500;
 
 /** No pattern: it would search for the end again from every opening in a text that has no end. */
 function* withoutBlocks(text: string, { opening, closing }: (typeof REASONING_BLOCKS)[number]): Steps<string> {
@@ -62,7 +65,16 @@ export function* appendMessages(
     for (const file of files) group.files.push(file);
   };
   for (const entry of entries) add(entry);
-  for (const message of messages) add(yield* normalizeMessage(message));
+  let chars = 0;
+  for (const message of messages) {
+    // Short messages are one step together.
+    chars += message.text.length + CHARS_OF_MESSAGE;
+    if (chars > CHARS_PER_STEP) {
+      chars = 0;
+      yield;
+    }
+    add(yield* normalizeMessage(message));
+  }
   return groups.map(toEntry);
 }
 
@@ -98,7 +110,13 @@ export function* extendFingerprint(
   newHash: NewHash,
 ): Steps<HistoryFingerprint> {
   let fingerprint = before;
+  let chars = 0;
   for (const entry of entries) {
+    chars += entry.text.length + CHARS_OF_MESSAGE;
+    if (chars > CHARS_PER_STEP) {
+      chars = 0;
+      yield;
+    }
     const content = yield* contentOf(entry, newHash);
     const head = yield* digestOf(newHash, [`${fingerprint.head}\n${entry.role}\n`, ...content]);
     const opening = fingerprint.entries === 0 ? head : fingerprint.opening;

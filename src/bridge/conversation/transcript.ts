@@ -60,6 +60,8 @@ export const messagesUpTo = (
     .filter(({ text }) => text !== '');
 };
 
+const CHARS_PER_STEP = 16_384;
+
 /**
  * Earlier messages, for a session that does not have them. As JSON, so that no text in it can look like its end, and in a
  * part of its own before the user's text.
@@ -69,10 +71,14 @@ function* replayText(messages: readonly HistoryMessage[]): Steps<string> {
     'These are the earlier messages of this conversation. They are context only: answer the message after them.\n',
   ];
   let before = '[\n';
+  let chars = 0;
   for (const { role, text } of messages) {
     pieces.push(`${before} {\n  "role": "${role}",\n  "text": `);
     for (const piece of jsonPieces(text)) {
       pieces.push(piece);
+      chars += piece.length;
+      if (chars < CHARS_PER_STEP) continue;
+      chars = 0;
       yield;
     }
     pieces.push('\n }');

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
-import { jsonResponse } from '../../core/http/response.ts';
+import { jsonTextResponse } from '../../core/http/response.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
-import { jsonPieces } from '../../core/json.ts';
+import { jsonPieces, writeJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
@@ -77,6 +77,7 @@ type AnswerRouteOptions = {
   readonly settings: DeliverySettings;
 };
 
+const LONG_BYTES = 65_536;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -119,14 +120,18 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   const filterEcho = (output: AsyncGenerator<OutputEvent>, { prompt }: BridgeRequest): AsyncGenerator<OutputEvent> =>
     settings.dropsLeadingEcho ? filterLeadingEcho(output, textOfParts(prompt), clock) : output;
 
-  const sendBody = async (answer: ClientAnswer, parsed: Parsed, measurement: MeasurementOptions): Promise<Response> => {
+  const sendBody = async (
+    answer: ClientAnswer,
+    parsed: Parsed,
+    { measurement, signal }: { readonly measurement: MeasurementOptions; readonly signal: AbortSignal },
+  ): Promise<Response> => {
     let approvalRequest: ApprovalRequest | undefined;
     const onEnd = ({ approvalRequests }: AnswerEnd): void => {
       approvalRequest = approvalRequests[0];
     };
     const output = measureOutput(filterEcho(answer.output, parsed), { ...measurement, onEnd });
     const body = await endpoint.toBody(output, parsed, answer);
-    return jsonResponse(200, body, {
+    return jsonTextResponse(200, await runInSlices(writeJson(body), signal), {
       ...answerHeaders(answer, parsed),
       // For clients that have a button for it.
       ...(approvalRequest === undefined ? {} : { 'x-approval-id': approvalRequest.id }),
@@ -158,9 +163,12 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   };
 
   function* read({ headers }: Request, body: unknown): Steps<{ parsed: Parsed; identity: RequestIdentity }> {
+    const isLong = Number(headers.get('content-length') ?? LONG_BYTES) >= LONG_BYTES;
+    // Parsing its JSON has taken as long as a step may take.
+    if (isLong) yield;
     const parsed = endpoint.parse(body, headers);
     const key = readIdempotencyKey(headers);
-    yield;
+    if (isLong) yield;
     // Includes what may come in headers: the same body with another conversation or approval is another request.
     const whole = jsonPieces([endpoint.name, parsed.conversation, parsed.approval ?? null, body]);
     const isRetry = Number(headers.get('x-stainless-retry-count') ?? 0) > 0;
@@ -183,7 +191,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };
       const { startAnswer: reserve } = reservation;
       const answer = await answers.start({ request: parsed, owner, identity, reserve, signal: active.signal });
-      if (!parsed.isStreamed) return await sendBody(answer, parsed, measurement);
+      if (!parsed.isStreamed) return await sendBody(answer, parsed, { measurement, signal: active.signal });
       const response = sendStream(answer, parsed, { measurement, disconnect: active.disconnect, end });
       isStreaming = true;
       return response;

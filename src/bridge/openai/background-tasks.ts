@@ -66,9 +66,13 @@ const isOpenWebUITask = ({ promptText: words, isStreamed }: RequestTraits): bool
   return (hasTags && /^\s*### Task:\s/.test(words)) || OPEN_WEBUI_TASKS.some((begin) => begin.test(words));
 };
 
+/** In UTF-16 units. Longer texts are no such task: no model could read them, and to look through them takes time. */
+const TASK_CHARS = 1_048_576;
+
 /** Whether a chat front end sends this for itself: for a title, tags, follow-up questions and the like. */
 export const isBackgroundTask = (traits: RequestTraits): boolean => {
   const { system, promptText: words, hasHistory } = traits;
+  if (words.length > TASK_CHARS || system.length > TASK_CHARS) return false;
   if (LAST_MESSAGES.some((begin) => begin.test(words))) return true;
   if (hasHistory) return false;
   return (

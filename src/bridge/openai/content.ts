@@ -10,6 +10,8 @@ import {
 import { parseMember } from './body.ts';
 
 const DATA_URL = /^data:([\w.+-]{1,99}\/[\w.+-]{1,99})(?:;[\w.+-]+=[\w.+-]*)*;base64,/;
+/** The head of a data URL is short. Of a long one each parameter would be tried. */
+const DATA_URL_HEAD_CHARS = 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 const NAME_CHARS = 255;
 const UNKNOWN_MIME = 'application/octet-stream';
@@ -34,7 +36,7 @@ const isBase64 = (data: string): boolean =>
 
 /** The media type of a data URL in base64; nothing for any other text. */
 const dataUrlMime = (url: string): string | undefined => {
-  const [start, mime] = DATA_URL.exec(url) ?? [];
+  const [start, mime] = DATA_URL.exec(url.slice(0, DATA_URL_HEAD_CHARS)) ?? [];
   return start !== undefined && isBase64(url.slice(start.length)) ? mime : undefined;
 };
 

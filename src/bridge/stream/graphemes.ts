@@ -1,7 +1,13 @@
+import { cutText } from '../../core/text.ts';
+
 /** A longer grapheme cluster is cut, so that many marks on one letter cannot delay a text. */
 const CLUSTER_UNITS = 64;
 /** A cluster and the character after it. The segmenter never gets longer texts, as it copies its text for each call. */
 const WINDOW_UNITS = CLUSTER_UNITS + 2;
+/** A long text is segmented so many units at a time, because a call takes as long as a hundred graphemes. */
+const SEGMENTED_UNITS = 1024;
+/** What is taken at a time of a long part. */
+const PART_UNITS = 16_384;
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
 
@@ -22,13 +28,15 @@ const isNeverCombined = (unit: number): boolean =>
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 
+const areNeverCombined = (text: string, at: number): boolean =>
+  isNeverCombined(text.charCodeAt(at)) && isNeverCombined(text.charCodeAt(at + 1));
+
 /** The length of the grapheme at `at`, or 0 while what follows the text could make it longer. */
 const graphemeLengthAt = (text: string, at: number, continuation: TextContinuation): number => {
   const unit = text.charCodeAt(at);
   if (at + 1 === text.length)
     return continuation === 'nothing' || (continuation === 'for-now' && !isHighSurrogate(unit)) ? 1 : 0;
-  const after = text.charCodeAt(at + 1);
-  if (isNeverCombined(unit) && isNeverCombined(after)) return unit === CARRIAGE_RETURN && after === LINE_FEED ? 2 : 1;
+  if (areNeverCombined(text, at)) return unit === CARRIAGE_RETURN && text.charCodeAt(at + 1) === LINE_FEED ? 2 : 1;
   const window = text.slice(at, at + WINDOW_UNITS);
   // Half a character does not even show whether it begins a new grapheme.
   const isHalved = continuation !== 'nothing' && isHighSurrogate(window.charCodeAt(window.length - 1));
@@ -42,6 +50,19 @@ const graphemeLengthAt = (text: string, at: number, continuation: TextContinuati
   return width === seen.length && continuation === 'more' ? 0 : width;
 };
 
+/** Where the next graphemes of a long text end, as far as one call of the segmenter shows that for sure. */
+const nextEnds = (text: string, at: number): readonly number[] => {
+  if (text.length - at < SEGMENTED_UNITS) return [];
+  const window = text.slice(at, at + SEGMENTED_UNITS);
+  const ends: number[] = [];
+  for (const { index, segment } of segmenter.segment(window)) {
+    const end = index + segment.length;
+    if (segment.length > CLUSTER_UNITS || end > SEGMENTED_UNITS - WINDOW_UNITS) break;
+    ends.push(at + end);
+  }
+  return ends;
+};
+
 /** How much to take, as far as it has arrived: at least so many graphemes, and at least so many UTF-16 units. */
 export type Portion = { readonly graphemes: number; readonly units: number };
 
@@ -52,7 +73,7 @@ type GrowingText = {
   readonly units: () => number;
   /** Empty when no grapheme is sure: unless nothing follows, the last one may still grow. */
   readonly take: (portion: Portion, continuation: TextContinuation) => string;
-  /** The oldest part with what was held back before it, less what is held back now. */
+  /** The oldest part with what was held back before it, less what is held back now. A very long part is several. */
   readonly takePart: (continuation: TextContinuation) => string;
 };
 
@@ -63,18 +84,32 @@ export const createGrowingText = (): GrowingText => {
   let text = '';
   let at = 0;
   let units = 0;
+  /** The end of the grapheme at `at`, and of those after it, if they are known. */
+  let ends: readonly number[] = [];
+  let known = 0;
   const append = () => {
     const part = parts[next++] ?? '';
     text = at === text.length ? part : text.slice(at) + part;
     at = 0;
+    ends = [];
     if (next < parts.length) return;
     parts.length = 0;
     next = 0;
   };
+  /** Moves behind the next grapheme, unless what follows the text could make it longer. */
+  const skipGrapheme = (continuation: TextContinuation): boolean => {
+    const from = at;
+    if (ends[known] === undefined && !areNeverCombined(text, at)) {
+      ends = nextEnds(text, at);
+      known = 0;
+    }
+    at = ends[known++] ?? at + graphemeLengthAt(text, at, continuation);
+    return at > from;
+  };
   return {
     add(part) {
       units += part.length;
-      parts.push(part);
+      for (const piece of cutText(part, PART_UNITS)) parts.push(piece);
     },
     units: () => units,
     take({ graphemes, units: leastUnits }, continuation) {
@@ -86,9 +121,7 @@ export const createGrowingText = (): GrowingText => {
           while (text.length - at < WINDOW_UNITS && next < parts.length) append();
           start = 0;
         }
-        const width = graphemeLengthAt(text, at, continuation);
-        if (width === 0) break;
-        at += width;
+        if (!skipGrapheme(continuation)) break;
       }
       piece += text.slice(start, at);
       units -= piece.length;
@@ -99,8 +132,7 @@ export const createGrowingText = (): GrowingText => {
       do {
         append();
         const follows = next < parts.length ? 'more' : continuation;
-        for (let width = graphemeLengthAt(text, at, follows); width > 0; width = graphemeLengthAt(text, at, follows))
-          at += width;
+        while (skipGrapheme(follows));
         piece = text.slice(0, at);
       } while (piece === '' && next < parts.length);
       units -= piece.length;

@@ -10,6 +10,11 @@ const SHARED_DEADLINE_MS = 50;
 /** The most pieces that a backlog is cut into where there are no pauses. */
 const BACKLOG_PIECES = 2000;
 
+/** In UTF-16 units. A longer piece is cut. */
+const LONGEST_PIECE = 65_536;
+/** After such a piece the event loop has a turn. */
+const LONG_PIECE = 8192;
+
 type PacerOptions = {
   /** Graphemes of a piece while there is no backlog. */
   readonly chunkSize: number;
@@ -66,9 +71,9 @@ const createPacer = ({ chunkSize, delayMs }: PacerOptions): Pacer => {
       return Math.min(nextAt, (deadlines[0]?.since ?? now) + WAIT_LIMIT_MS);
     },
     portion(now) {
-      if (delayMs === 0) return { graphemes: chunkSize, units: minimumUnits };
+      if (delayMs === 0) return { graphemes: chunkSize, units: Math.min(LONGEST_PIECE, minimumUnits) };
       const pieces = piecesBetween(nextAt, now);
-      return { graphemes: pieces * chunkSize, units: pieces * unitsPerPiece(now) };
+      return { graphemes: pieces * chunkSize, units: Math.min(LONGEST_PIECE, pieces * unitsPerPiece(now)) };
     },
     recordSent(units, now) {
       sentUnits += units;
@@ -153,6 +158,7 @@ export const paceOutput = (
         }
         pacer.recordSent(piece.length, now);
         yield { kind: 'text', id, text: piece };
+        if (piece.length >= LONG_PIECE) await ahead.until(now);
       }
     } finally {
       signal.removeEventListener('abort', ahead.stop);

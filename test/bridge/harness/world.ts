@@ -9,7 +9,7 @@ import { type Bridge, type BridgeOptions, createBridge } from '../../../src/brid
 import type { AnswerMeasurement, BridgeReadings } from '../../../src/bridge/metrics.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { createTimeSlices } from '../../../src/core/time-slices.ts';
+import { beginAtOnce, createTimeSlices } from '../../../src/core/time-slices.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
 import { createMemoryStore } from '../../agent/store/memory-store.ts';
 import { type AgentLink, type Call, createAgentLink, type FeedFaults } from './agent-link.ts';
@@ -175,7 +175,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   const { baseUrls, httpClient, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
   const reach = createAgentTransport({ baseUrls, credentials: undefined, httpClient, stream, clock, log });
   const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
-  const runInSlices = createTimeSlices(clock);
+  const runInSlices = beginAtOnce(createTimeSlices(clock));
   const bridge = createBridge({
     settings: { ...SETTINGS, ...settings },
     isForThisMachine,

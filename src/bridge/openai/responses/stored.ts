@@ -1,7 +1,9 @@
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
-import { jsonResponse } from '../../../core/http/response.ts';
+import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
+import { writeJson } from '../../../core/json.ts';
+import type { RunInSlices } from '../../../core/time-slices.ts';
 import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { responseNotFoundText } from '../../conversation/response-id.ts';
@@ -91,7 +93,11 @@ type StoredResponseOptions = {
   readonly conversations: Conversations;
   readonly agent: AgentClient;
   readonly clock: Clock;
+  readonly runInSlices: RunInSlices;
 };
+
+/** A client that has left by then waits for nothing, and the rest of the writing is short. */
+const never = new AbortController().signal;
 
 const notFound = (id: string): Fault =>
   new Fault({ kind: 'not-found', hint: `${responseNotFoundText(id)} for this API key` });
@@ -102,6 +108,7 @@ export const createStoredResponseRoutes = ({
   conversations,
   agent,
   clock,
+  runInSlices,
 }: StoredResponseOptions): RouteTable => ({
   '/v1/responses/:id': {
     async GET(request, { id = '' }) {
@@ -112,7 +119,7 @@ export const createStoredResponseRoutes = ({
       const nowSeconds = Math.floor(clock.now() / 1000);
       const response = rebuildResponse(messages, { responseID: id, promptID: found.promptID, nowSeconds });
       if (response === undefined) throw notFound(id);
-      return jsonResponse(200, response);
+      return jsonTextResponse(200, await runInSlices(writeJson(response), never));
     },
     async DELETE(request, { id = '' }) {
       const owner = authenticate(request);

@@ -1,4 +1,6 @@
 import { Fault } from '../../../core/fault.ts';
+import { writeJson } from '../../../core/json.ts';
+import type { RunInSlices } from '../../../core/time-slices.ts';
 import { type AnswerFailure, isBridgeFault, toAnswerFailure } from '../../errors.ts';
 import type { OutputEvent } from '../../output.ts';
 import { missingEndError } from '../../turn/failure.ts';
@@ -14,6 +16,9 @@ import { type ResponseStart, type ResponseState, toResponseObject } from './resp
 
 /** An event of a streamed response; `data` is its JSON, which repeats the event's name as `type`. */
 type ResponseEvent = { readonly event: string; readonly data: string };
+/** One that is not written yet: it may repeat a whole answer, so it is written in steps. */
+type UnwrittenEvent = { readonly event: string; readonly value: object };
+type AnyEvent = ResponseEvent | UnwrittenEvent;
 
 const DELTAS = { message: 'response.output_text.delta', reasoning: 'response.reasoning_summary_text.delta' } as const;
 
@@ -28,10 +33,10 @@ const createEventEncoder = () => {
   /** The beginning of the deltas of an item, by its index: the same for all of them. */
   const openings = new Map<number, { readonly event: string; readonly start: string }>();
 
-  const eventOf = (type: string, members: object): ResponseEvent => {
-    const data = JSON.stringify({ type, sequence_number: sequence, ...members });
+  const eventOf = (type: string, members: object): UnwrittenEvent => {
+    const value = { type, sequence_number: sequence, ...members };
     sequence += 1;
-    return { event: type, data };
+    return { event: type, value };
   };
   const storeOpening = (index: number, item: OutputItem): void => {
     if (item.type === 'mcp_call') return;
@@ -46,7 +51,7 @@ const createEventEncoder = () => {
     sequence += 1;
     return { event, data };
   };
-  const encodeCallAdded = (output_index: number, item: OutputCallItem): readonly ResponseEvent[] => {
+  const encodeCallAdded = (output_index: number, item: OutputCallItem): readonly AnyEvent[] => {
     const at = { item_id: item.id, output_index };
     return [
       // Clients build the arguments from the deltas that follow.
@@ -56,7 +61,7 @@ const createEventEncoder = () => {
       eventOf('response.mcp_call_arguments.done', { ...at, arguments: item.arguments }),
     ];
   };
-  const encodeAdded = (output_index: number, item: OutputItem): readonly ResponseEvent[] => {
+  const encodeAdded = (output_index: number, item: OutputItem): readonly AnyEvent[] => {
     if (item.type === 'mcp_call') return encodeCallAdded(output_index, item);
     storeOpening(output_index, item);
     const at = { item_id: item.id, output_index };
@@ -67,7 +72,7 @@ const createEventEncoder = () => {
         : eventOf('response.reasoning_summary_part.added', { ...at, summary_index: 0, part: summaryText('') }),
     ];
   };
-  const endOf = (output_index: number, item: OutputItem): readonly ResponseEvent[] => {
+  const endOf = (output_index: number, item: OutputItem): readonly AnyEvent[] => {
     const at = { item_id: item.id, output_index };
     const text = textIn(item);
     switch (item.type) {
@@ -87,13 +92,13 @@ const createEventEncoder = () => {
         return item satisfies never;
     }
   };
-  const encodeDone = (output_index: number, item: OutputItem): readonly ResponseEvent[] => {
+  const encodeDone = (output_index: number, item: OutputItem): readonly AnyEvent[] => {
     openings.delete(output_index);
     return [...endOf(output_index, item), eventOf('response.output_item.done', { output_index, item })];
   };
   return {
     eventOf,
-    eventsOf(change: ItemChange): readonly ResponseEvent[] {
+    eventsOf(change: ItemChange): readonly AnyEvent[] {
       switch (change.kind) {
         case 'added':
           return encodeAdded(change.index, change.item);
@@ -129,7 +134,7 @@ const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
 
 type EventOf = ReturnType<typeof createEventEncoder>['eventOf'];
 
-const toErrorEvent = (eventOf: EventOf, { code, message }: AnswerFailure): ResponseEvent =>
+const toErrorEvent = (eventOf: EventOf, { code, message }: AnswerFailure): UnwrittenEvent =>
   eventOf('error', { code, message, param: null });
 
 /** Writes the events of a response whose id is known. */
@@ -137,15 +142,15 @@ const createResponseWriter = (id: string, { model, echo, createdSeconds, nowSeco
   const { eventOf, eventsOf } = createEventEncoder();
   const items = createOutputItems(id);
   const facts = { id, model, createdSeconds, echo };
-  const responseEvent = (state: ResponseState, event = eventFor(state)): ResponseEvent =>
+  const responseEvent = (state: ResponseState, event = eventFor(state)): UnwrittenEvent =>
     eventOf(event, { response: toResponseObject(facts, state) });
 
-  const eventsIn = (changes: readonly ItemChange[]): readonly ResponseEvent[] => {
+  const eventsIn = (changes: readonly ItemChange[]): readonly AnyEvent[] => {
     const [first] = changes;
     // The fast path: nearly every output event is one change.
     return first !== undefined && changes.length === 1 ? eventsOf(first) : changes.flatMap(eventsOf);
   };
-  const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly ResponseEvent[] => {
+  const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly AnyEvent[] => {
     const closing = eventsIn(items.close(statusOfOpenItems(event)));
     const output = items.list();
     if (event.kind === 'end')
@@ -155,16 +160,16 @@ const createResponseWriter = (id: string, { model, echo, createdSeconds, nowSeco
     return [...closing, error, responseEvent({ kind: 'failed', output, failure: event.failure })];
   };
   return {
-    first(): readonly ResponseEvent[] {
+    first(): readonly AnyEvent[] {
       const running: ResponseState = { kind: 'running', output: [] };
       return [responseEvent(running, 'response.created'), responseEvent(running)];
     },
-    eventsFor: (event: OutputEvent): readonly ResponseEvent[] =>
+    eventsFor: (event: OutputEvent): readonly AnyEvent[] =>
       event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(items.applyEvent(event)),
   };
 };
 
-type EventWriter = { readonly eventsFor: (event: OutputEvent) => readonly ResponseEvent[] };
+type EventWriter = { readonly eventsFor: (event: OutputEvent) => readonly AnyEvent[] };
 
 /** Writes only the error of an answer that never started, as there is no response. */
 const createFailureWriter = (): EventWriter => {
@@ -174,6 +179,9 @@ const createFailureWriter = (): EventWriter => {
   };
 };
 
+/** Never stopped: what it writes is short, and no one waits for the end of a stream that is read no more. */
+const never = new AbortController().signal;
+
 /**
  * The events of a streamed response. A failure is its last two events: `error`, and `response.failed` if the response had
  * started. Errors that are no faults are thrown after them.
@@ -181,21 +189,24 @@ const createFailureWriter = (): EventWriter => {
 export async function* streamResponse(
   output: AsyncIterable<OutputEvent>,
   start: ResponseStart,
+  runInSlices: RunInSlices,
 ): AsyncGenerator<ResponseEvent> {
+  const written = async (event: AnyEvent): Promise<ResponseEvent> =>
+    'data' in event ? event : { event: event.event, data: await runInSlices(writeJson(event.value), never) };
   // If there is none, the output has the failure.
   const id = await start.responseID().catch(() => undefined);
   const response = id === undefined ? undefined : createResponseWriter(id, start);
   const { eventsFor } = response ?? createFailureWriter();
-  for (const event of response?.first() ?? []) yield event;
+  for (const event of response?.first() ?? []) yield await written(event);
   try {
     for await (const outputEvent of output) {
-      for (const event of eventsFor(outputEvent)) yield event;
+      for (const event of eventsFor(outputEvent)) yield 'data' in event ? event : await written(event);
       if (outputEvent.kind === 'end' || outputEvent.kind === 'failure') return;
     }
     throw missingEndError();
   } catch (error) {
     const failure = toStreamFailure(error);
-    if (failure !== undefined) for (const event of eventsFor({ kind: 'failure', failure })) yield event;
+    if (failure !== undefined) for (const event of eventsFor({ kind: 'failure', failure })) yield await written(event);
     if (!(error instanceof Fault)) throw error;
   }
 }

@@ -14,7 +14,7 @@ import {
   textEvents,
   thought,
 } from '../../harness/recorded-outputs.ts';
-import { BESIDE, began, callOf, responseID, returned, startOf } from './world.ts';
+import { BESIDE, began, callOf, responseID, returned, runInSlices, startOf } from './world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: events have many shapes, and a check looks at one member each
 type Event = any;
@@ -23,7 +23,7 @@ const read = async (outputEvents: AsyncIterable<OutputEvent>, more: Partial<Resp
   const events: Event[] = [];
   let thrown: unknown;
   try {
-    for await (const { event, data } of streamResponse(outputEvents, startOf(more))) {
+    for await (const { event, data } of streamResponse(outputEvents, startOf(more), runInSlices)) {
       const parsed = JSON.parse(data);
       assert.is(parsed.type, event);
       assert.is(parsed.sequence_number, events.length);
@@ -170,7 +170,7 @@ describe('the events of a response', (check) => {
       await new Promise(() => {});
       yield ended();
     }
-    const events = streamResponse(never(), startOf());
+    const events = streamResponse(never(), startOf(), runInSlices);
     assert.is((await events.next()).value?.event, 'response.created');
     assert.is((await events.next()).value?.event, 'response.in_progress');
   });
@@ -189,7 +189,7 @@ describe('the events of a response', (check) => {
         isEnded = true;
       }
     }
-    for await (const { event } of streamResponse(source(), startOf())) if (event.endsWith('delta')) break;
+    for await (const { event } of streamResponse(source(), startOf(), runInSlices)) if (event.endsWith('delta')) break;
     assert.ok(isEnded);
   });
 });

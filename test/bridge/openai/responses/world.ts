@@ -5,6 +5,7 @@ import { streamResponse } from '../../../../src/bridge/openai/responses/stream.t
 import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
+import { createTimeSlices } from '../../../../src/core/time-slices.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
 import { type Reported, reporting } from '../../harness/recorded-outputs.ts';
 
@@ -52,6 +53,7 @@ export type ResponsesWorld = {
   readonly bodies: readonly Record<string, unknown>[];
 };
 
+export const runInSlices = createTimeSlices(createFakeClock());
 const neverLate = { clock: createFakeClock(), heartbeat: undefined };
 
 /** Responses without an agent and without a network: whatever is asked is answered with these sayings. */
@@ -66,7 +68,7 @@ export const createResponsesWorld = (...outputEvents: readonly Reported[]): Resp
     const count = asked.length;
     const start = startOf({ responseID: async () => responseID(count), echo: wanted.echo });
     if (!wanted.isStreamed) return Response.json(await createResponse(reporting(...outputEvents), start));
-    return sseResponse(() => streamResponse(reporting(...outputEvents), start), {
+    return sseResponse(() => streamResponse(reporting(...outputEvents), start, runInSlices), {
       ...neverLate,
       onBug(error) {
         throw error;
