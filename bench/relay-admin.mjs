@@ -1,4 +1,5 @@
-// The relay admin tools over one fake relay, beside an unguarded tool on the same SDK, in one run. Prints, judges nothing.
+// The relay admin tools over one fake relay, in one run with two unguarded tools: one on the SDK's own transport, and one on relay
+// admin's server and transport, against which the difference is what its guards cost. Prints, judges nothing.
 // node bench/relay-admin.mjs [--rounds 5] [--calls 300] [--starts 7]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { build } from 'esbuild';
 import { freePort, residentMb, startServer } from './process.mjs';
 import { fixed, median, table } from './table.mjs';
 
@@ -37,15 +39,26 @@ const env = {
   RELAY_JOURNAL: join(directory, 'journal.jsonl'),
   LOG_LEVEL: 'error',
 };
+// A bundle, as relay admin is one: loading the files of a library one by one takes longer.
+const floor = join(directory, 'mcp-floor.mjs');
+await build({
+  entryPoints: [join(import.meta.dirname, 'mcp-floor.mjs')],
+  outfile: floor,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  logLevel: 'error',
+});
 const programs = {
-  'relay admin': join(import.meta.dirname, '..', 'dist', 'relay-admin.js'),
-  'unguarded tool': join(import.meta.dirname, 'mcp-floor.mjs'),
+  'relay admin': [join(import.meta.dirname, '..', 'dist', 'relay-admin.js')],
+  "unguarded, relay admin's transport": [floor, 'same'],
+  "unguarded, the SDK's transport": [floor, 'sdk'],
 };
 
 /** Starts a program and asks for its tools, as a client does before anything else. */
-const startClient = async (program) => {
+const startClient = async (args) => {
   const startedAtMs = performance.now();
-  const transport = new StdioClientTransport({ command: process.execPath, args: [program], env, stderr: 'ignore' });
+  const transport = new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' });
   const client = new Client({ name: 'bench', version: '0.0.0' });
   await client.connect(transport);
   await client.listTools();

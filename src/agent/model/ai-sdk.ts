@@ -84,7 +84,9 @@ const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, 
     const backendFetch = createBackendFetch({ fetcher, clock, limits, userAgent, onSent }, target);
     return async (input, init) => {
       const call = init?.signal ? calls.get(init.signal) : undefined;
-      if (!init?.signal || typeof init.body !== 'string' || call === undefined) return backendFetch(input, init);
+      // A request with placeholders must not be sent.
+      if (!init?.signal || typeof init.body !== 'string' || call === undefined)
+        throw new Error('The SDK has not passed on the signal and the body of a call');
       const short = npm === '@ai-sdk/anthropic' ? withoutLostThoughts(init.body) : init.body;
       const body = await runInSlices(call.texts.complete(short), init.signal);
       return backendFetch(input, { ...init, body });
