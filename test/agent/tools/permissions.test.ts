@@ -408,10 +408,14 @@ describe('a permission of a session below another one', (check) => {
     const { world, paid } = await paying('allow', { rules });
     const id = await world.session({ parentID: await world.session(), permission });
     const answer = ask(world, id, 'pay', more);
-    await until(world, async () => (await asksOf(world)).length === 1 || (await isQuiet(world)));
+    let isOver = false;
+    const over = answer.finally(() => {
+      isOver = true;
+    });
+    await until(world, async () => isOver || (await asksOf(world)).length === 1);
     const asked = await asksOf(world);
     await world.post(`/session/${id}/abort`);
-    await answer;
+    await over;
     return { asks: asked.length, paid: paid.length, tools: world.asked[0]?.tools.map(({ name }) => name) };
   };
 
