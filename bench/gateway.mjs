@@ -1,5 +1,5 @@
 // The gateway beside a bare Node floor and a peer, over one fake backend, in one run. Prints tables and judges nothing.
-// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,portkey] [--delay-ms 0] [--json]
+// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,workers,nginx,litellm,portkey] [--delay-ms 0] [--json]
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ask, freePort, isPinned, LOAD_CPU, runToEnd, SERVER_CPU, startServer } from './process.mjs';
@@ -67,11 +67,13 @@ const measure = async (row, concurrency) => {
   const callsBefore = await chatCalls();
   const job = { ...row.load, port: row.server.port, concurrency, seconds, firstText: row.firstText };
   const plan = { args: [join(import.meta.dirname, 'load.mjs')], env: { LOAD_JOB: JSON.stringify(job) }, cpu: LOAD_CPU };
+  const cpuMsBefore = row.server.cpuMs();
   const { failures, ...run } = await runToEnd(plan);
+  const cpuMicros = ((row.server.cpuMs() - cpuMsBefore) * 1000) / run.sent;
   if (row.load.lapTexts === undefined) row.firstText += run.sent;
   row.failures.count += failures.count;
   row.failures.first ??= failures.first;
-  return { ...run, concurrency, backendCalls: (await chatCalls()) - callsBefore };
+  return { ...run, cpuMicros, concurrency, backendCalls: (await chatCalls()) - callsBefore };
 };
 
 /** A server that has died is not asked again: its row keeps what was measured, and says why it ended. */

@@ -109,10 +109,22 @@ export const startServer = async ({ readyPath, port, probeLimitMs, ...plan }) =>
     port,
     startMs,
     stop,
-    residentMb: () => residentMb(child.pid),
-    cpuMs: () => cpuMs(child.pid),
+    residentMb: () => sum(withChildren(child.pid).map(residentMb)),
+    cpuMs: () => sum(withChildren(child.pid).map((pid) => cpuMs(pid) ?? 0)),
     endedWith: () => end,
   };
+};
+
+const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
+
+/** A process and those that it has started; itself alone where that is not told. */
+const withChildren = (pid) => {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return [pid, ...(children === '' ? [] : children.split(' ').map(Number))];
+  } catch {
+    return [pid];
+  }
 };
 
 /** Resident memory, in MB of a million bytes. */

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { litellmPlan } from './litellm.mjs';
+import { nginxPlan } from './nginx.mjs';
 import { chatBody, moderationBody } from './payload.mjs';
 import { portkeyArguments } from './portkey.mjs';
 
@@ -19,17 +21,17 @@ const moderation = {
   expected: ['"flagged":false', '"violence/graphic":0', '"category_scores":{'],
 };
 
-const gatewayPlan = async (port, backendUrl) => {
+const gatewayPlan = async (port, backendUrl, more = {}) => {
   if (!existsSync(gatewayBundle)) throw new Error('dist/gateway.js is missing: npm run build');
   const env = {
     HOST: '127.0.0.1',
     PORT: String(port),
     APP_ENV: 'production',
-    LOG_LEVEL: 'warn',
     MODERATION_API_KEY: GATEWAY_KEY,
     MODERATION_MODELS: '{"moderation-fast":"bench"}',
     BACKEND_BASE_URL: backendUrl,
     BACKEND_DIALECT: 'openai',
+    ...more,
   };
   return { args: [gatewayBundle], env, readyPath: '/health' };
 };
@@ -61,6 +63,14 @@ export const rowsFor = (backendUrl, delayMs) => [
   { name: 'floor', plan: floorPlan, load: chat },
   { name: 'gateway', plan: gatewayPlan, load: { ...moderation, cacheState: 'miss' } },
   { name: 'cached', plan: gatewayPlan, load: { ...moderation, cacheState: 'hit', lapTexts: CACHED_TEXTS } },
+  {
+    name: 'workers',
+    // As many cores as the others have, so that only what the sharing costs shows, in processor time.
+    plan: (port, url) => gatewayPlan(port, url, { GATEWAY_WORKERS: '2' }),
+    load: { ...moderation, cacheState: 'miss' },
+  },
+  { name: 'nginx', plan: nginxPlan, load: chat },
+  { name: 'litellm', plan: litellmPlan, load: { ...chat, headers: { authorization: 'Bearer bench' } } },
   {
     name: 'portkey',
     plan: portkeyPlan,

@@ -21,6 +21,7 @@ const summary = (runs) => ({
   requestsPerSecond: median(runs.map((run) => run.requestsPerSecond)),
   p50Ms: median(runs.map((run) => run.p50Ms)),
   p99Ms: median(runs.map((run) => run.p99Ms)),
+  cpuMicros: median(runs.map((run) => run.cpuMicros)),
 });
 
 const runsOf = (row, concurrency) => row?.runs.filter((run) => run.concurrency === concurrency) ?? [];
@@ -33,12 +34,16 @@ const speedTable = (rows, concurrency) => {
     ),
   ).p50Ms;
   const lines = rows.map((row) => {
-    const { requestsPerSecond, p50Ms, p99Ms } = summary(runsOf(row, concurrency));
+    const { requestsPerSecond, p50Ms, p99Ms, cpuMicros } = summary(runsOf(row, concurrency));
     const hasAdded = row.name !== 'direct' && direct !== undefined && p50Ms !== undefined;
     const added = hasAdded ? p50Ms - direct : undefined;
-    return [row.name, fixed(requestsPerSecond, 0), fixed(p50Ms, 3), fixed(p99Ms, 2), fixed(added, 3)];
+    const figures = [fixed(p50Ms, 3), fixed(p99Ms, 2), fixed(added, 3), fixed(cpuMicros, 0)];
+    return [row.name, fixed(requestsPerSecond, 0), ...figures];
   });
-  return table([`concurrency ${concurrency}`, 'req/s', 'p50 ms', 'p99 ms', 'added p50 ms'], lines);
+  return table(
+    [`concurrency ${concurrency}`, 'req/s', 'p50 ms', 'p99 ms', 'added p50 ms', 'processor us/request'],
+    lines,
+  );
 };
 
 /** Rounds are paired: each ratio is taken within one round, then the median of those. */
@@ -60,6 +65,8 @@ const ratio = (rows, [over, under], concurrency) => {
 const RATIOS = [
   ['gateway', 'floor'],
   ['gateway', 'portkey'],
+  ['gateway', 'litellm'],
+  ['cached', 'floor'],
   ['cached', 'gateway'],
 ];
 

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const PACKAGE = 'litellm[proxy]==1.95.0';
+const INSTALL_LIMIT_MS = 600_000;
+
+const home = join(import.meta.dirname, 'peers', 'litellm-1.95.0');
+const python = join(home, 'bin', 'python');
+const installed = join(home, 'installed');
+
+const run = promisify(execFile);
+
+/** Installs the peer in an environment of its own on first use. Rejects where there is no Python, or no registry. */
+const install = async () => {
+  if (existsSync(installed)) return;
+  try {
+    await run('python3', ['-m', 'venv', home], { timeout: INSTALL_LIMIT_MS });
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PACKAGE], {
+      timeout: INSTALL_LIMIT_MS,
+    });
+  } catch (error) {
+    throw new Error(`cannot install ${PACKAGE}: ${(error.stderr ?? '').trim().split('\n').at(-1) || error.message}`);
+  }
+  writeFileSync(installed, '');
+};
+
+/** The peer as a proxy to one model of the backend. */
+export const litellmPlan = async (port, backendUrl) => {
+  await install();
+  const config = join(home, `config-${port}.json`);
+  const model = { model: 'openai/bench', api_base: `${backendUrl}/v1`, api_key: 'bench' };
+  // YAML is a superset of JSON.
+  writeFileSync(config, JSON.stringify({ model_list: [{ model_name: 'bench', litellm_params: model }] }));
+  return {
+    command: join(home, 'bin', 'litellm'),
+    args: ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'],
+    env: { HOME: home, LITELLM_LOG: 'ERROR', LITELLM_TELEMETRY: 'False' },
+    readyPath: '/health/liveliness',
+  };
+};
