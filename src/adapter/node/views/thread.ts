@@ -118,8 +118,12 @@ const openThread = (
   };
   worker.on('message', take);
   worker.on('messageerror', () => void end('messageerror'));
-  worker.on('error', (error) => void end(reasonOf(error)));
-  worker.on('exit', () => void end('exit'));
+  // An error may pass the thread's last messages, among them that it has started. Its exit does not.
+  let reason = 'exit';
+  worker.on('error', (error) => {
+    reason = reasonOf(error);
+  });
+  worker.on('exit', () => void end(reason));
 
   return {
     end: () => end(),
