@@ -40,6 +40,13 @@ const refusalTextIn = (body: string): string => {
   return line === '' ? '' : `: ${line.slice(0, REASON_CHARS).toWellFormed()}`;
 };
 
+/** Before anything was stored or a model was called. `reason`: which limit, where the agent says it. */
+const promptTooLarge = (reason: string): Fault<BridgeFault> => {
+  const todo = 'Send less: shorter texts, smaller files, or fewer earlier messages in a new conversation';
+  const message = `The prompt is too large for the agent server${reason}. ${todo}`;
+  return new Fault({ kind: 'agent-failed', status: 413, code: 'prompt_too_large', message, isRetryable: false });
+};
+
 /** Our agent server says of its store by a code what is wrong. OpenCode has no such errors. */
 const STORE_ERRORS = {
   disk_full: { status: 507, code: 'agent_disk_full', message: 'The disk of the agent server is full' },
@@ -78,6 +85,7 @@ export const toRefusalFault = (
   }
   // The answer of a proxy that has lost its connection to the agent.
   if (call.isPrompt && (status === 502 || status === 504)) return promptLost(`status ${status}`);
+  if (call.isPrompt && status === 413) return promptTooLarge(refusalTextIn(text));
   // With other statuses the text may reveal internals of the agent.
   const reason = status === 400 ? refusalTextIn(text) : '';
   return agentFailed('agent_refused', `The agent server refused with status ${status}${reason}`, call);

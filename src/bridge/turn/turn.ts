@@ -60,11 +60,13 @@ const stopped = () => new Fault({ kind: 'client-left' });
 const isAbortError = (error: { readonly name: string } | undefined): boolean => error?.name === 'MessageAbortedError';
 const failedEnd = (detail: BridgeFault): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
 
+const REFUSALS = ['agent_refused', 'agent_unauthorized', 'prompt_too_large'];
+
 /** Whether the agent refused the prompt, or was never reached, so that nothing has begun. No response proves nothing. */
 const isRefusal = ({ detail }: Fault<BridgeFault>): boolean => {
   switch (detail.kind) {
     case 'agent-failed':
-      return detail.isRetryable || detail.code === 'agent_refused' || detail.code === 'agent_unauthorized';
+      return detail.isRetryable || REFUSALS.includes(detail.code);
     case 'backend-error':
     case 'not-found':
     case 'unavailable':

@@ -334,7 +334,7 @@ describe('an agent that refuses', (check) => {
       "The agent server refused the bridge's credentials: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD";
     const expected: readonly (readonly [number, Readonly<Record<string, unknown>>])[] = [
       [401, agentFailed('agent_unauthorized', unauthorized)],
-      ...[301, 402, 403, 405, 409, 413, 429, 500, 501].map(
+      ...[301, 402, 403, 405, 409, 429, 500, 501].map(
         (status) => [status, agentFailed('agent_refused', `The agent server refused with status ${status}`)] as const,
       ),
     ];
@@ -379,6 +379,23 @@ describe('an agent that refuses', (check) => {
     assert.is(await quoted(`${'x'.repeat(199)}😀`), `${begun}: ${'x'.repeat(199)}\ufffd`);
     for (const none of ['', '  ', 5, undefined]) assert.is(await quoted(none), begun);
     assert.match((await asking({ status: 400, text: '{"_tag":"BadRequest"}' }).call()).kind, 'agent-failed');
+  });
+
+  check('is named by its limit where a prompt is too large, and says what to do', async () => {
+    const todo = 'Send less: shorter texts, smaller files, or fewer earlier messages in a new conversation';
+    const detailOf = async (text: string) => {
+      const { call, prompt } = asking({ status: 413, text });
+      const other = await call();
+      assert.is(other.kind === 'agent-failed' && other.message, 'The agent server refused with status 413');
+      return prompt();
+    };
+    const tooLarge = { kind: 'agent-failed', status: 413, code: 'prompt_too_large', isRetryable: false };
+    assert.equal(await detailOf(JSON.stringify({ data: { message: 'The body may have 9 bytes' } })), {
+      ...tooLarge,
+      message: `The prompt is too large for the agent server: The body may have 9 bytes. ${todo}`,
+    });
+    const message = `The prompt is too large for the agent server. ${todo}`;
+    assert.equal(await detailOf('<html>413 nginx</html>'), { ...tooLarge, message });
   });
 
   check('may have begun to answer a prompt that a proxy has lost', async () => {
