@@ -64,7 +64,7 @@ type Failure = { readonly at: number; readonly code: number | string; readonly w
 export type Load = {
   /** Requests answered with 200. */
   readonly answered: () => number;
-  /** Everything else, with the moment and the worker that had answered on the same connection before. */
+  /** Everything else, with the moment and the worker that had answered on the same connection before, if one had. */
   readonly failures: () => readonly Failure[];
   readonly stop: () => Promise<void>;
 };
@@ -98,7 +98,8 @@ export const startLoad = (gateway: Gateway, clients: number): Load => {
     failures() {
       const workerOf = new Map(linesOf(gateway).map(({ requestId, worker }) => [requestId, worker]));
       return seen.map(({ ids, code, at }) => {
-        const worker = workerOf.get(ids.at(-1));
+        // A worker that is killed may not have written its last lines.
+        const worker = workerOf.get(ids.findLast((id) => workerOf.has(id)));
         return { code, at, worker: typeof worker === 'number' ? worker : undefined };
       });
     },
