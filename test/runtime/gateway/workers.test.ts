@@ -114,12 +114,12 @@ describe('a gateway with two workers', (check) => {
         assert.is(ended?.reason, 'SIGKILL');
         const failures = load.failures();
         assert.ok(failures.length <= 12, `${failures.length} failures`);
-      assert.ok(failures.some(({ worker }) => worker !== undefined));
+        assert.ok(failures.some(({ worker }) => worker !== undefined));
         for (const { code, at, worker } of failures) {
           assert.is(code, 'ECONNRESET');
           assert.ok(at - killedAt < 1000, `${at - killedAt} ms after the kill`);
           // Undefined: nothing had been answered on this connection.
-        if (worker !== undefined) assert.is(worker, ended?.worker);
+          if (worker !== undefined) assert.is(worker, ended?.worker);
         }
         assert.ok(after > before, `${before}, then ${after}`);
         assert.is(await metric(gateway.address, 'gatehouse_worker_restarts_total'), 1);

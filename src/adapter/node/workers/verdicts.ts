@@ -26,7 +26,7 @@ export const packVerdict = (key: string, scores: CategoryScores): string | undef
 export const unpackScores = (packed: string): CategoryScores | undefined =>
   SCORES.test(packed) ? packed.match(/../g)?.map((code) => Number.parseInt(code, 16) / 100) : undefined;
 
-/** Verdicts are sent together: a message costs more than what is in it. */
+/** A verdict is sent at once, and those that follow within this time together: a message costs more than what is in it. */
 const SEND_EVERY_MS = 50;
 
 type TransferNeeds = {
@@ -45,10 +45,13 @@ export const createVerdictTransfer = ({ clock, lifetimeMs, limit, send }: Transf
   const received = createVerdictCache<string>(limit, lifetimeMs, clock.now);
   const isOff = limit === 0 || lifetimeMs === 0;
   let unsent: string[] = [];
+  let isResting = false;
   const sendAll = (): void => {
-    const packed = unsent;
+    isResting = unsent.length > 0;
+    if (!isResting) return;
+    send(unsent);
     unsent = [];
-    send(packed);
+    clock.after(SEND_EVERY_MS, sendAll);
   };
   return {
     async find(key) {
@@ -57,7 +60,9 @@ export const createVerdictTransfer = ({ clock, lifetimeMs, limit, send }: Transf
     },
     store(key, scores) {
       const packed = isOff ? undefined : packVerdict(key, scores);
-      if (packed !== undefined && unsent.push(packed) === 1) clock.after(SEND_EVERY_MS, sendAll);
+      if (packed === undefined) return;
+      unsent.push(packed);
+      if (!isResting) sendAll();
     },
     receive(packed) {
       for (const verdict of packed) {

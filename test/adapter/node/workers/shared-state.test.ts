@@ -83,18 +83,21 @@ describe('cool-downs of several workers', (check) => {
 });
 
 describe('verdicts of several workers', (check) => {
-  check('are found by the others, once, together, and for their time', async () => {
+  check('are found by the others at once, those that follow together, and for their time', async () => {
     const { clock, join } = createWorld();
     const [here, there] = [join(), join()];
     const [mine, theirs] = [here.state.verdicts(1000), there.state.verdicts(1000)];
-    mine.store('digest-1', SCORES);
-    mine.store('digest-2', SCORES);
-    assert.is(await theirs.find('digest-1'), undefined);
-    await clock.advance(50);
+    for (const digest of ['digest-1', 'digest-2', 'digest-3']) mine.store(digest, SCORES);
     await settle();
     assert.equal(await theirs.find('digest-1'), SCORES);
+    assert.is(await theirs.find('digest-2'), undefined);
+    await clock.advance(50);
+    await settle();
     assert.equal(await theirs.find('digest-2'), SCORES);
-    assert.is(here.messages.length, 1);
+    assert.equal(await theirs.find('digest-3'), SCORES);
+    assert.is(here.messages.length, 2);
+    await clock.advance(50);
+    assert.is(clock.pending(), 0);
     await clock.advance(1000);
     assert.is(await theirs.find('digest-1'), undefined);
   });
