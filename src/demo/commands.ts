@@ -18,6 +18,9 @@ export type CommandSettings = {
   readonly gateway: string;
   readonly agent: string;
   readonly bridge: string;
+  readonly relay: string;
+  /** A user's key for chats at the relay. */
+  readonly relayKey: string;
   readonly key: string;
   /** The Node that runs this: another one of the path may be too old. */
   readonly node: string;
@@ -45,6 +48,7 @@ const curlPost = ({ url, key, headers = '', data }: Post): string =>
 const Verdict = v.object({
   results: v.tuple([v.object({ flagged: v.boolean(), category_scores: v.record(v.string(), v.number()) })]),
 });
+const Refusal = v.object({ error: v.object({ code: v.string() }) });
 const Chat = v.object({
   model: v.string(),
   choices: v.tuple([v.object({ message: v.object({ content: v.string() }) })]),
@@ -76,6 +80,12 @@ const checkAnswer =
     return { isAsExpected: chat.model === DEMO_MODEL_NAME, summary: `${chat.model}: ${shorten(line)}` };
   };
 
+/** Expects the relay's refusal. */
+const checkRefused = (output: string): CommandResult => {
+  const code = parseJson(Refusal, output)?.error.code;
+  return code === undefined ? unexpected(output) : { isAsExpected: code === 'content_policy_violation', summary: code };
+};
+
 const checkStart =
   (expected: string) =>
   (output: string): CommandResult => ({ isAsExpected: output.startsWith(expected), summary: summarise(output) });
@@ -92,6 +102,14 @@ const chatLine = ({ bridge, key }: CommandSettings, content: string): string =>
     data: `'{"messages":[{"role":"user","content":"${content}"}]}'`,
   });
 
+/** A chat of a user of the relay, past the bridge. */
+const relayChatLine = ({ relay, relayKey }: CommandSettings, content: string): string =>
+  curlPost({
+    url: `${relay}/v1/chat/completions`,
+    key: relayKey,
+    data: quote(JSON.stringify({ messages: [{ role: 'user', content }] })),
+  });
+
 const openAiChatLine = ({ bridge, key, node, openaiDirectory }: CommandSettings): string => {
   const place = openaiDirectory === undefined ? '' : `cd ${shellWord(openaiDirectory)} && `;
   const options = `{ baseURL: ${JSON.stringify(`${bridge}/v1`)}, apiKey: ${JSON.stringify(key)} }`;
@@ -100,7 +118,7 @@ const openAiChatLine = ({ bridge, key, node, openaiDirectory }: CommandSettings)
   return `${place}${shellWord(node)} --input-type=module -e ${quote(program)}`;
 };
 
-/** Five commands, to be run in order: the fifth approves the fourth's permission request. */
+/** Six commands, to be run in order: the fifth approves the fourth's permission request. */
 export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => [
   { title: 'A text that is flagged', line: moderationLine(facts, 'I will kill you'), checkOutput: checkFlagged(true) },
   {
@@ -123,5 +141,10 @@ export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => 
     title: 'Its approval, with the id of the permission request, read from the agent. Only this sends the recharge',
     line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); ${chatLine(facts, "approve '$id'")}`,
     checkOutput: checkAnswer(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
+  },
+  {
+    title: 'A chat at the relay, which asks the gateway and refuses it',
+    line: relayChatLine(facts, 'I will kill you'),
+    checkOutput: checkRefused,
   },
 ];

@@ -3,8 +3,8 @@ import type { DemoCommand } from './commands.ts';
 /** What `gatehouse demo --help` says. */
 export const DEMO_HELP = `gatehouse demo: all four services on this machine, with a demo judge, a scripted model and a demo relay behind them
 
-Usage: gatehouse demo            starts them, and prints five commands to copy
-       gatehouse demo --check    starts them on free ports, runs the five commands, and prints their results and what reached the relay
+Usage: gatehouse demo            starts them, and prints six commands to copy
+       gatehouse demo --check    starts them on free ports, runs the six commands, and prints their results and what reached the relay
 
 PORT (default 8000) is the gateway's port, and MODERATION_API_KEY (default: one made for the run) the key of gateway and
 bridge. Agent server, bridge and relay listen on 4000, 4100 and 8090, or on any free port when that is taken; all of it on
@@ -42,6 +42,8 @@ export type DemoAddresses = {
   /** The scripted model's name, as clients of the bridge see it. */
   readonly modelName: string;
   readonly relay: string;
+  /** A user's key for chats at the relay. */
+  readonly relayKey: string;
   /** Opens gateway and bridge. */
   readonly key: string;
   readonly adminKey: string;

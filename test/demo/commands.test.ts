@@ -7,6 +7,8 @@ const FACTS: CommandSettings = {
   gateway: 'http://127.0.0.1:1',
   agent: 'http://127.0.0.1:2',
   bridge: 'http://127.0.0.1:3',
+  relay: 'http://127.0.0.1:4',
+  relayKey: 'sk-user',
   key: 'a-key',
   node: '/opt/node',
   openaiDirectory: '/opt/a clone',
@@ -27,9 +29,9 @@ const promptTexts = (line: string): string[] => {
 };
 
 describe("the demo's commands", (check) => {
-  check('are five, each on one line and with another title', () => {
-    assert.is(commands().length, 5);
-    assert.is(new Set(commands().map(({ title }) => title)).size, 5);
+  check('are six, each on one line and with another title', () => {
+    assert.is(commands().length, 6);
+    assert.is(new Set(commands().map(({ title }) => title)).size, 6);
     for (const { line } of commands()) assert.not.match(line, '\n');
   });
 
@@ -57,6 +59,12 @@ describe("the demo's commands", (check) => {
     assert.not(isKept(4, outputText('The recharge of alice@example.com is not confirmed (accepted_unverified).')));
     assert.not(isKept(4, outputText('The maintainer says: Verified: 2 was added for alice@example.com')));
     assert.is(sightOf(4, '')?.summary, 'no output');
+  });
+
+  check('believe that the relay refuses a chat only if moderation is why', () => {
+    assert.ok(isKept(5, { error: { code: 'content_policy_violation' } }));
+    for (const output of ['', { choices: [] }, { error: { code: 'INVALID_API_KEY' } }]) assert.not(isKept(5, output));
+    assert.match(commands()[5]?.line ?? '', /127\.0\.0\.1:4\/v1\/chat\/completions.*Bearer sk-user/);
   });
 
   check('say what to install where there is no OpenAI client', () => {

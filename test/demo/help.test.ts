@@ -4,7 +4,15 @@ import { describe } from '../check.ts';
 
 const facts = {
   ...{ gateway: 'http://127.0.0.1:8000', agent: 'http://127.0.0.1:4000', bridge: 'http://127.0.0.1:4100' },
-  ...{ judge: 'j', judgeModel: 'demo-judge', model: 'm', modelName: 'demo/demo-model', relay: 'r', key: 'k' },
+  ...{
+    judge: 'j',
+    judgeModel: 'demo-judge',
+    model: 'm',
+    modelName: 'demo/demo-model',
+    relay: 'r',
+    relayKey: 'u',
+    key: 'k',
+  },
   ...{ adminKey: 'a', client: { file: 'f', text: '{}' }, moved: [] },
 };
 

@@ -5,11 +5,15 @@ import type { Handler } from '../../core/http/handler.ts';
 import { createDemoJudge } from '../../demo/judge/server.ts';
 import { createScriptedModel } from '../../demo/model/model.ts';
 import { demoScript } from '../../demo/model/script.ts';
+import { PLATFORM_THRESHOLDS } from '../../demo/relay/moderation/client.ts';
 import { createDemoRelay } from '../../demo/relay/relay.ts';
-import type { Credit } from '../../demo/relay/world.ts';
+import type { Credit, RelayWorld } from '../../demo/relay/world.ts';
 import { LOOPBACK } from './port.ts';
 
 const STOP_LIMIT_MS = 2000;
+/** As `docs/relays.md` recommends them for a platform. */
+const MODERATION_TIMEOUT_MS = 30_000;
+const THRESHOLD = 0.5;
 
 /** The demo's replacements for the outside services: judge, model and relay, in this process. */
 export type Toys = {
@@ -17,14 +21,29 @@ export type Toys = {
   readonly model: string;
   readonly relay: string;
   readonly relayCredits: readonly Credit[];
+  /** Has the gateway of this address judge the relay's chats from now on; before that, none is judged. */
+  readonly moderateRelay: (gateway: string) => void;
   readonly stop: () => Promise<unknown>;
 };
 
 const serve = (handler: Handler, port = 0): Promise<RunningServer> => serveNode(handler, { host: LOOPBACK, port });
 
-/** Serves all three on loopback. The relay gets its fixed port when it is free, so that a client's configuration fits the next demo, too. */
-export const startToys = async (relayPort: number): Promise<Toys> => {
-  const relay = createDemoRelay({ clock: systemClock, newId });
+const moderateWith = ({ moderation: { settings } }: RelayWorld, gateway: string): void => {
+  settings.base_url = gateway;
+  settings.timeout_ms = MODERATION_TIMEOUT_MS;
+  settings.thresholds = Object.fromEntries(Object.keys(PLATFORM_THRESHOLDS).map((name) => [name, THRESHOLD]));
+  settings.is_auto_ban_on = false;
+  settings.mode = 'pre_block';
+};
+
+/**
+ * Serves all three on loopback. The relay gets its fixed port when it is free, so that a client's configuration fits the next
+ * demo, too. `key` is its key for the gateway.
+ */
+export const startToys = async (relayPort: number, key: string): Promise<Toys> => {
+  const sendModeration = (request: Request): Promise<Response> => fetch(request);
+  const relay = createDemoRelay({ clock: systemClock, newId, sendModeration, moderationKeys: [key] });
+  relay.world.moderation.settings.mode = 'off';
   const model = createScriptedModel({ clock: systemClock, script: demoScript });
   const servers = await Promise.all([
     serve(createDemoJudge()),
@@ -37,6 +56,7 @@ export const startToys = async (relayPort: number): Promise<Toys> => {
     model: chat.address,
     relay: platform.address,
     relayCredits: relay.world.credits,
+    moderateRelay: (gateway) => moderateWith(relay.world, gateway),
     stop: () => Promise.all(servers.map((server) => server.stop(STOP_LIMIT_MS))),
   };
 };

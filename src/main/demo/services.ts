@@ -2,7 +2,7 @@ import type { Variables } from '../../core/config.ts';
 import { DEMO_MODEL_NAME } from '../../demo/agent-config.ts';
 import type { DemoAddresses } from '../../demo/help.ts';
 import { JUDGE_MODEL } from '../../demo/judge/judge.ts';
-import { DEMO_ADMIN_KEY } from '../../demo/relay/records/secrets.ts';
+import { DEMO_ADMIN_KEY, SECRETS } from '../../demo/relay/records/secrets.ts';
 import type { Credit } from '../../demo/relay/world.ts';
 import { startToys, type Toys } from './backends.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
@@ -56,6 +56,7 @@ const startAll = async (
   const ofBridge = bridgeVariables(variables, { port: ports.bridge, agent, key });
   const bridge = await addressOf(begin, { service: 'bridge', variables: ofBridge, directory }, moved);
   await Promise.all([waitForTools(agent), checkModels(bridge, key)]);
+  toys.moderateRelay(await gateway.address);
   return {
     gateway: await gateway.address,
     agent,
@@ -65,6 +66,7 @@ const startAll = async (
     model,
     modelName: DEMO_MODEL_NAME,
     relay,
+    relayKey: SECRETS.userKey,
     key,
     adminKey: DEMO_ADMIN_KEY,
     client,
@@ -98,7 +100,7 @@ export const withDemoServices = async (
   needs: DemoNeeds,
   body: (world: RunningDemo) => Promise<number>,
 ): Promise<number> => {
-  const toys = await startToys(needs.ports.relay);
+  const toys = await startToys(needs.ports.relay, needs.key);
   const files = createDemoFiles(toys);
   const started: DemoProcess[] = [];
   const failure = Promise.withResolvers<never>();

@@ -40,7 +40,7 @@ const pathOf = (name: string): string =>
     .stdout?.toString()
     .trim() ?? '';
 const NO_SHELL = ['sh', 'curl', 'sed'].find((name) => pathOf(name) === '');
-const ALL_KEPT = Array(6).fill('OK');
+const ALL_KEPT = Array(7).fill('OK');
 
 /** A policy under which nothing is ever flagged. */
 const blindPolicy = (directory: string): string => {
@@ -69,7 +69,7 @@ describe('gatehouse demo --check', (check) => {
   check.needing(NO_SHELL, 'ends with 1 and names the line when a service does not do what was promised', async () => {
     const variables = (directory: string) => ({ MODERATION_POLICY_FILE: blindPolicy(directory) });
     const { code, words, stdout } = await checked({ variables });
-    assert.equal([code, words], [1, ['differs', 'OK', 'OK', 'OK', 'OK', 'OK']], stdout());
+    assert.equal([code, words], [1, ['differs', ...Array(6).fill('OK')]], stdout());
     assert.match(stdout(), /^differs {2}A text that is flagged\n +flagged false, /);
   });
 

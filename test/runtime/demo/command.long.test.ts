@@ -34,7 +34,7 @@ const withDemo = async (variables: Variables, body: (demo: Demo) => Promise<void
 
 const NO_SHELL = ['sh', 'curl', 'sed'].find((name) => spawnSync(name, ['--help']).error !== undefined);
 
-/** The five lines to copy, as they are printed. */
+/** The six lines to copy, as they are printed. */
 const linesIn = ({ banner }: Demo): readonly string[] =>
   banner.split('\n').flatMap((line) => (/^ {2}(?:curl|cd|id=)/.test(line) ? [line.trim()] : []));
 /** Pastes a line into a new shell, somewhere else. */
@@ -115,10 +115,10 @@ describe('gatehouse demo', (check) => {
     });
   });
 
-  check.needing(NO_SHELL, 'prints five lines that do in a new shell what they promise, in their order', async () => {
+  check.needing(NO_SHELL, 'prints six lines that do in a new shell what they promise, in their order', async () => {
     await withDemo({ PORT: '0' }, async (demo) => {
       const relay = addressOf(demo, 'relay');
-      const [flagged = '', clean = '', client = '', asking = '', approving = '', ...more] = linesIn(demo);
+      const [flagged = '', clean = '', client = '', asking = '', approving = '', refused = '', ...more] = linesIn(demo);
       assert.equal(more, []);
       assert.is(verdictOf(await pasted(flagged, demo.temporary)), true);
       assert.is(verdictOf(await pasted(clean, demo.temporary)), false);
@@ -132,6 +132,7 @@ describe('gatehouse demo', (check) => {
       // Approved a second time there is nothing to approve.
       assert.not.match(answerOf(await pasted(approving, demo.temporary)), 'Verified');
       assert.is(await aliceAt(relay), 15);
+      assert.match(await pasted(refused, demo.temporary), '"content_policy_violation"');
       assert.is(demo.stderr(), '');
     });
   });
