@@ -69,14 +69,18 @@ export class NodeRequest implements Request {
     return new Promise((resolve, reject) => {
       const fail = (): void => reject(new TypeError('The sender left before the end of the body'));
       if (message.destroyed) return fail();
+      // Every message closes. An error is not made, with its stack, for one that was received whole.
+      const close = (): void => {
+        if (!message.readableEnded) fail();
+      };
       message.on('data', (chunk: Uint8Array) => chunks.push(chunk));
       message.once('end', () => {
         const [first, ...rest] = chunks;
         // Node cuts chunks out of larger memory, which would stay with them.
-        resolve(Uint8Array.from(rest.length === 0 ? (first ?? []) : Buffer.concat(chunks)).buffer);
+        resolve(new Uint8Array(rest.length === 0 ? (first ?? []) : Buffer.concat(chunks)).buffer);
       });
       message.once('error', fail);
-      message.once('close', fail);
+      message.once('close', close);
     });
   }
 
