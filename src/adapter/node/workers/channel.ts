@@ -12,8 +12,8 @@ const Batch = v.array(Envelope);
 
 type ChannelNeeds = {
   readonly clock: Clock;
-  /** Sends one message to the other process. May be called when that is gone. */
-  readonly send: (message: readonly unknown[]) => void;
+  /** Sends one message to the other process, and calls back once that has taken it. May be called when that is gone. */
+  readonly send: (message: readonly unknown[], done: () => void) => void;
   readonly onNotice: (notice: unknown) => void;
   /** Undefined, or a rejection, is no answer. */
   readonly onQuestion: (question: unknown) => unknown;
@@ -22,7 +22,9 @@ type ChannelNeeds = {
 /** Two processes that tell and ask each other things. What one turn of the event loop sends is one message. */
 export type Channel = {
   readonly notify: (notice: object) => void;
-  /** The answer as it came, not parsed; undefined when none comes within `limitMs`. Never rejects. */
+  /** The same for what may be left out. It is, while the other process does not keep up. */
+  readonly offer: (notice: object) => void;
+  /** The answer as it came, not parsed; undefined when none comes within `limitMs`, or can come. Never rejects. */
   readonly ask: (question: object, limitMs: number) => Promise<unknown>;
   /** Takes a message of the other process. What is no message of a channel is ignored. */
   readonly receive: (message: unknown) => void;
@@ -30,17 +32,25 @@ export type Channel = {
   readonly close: () => void;
 };
 
+/** So many messages may wait for the other process: they take memory for as long as it hangs. */
+const UNSENT_LIMIT = 100;
+
 /** Creates one end of a channel. */
 export const createChannel = ({ clock, send, onNotice, onQuestion }: ChannelNeeds): Channel => {
   const waiting = new Map<number, (answer: unknown) => void>();
   let outgoing: Envelope[] = [];
   let lastId = 0;
+  let unsent = 0;
   let isClosed = false;
 
   const flush = (): void => {
     const batch = outgoing;
     outgoing = [];
-    if (!isClosed) send(batch);
+    if (isClosed) return;
+    unsent += 1;
+    send(batch, () => {
+      unsent -= 1;
+    });
   };
   const post = (envelope: Envelope): void => {
     if (outgoing.push(envelope) === 1) setImmediate(flush);
@@ -60,9 +70,12 @@ export const createChannel = ({ clock, send, onNotice, onQuestion }: ChannelNeed
 
   return {
     notify: (notice) => post(['notice', notice]),
+    offer(notice) {
+      if (unsent < UNSENT_LIMIT) post(['notice', notice]);
+    },
     ask: (question, limitMs) =>
       new Promise((resolve) => {
-        if (isClosed) return resolve(undefined);
+        if (isClosed || unsent >= UNSENT_LIMIT) return resolve(undefined);
         lastId += 1;
         const id = lastId;
         const settle = (found: unknown): void => {

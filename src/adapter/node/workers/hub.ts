@@ -13,6 +13,8 @@ import {
 /** One worker, as the hub reaches it. */
 export type HubMember = {
   readonly notify: (notice: ParentNotice) => void;
+  /** The same for what it can do without. */
+  readonly offer: (notice: ParentNotice) => void;
   readonly ask: (question: ParentQuestion, limitMs: number) => Promise<unknown>;
 };
 
@@ -50,9 +52,7 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
   const coolDowns = new Map<string, RunningCoolDown>();
   let ended: Promise<MetricFamilies> = Promise.resolve([]);
 
-  const tellOthers = (from: Told, notice: ParentNotice): void => {
-    for (const other of members) if (other !== from) other.member.notify(notice);
-  };
+  const othersOf = (from: Told): Told[] => [...members].filter((other) => other !== from);
   /** A shorter cool-down never replaces a longer one. */
   const keepCoolDown = (notice: Extract<ParentNotice, { readonly kind: 'cool-down' }>): void => {
     const { fingerprint, coolDownMs } = notice;
@@ -88,7 +88,7 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
 
   /** The first answer of another worker that says it is ready. */
   const readyOther = async (from: Told): Promise<v.InferOutput<typeof ReadinessAnswer> | undefined> => {
-    const others = isStopping() ? [] : started().filter((other) => other !== from);
+    const others = isStopping() ? [] : othersOf(from).filter(({ isStarted }) => isStarted);
     const answers = others.map(async ({ member }) => {
       const answer = v.parse(ReadinessAnswer, await member.ask({ kind: 'ready' }, READY_LIMIT_MS));
       if (answer.reasons.length > 0) throw new Error('Not ready');
@@ -115,9 +115,11 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
               return;
             case 'cool-down':
               keepCoolDown(notice);
-              return tellOthers(told, notice);
+              for (const { member: other } of othersOf(told)) other.notify(notice);
+              return;
             case 'verdicts':
-              return tellOthers(told, notice);
+              for (const { member: other } of othersOf(told)) other.offer(notice);
+              return;
             default:
               return notice satisfies never;
           }

@@ -77,7 +77,7 @@ export const startWorkers = async (needs: WorkersNeeds): Promise<RunningServer> 
     let seat: Seat | undefined;
     const channel = createChannel({
       clock,
-      send,
+      send: (message, done) => send(message, undefined, done),
       onNotice(given) {
         const notice = v.safeParse(WorkerNotice, given);
         if (!notice.success) return;

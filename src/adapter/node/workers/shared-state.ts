@@ -10,7 +10,7 @@ import { CountAnswer, type ParentNotice, ReadinessAnswer } from './messages.ts';
 import { createVerdictTransfer } from './verdicts.ts';
 
 type WorkerStateNeeds = {
-  readonly channel: Pick<Channel, 'ask' | 'notify'>;
+  readonly channel: Pick<Channel, 'ask' | 'notify' | 'offer'>;
   readonly clock: Clock;
   /** How many verdicts of other workers are kept. */
   readonly maxVerdicts: number;
@@ -49,7 +49,7 @@ export const createWorkerState = ({ channel, clock, maxVerdicts }: WorkerStateNe
 
   return {
     verdicts(lifetimeMs) {
-      const send = (verdicts: readonly string[]): void => channel.notify({ kind: 'verdicts', verdicts });
+      const send = (verdicts: readonly string[]): void => channel.offer({ kind: 'verdicts', verdicts });
       const { find, store, receive } = createVerdictTransfer({ clock, lifetimeMs, limit: maxVerdicts, send });
       receiveVerdicts = receive;
       return { find, store };

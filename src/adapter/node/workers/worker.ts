@@ -79,24 +79,26 @@ export const runWorker = async (
     channel.notify({ kind: 'closed', count: closed });
     closed = 0;
   };
-  const take = (socket: Socket): void => {
-    socket.once('close', () => {
-      closed += 1;
-      if (closed === 1) setImmediate(tellClosed);
-    });
-    if (server === undefined) socket.destroy();
-    else server.take(socket);
+  const countClosed = (): void => {
+    closed += 1;
+    if (closed === 1) setImmediate(tellClosed);
   };
   process.on('message', (message, handle) => {
     if (message !== CONNECTION) return channel.receive(message);
     // Before anything is read from it: see the distributor.
     send(ACCEPTED);
-    if (handle instanceof Socket) take(handle);
+    if (!(handle instanceof Socket)) return countClosed();
+    handle.once('close', countClosed);
+    if (server === undefined) handle.destroy();
+    else server.take(handle);
   });
-  process.on('disconnect', () => {
+  const onParentGone = (): void => {
     channel.close();
     stop();
-  });
+  };
+  process.on('disconnect', onParentGone);
+  // It may have ended before anyone listened.
+  if (!process.connected) return onParentGone();
 
   try {
     const built = await build({ variables, writeLine: lines.write, isStopping: () => isStopping, channel });

@@ -24,10 +24,11 @@ type Handlers = Pick<Parameters<typeof createChannel>[0], 'onNotice' | 'onQuesti
 export const channelPair = (clock: FakeClock, left: Handlers, right: Handlers): Ends => {
   const messages: unknown[] = [];
   let isCut = false;
-  const carry = (to: () => Channel) => (message: readonly unknown[]) => {
+  const carry = (to: () => Channel) => (message: readonly unknown[], done: () => void) => {
     messages.push(message);
     const text = JSON.stringify(message);
     setImmediate(() => {
+      done();
       if (!isCut) to().receive(JSON.parse(text));
     });
   };
