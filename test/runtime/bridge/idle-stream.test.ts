@@ -4,9 +4,10 @@ import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { awaitedLater } from '../agent/process.ts';
 import { isNoTitle, until } from '../agent/world.ts';
+import { begunTogether } from '../together.ts';
 import { asked } from './clients.ts';
 import { ask, askChat, askResponses, chatOf, chunksIn, eventsIn, matchesIn, strictly } from './raw.ts';
-import { BRIDGE_KEY, type BridgeProcess, begunTogether, inBridgeWorld } from './world.ts';
+import { BRIDGE_KEY, type BridgeProcess, inBridgeWorld } from './world.ts';
 
 /** All of these mostly wait, so they wait together. */
 const together = begunTogether();

@@ -5,9 +5,10 @@ import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { isNoTitle, until } from '../agent/world.ts';
 import { program } from '../processes.ts';
+import { begunTogether } from '../together.ts';
 import { asked, assertWholeGraphemes, TRICKY, TRICKY_PIECES } from './clients.ts';
 import { askChat, chunksIn, matchesIn, strictly } from './raw.ts';
-import { BRIDGE_KEY, begunTogether, inBridgeWorld } from './world.ts';
+import { BRIDGE_KEY, inBridgeWorld } from './world.ts';
 
 const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   deno: ['run', '--allow-all'],

@@ -1,5 +1,5 @@
 import { CHILD_FILE } from '../../agent/mcp/child.ts';
-import { type AgentProcess, addressOf, awaitedLater, PASSWORD, USER, untilReady } from '../agent/process.ts';
+import { type AgentProcess, addressOf, PASSWORD, USER, untilReady } from '../agent/process.ts';
 import { type AgentWorld, type Settings, until, withAgentWorld } from '../agent/world.ts';
 import { bundle, type Running, start } from '../processes.ts';
 
@@ -145,16 +145,3 @@ export const sharedBridgeWorld = (given: BridgeGiven = {}) =>
       await body(world);
     })(),
   );
-
-/** For checks that mostly wait: the bodies of all of them begin with the first. */
-export const begunTogether = () => {
-  const bodies: (() => Promise<void>)[] = [];
-  let begun: readonly Promise<void>[] | undefined;
-  return (body: () => Promise<void>): (() => Promise<void>) => {
-    const place = bodies.push(body) - 1;
-    return async () => {
-      begun ??= bodies.map((one) => awaitedLater(one()));
-      await begun[place];
-    };
-  };
-};

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import type { Script } from '../backends.ts';
 import { KEY, moderate } from '../client.ts';
+import { begunTogether } from '../together.ts';
 import { type GatewayWorld, withGateway } from './world.ts';
 
 const inWorld = (script: Script, body: (world: GatewayWorld) => Promise<void>) => (): Promise<void> =>
@@ -62,6 +63,9 @@ const askOn = async (address: string, name: number): Promise<readonly string[]> 
   return outcomes;
 };
 
+/** Those that mostly wait, and for long, wait together. */
+const together = begunTogether();
+
 describe('stopping the Node bundle', (check) => {
   check(
     'under load answers every request whose connection it took, and ends with 0',
@@ -110,27 +114,29 @@ describe('stopping the Node bundle', (check) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     check(
       `by ${signal} lets a slow request finish, takes no new one, and ends soon after it`,
-      inWorld(
-        () => ({ delayMs: 1500 }),
-        async ({ gateway, backend }) => {
-          const arrived = backend.nextCall();
-          const connection = keptAlive(gateway.address);
-          const slow = connection.ask('/v1/moderations', { input: 'I will kill you' });
-          await arrived;
-          gateway.signal(signal);
-          await gateway.outputMatching(/"event":"stopping"/);
-          const late = await moderate(gateway.address, { input: 'x' }).then(String, (error) =>
-            String(error.cause.code),
-          );
-          assert.is(late, 'ECONNREFUSED');
-          const { status, isLast, text } = await slow;
-          assert.equal([status, isLast], [200, true]);
-          assert.match(text, '"flagged":true');
-          const answeredAt = performance.now();
-          assert.equal(await gateway.ended, { code: 0, signal: null });
-          assert.ok(performance.now() - answeredAt < 1500, `${performance.now() - answeredAt} ms`);
-          connection.close();
-        },
+      together(
+        inWorld(
+          () => ({ delayMs: 1500 }),
+          async ({ gateway, backend }) => {
+            const arrived = backend.nextCall();
+            const connection = keptAlive(gateway.address);
+            const slow = connection.ask('/v1/moderations', { input: 'I will kill you' });
+            await arrived;
+            gateway.signal(signal);
+            await gateway.outputMatching(/"event":"stopping"/);
+            const late = await moderate(gateway.address, { input: 'x' }).then(String, (error) =>
+              String(error.cause.code),
+            );
+            assert.is(late, 'ECONNREFUSED');
+            const { status, isLast, text } = await slow;
+            assert.equal([status, isLast], [200, true]);
+            assert.match(text, '"flagged":true');
+            const answeredAt = performance.now();
+            assert.equal(await gateway.ended, { code: 0, signal: null });
+            assert.ok(performance.now() - answeredAt < 1500, `${performance.now() - answeredAt} ms`);
+            connection.close();
+          },
+        ),
       ),
     );
   }
@@ -200,20 +206,22 @@ describe('stopping the Node bundle', (check) => {
 
   check(
     'cuts off what does not finish in ten seconds',
-    inWorld(
-      () => 'hang',
-      async ({ gateway, backend }) => {
-        const arrived = backend.nextCall();
-        const hanging = moderate(gateway.address, { input: 'x' }).then(String, () => 'cut off');
-        const call = await arrived;
-        const stoppedAt = performance.now();
-        gateway.signal('SIGTERM');
-        assert.is(await hanging, 'cut off');
-        const tookMs = performance.now() - stoppedAt;
-        assert.ok(tookMs > 9500 && tookMs < 11_500, `${tookMs} ms`);
-        assert.equal(await gateway.ended, { code: 0, signal: null });
-        await call.closed;
-      },
+    together(
+      inWorld(
+        () => 'hang',
+        async ({ gateway, backend }) => {
+          const arrived = backend.nextCall();
+          const hanging = moderate(gateway.address, { input: 'x' }).then(String, () => 'cut off');
+          const call = await arrived;
+          const stoppedAt = performance.now();
+          gateway.signal('SIGTERM');
+          assert.is(await hanging, 'cut off');
+          const tookMs = performance.now() - stoppedAt;
+          assert.ok(tookMs > 9500 && tookMs < 11_500, `${tookMs} ms`);
+          assert.equal(await gateway.ended, { code: 0, signal: null });
+          await call.closed;
+        },
+      ),
     ),
   );
 });
