@@ -2,8 +2,9 @@ import type { Clock } from '../../core/clock.ts';
 import type { Publisher } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { NO_TOKENS, type Session } from '../protocol/types.ts';
-import type { MessageWithParts, Store, StoreChange } from '../store/store.ts';
+import type { Store, StoreChange } from '../store/store.ts';
 import type { DocumentRecord } from './document.ts';
+import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import { createIDReplacement } from './new-ids.ts';
 import { findRevertedContent, messagesBefore, promptIDOf } from './revert.ts';
 import type { RunQueue } from './run-queue.ts';
@@ -19,21 +20,21 @@ export const toForkTitle = (title: string): string => {
  * The finished messages: without answers under way, their prompts, and prompts that wait. Where nothing is under way, a
  * prompt without an answer is one that wanted none.
  */
-export const finishedMessages = (
-  messages: readonly MessageWithParts[],
+export const finishedMessages = <One extends Pick<MessageShape, 'info'>>(
+  messages: readonly One[],
   isBusy: boolean,
-): readonly MessageWithParts[] => {
+): readonly One[] => {
   const answers = messages.flatMap(({ info }) => (info.role === 'assistant' ? [info] : []));
   const open = new Set(answers.filter(({ time }) => time.completed === undefined).map(promptIDOf));
   const answered = new Set(answers.map(promptIDOf));
   const lastAnswered = messages.findLastIndex(({ info }) => info.role === 'user' && answered.has(info.id));
-  const isWaiting = ({ info }: MessageWithParts, index: number): boolean =>
+  const isWaiting = ({ info }: One, index: number): boolean =>
     isBusy && info.role === 'user' && !answered.has(info.id) && index > lastAnswered;
   return messages.filter((message, index) => !open.has(promptIDOf(message.info)) && !isWaiting(message, index));
 };
 
 /** The messages without what is removed with the session's next prompt, because it was reverted. */
-const withoutReverted = (messages: readonly MessageWithParts[], { revert }: Session): readonly MessageWithParts[] => {
+const withoutReverted = (messages: readonly MessageShape[], { revert }: Session): readonly MessageShape[] => {
   if (revert === undefined) return messages;
   const { messageIDs, parts } = findRevertedContent(messages, revert);
   const gone = new Set([...messageIDs, ...parts.map(({ id }) => id)]);
@@ -45,9 +46,9 @@ const withoutReverted = (messages: readonly MessageWithParts[], { revert }: Sess
 /** The messages of a fork: those before `before`, if it is given, that are finished and not reverted. */
 const messagesToFork = (
   session: Session,
-  messages: readonly MessageWithParts[],
+  messages: readonly MessageShape[],
   { before, isBusy }: { readonly before: string | undefined; readonly isBusy: boolean },
-): readonly MessageWithParts[] => {
+): readonly MessageShape[] => {
   const included = new Set(
     (before === undefined ? messages : messagesBefore(messages, before)).map(({ info }) => info.id),
   );
@@ -56,7 +57,7 @@ const messagesToFork = (
 
 /** What `forkSession` works with. */
 type ForkNeeds = {
-  readonly store: Pick<Store, 'messages' | 'output' | 'commit'>;
+  readonly store: Pick<Store, 'messages' | 'messageOutlines' | 'message' | 'output' | 'commit'>;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly sessions: Pick<Sessions, 'get'>;
   readonly runs: Pick<RunQueue, 'statuses'>;
@@ -78,12 +79,17 @@ const toForkedSession = ({ parentID: _, revert: _gone, ...original }: Session, i
   time: { created: now, updated: now },
 });
 
+/** The records of a message that is there still, without parts that are not among the shape's. */
 async function* readRecords(
-  store: Pick<Store, 'output'>,
-  { info, parts }: MessageWithParts,
+  store: Pick<Store, 'message' | 'output'>,
+  { info: { id, sessionID }, parts }: MessageShape,
 ): AsyncGenerator<DocumentRecord> {
+  const stored = await store.message(sessionID, id);
+  if (stored === undefined) return;
+  const copied = new Set(parts.map((part) => part.id));
+  const { info } = stored;
   yield { kind: 'message', message: info };
-  for (const part of parts) {
+  for (const part of stored.parts.filter((one) => copied.has(one.id))) {
     yield { kind: 'part', part };
     const text = part.type === 'tool' ? await store.output(info.sessionID, part.id) : undefined;
     if (text !== undefined) yield { kind: 'output', partID: part.id, text };
@@ -92,8 +98,8 @@ async function* readRecords(
 
 /** The changes that copy messages into a begun session, in groups of one commit each. */
 async function* copyMessages(
-  store: Pick<Store, 'output'>,
-  messages: readonly MessageWithParts[],
+  store: Pick<Store, 'message' | 'output'>,
+  messages: readonly MessageShape[],
   { sessionID, replaceIDs }: { readonly sessionID: string; readonly replaceIDs: ReplaceIDs },
 ): AsyncGenerator<readonly StoreChange[]> {
   let group: StoreChange[] = [];
@@ -123,7 +129,7 @@ export const forkSession = async (
 ): Promise<Session> => {
   const original = await sessions.get(sessionID);
   const isBusy = Object.hasOwn(await runs.statuses(), sessionID);
-  const stored = await store.messages(sessionID);
+  const stored = await readMessageShapes(store, sessionID);
   if (before !== undefined && !stored.some(({ info }) => info.id === before)) throw notFound('message', before);
   const copied = messagesToFork(original, stored, { before, isBusy });
   const messages = copied.map(({ info }) => info.id);

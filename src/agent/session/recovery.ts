@@ -15,6 +15,7 @@ import type { Leases } from '../store/cluster.ts';
 import { isStoreFailure } from '../store/errors.ts';
 import type { MessageWithParts, OwedAnswer, Store } from '../store/store.ts';
 import { endPart } from './end-part.ts';
+import { readMessageShapes } from './message-shapes.ts';
 import { ABORTED_ERROR, RunAborted } from './run-queue.ts';
 
 /**
@@ -190,7 +191,7 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
   };
   /** The answer that is stored for a prompt. Rejects where the prompt, or its answer, was removed. */
   const readAnswer = async ({ id, sessionID }: UserMessage): Promise<AssistantMessage> => {
-    const messages = (await store.messages(sessionID)).map(({ info }) => info);
+    const messages = (await readMessageShapes(store, sessionID)).map(({ info }) => info);
     const answer = messages.findLast((info) => info.role === 'assistant' && info.parentID === id);
     if (answer?.role !== 'assistant') throw new RunAborted();
     return answer;

@@ -2,7 +2,8 @@ import { Fault } from '../../core/fault.ts';
 import type { Publication } from '../events/publisher.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Message, Revert, Session } from '../protocol/types.ts';
-import type { MessageWithParts, Store, StoreChange } from '../store/store.ts';
+import type { Store, StoreChange } from '../store/store.ts';
+import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import type { RunQueue } from './run-queue.ts';
 import { notFound, type Sessions } from './sessions.ts';
 
@@ -13,10 +14,10 @@ export const promptIDOf = (info: Message): string => (info.role === 'user' ? inf
  * The messages before one of them in the order in which a model receives them: prompt by prompt, each with its answers. A
  * prompt that waited may have a lower id than answers to the prompt before it, and still comes after them.
  */
-export const messagesBefore = (
-  messages: readonly MessageWithParts[],
+export const messagesBefore = <One extends Pick<MessageShape, 'info'>>(
+  messages: readonly One[],
   messageID: string,
-): readonly MessageWithParts[] => {
+): readonly One[] => {
   const places = new Map(messages.map(({ info }, place) => [info.id, place]));
   const end = messages.find(({ info }) => info.id === messageID)?.info;
   if (end === undefined) return messages;
@@ -34,10 +35,7 @@ const CONTENT_PARTS = ['text', 'tool'];
  * The point to which a session is reverted for a message, or a part of it: a prompt is reverted as a whole, and of an answer
  * the parts before the given one stay, if a text or a call is among them. Undefined when there is no such message or part.
  */
-export const resolveRevert = (
-  messages: readonly MessageWithParts[],
-  { messageID, partID }: Revert,
-): Revert | undefined => {
+export const resolveRevert = (messages: readonly MessageShape[], { messageID, partID }: Revert): Revert | undefined => {
   const message = messages.find(({ info }) => info.id === messageID);
   if (message === undefined) return undefined;
   const place = partID === undefined ? 0 : message.parts.findIndex(({ id }) => id === partID);
@@ -57,7 +55,7 @@ type RevertedContent = {
 
 /** The messages and parts from a revert point on. Empty when its message does not exist any more. */
 export const findRevertedContent = (
-  messages: readonly MessageWithParts[],
+  messages: readonly MessageShape[],
   { messageID, partID }: Revert,
 ): RevertedContent => {
   const cut = messages.find(({ info }) => info.id === messageID);
@@ -71,7 +69,7 @@ export const findRevertedContent = (
 
 /** What reverting a session works with. */
 type RevertNeeds = {
-  readonly store: Pick<Store, 'messages'>;
+  readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
   readonly runs: Pick<RunQueue, 'statuses'>;
 };
@@ -93,7 +91,7 @@ export const revertSession = async (
 ): Promise<Session> => {
   await sessions.get(sessionID);
   await requireIdle(runs, sessionID);
-  const revert = resolveRevert(await store.messages(sessionID), target);
+  const revert = resolveRevert(await readMessageShapes(store, sessionID), target);
   if (revert === undefined) {
     const { messageID, partID } = target;
     throw partID === undefined ? notFound('message', messageID) : notFound('part', partID);
@@ -125,11 +123,11 @@ export const messagesRemoval = (sessionID: string, messageIDs: readonly string[]
 
 /** Removes what comes after the revert point of a session. Empty where it has none. */
 export const revertedRemoval = async (
-  store: Pick<Store, 'messages'>,
+  store: Pick<Store, 'messages' | 'messageOutlines'>,
   { id, revert }: Session,
 ): Promise<Publication> => {
   if (revert === undefined) return {};
-  const { messageIDs, parts } = findRevertedContent(await store.messages(id), revert);
+  const { messageIDs, parts } = findRevertedContent(await readMessageShapes(store, id), revert);
   const messages = messagesRemoval(id, messageIDs);
   if (parts.length === 0) return messages;
   const cut: StoreChange = { kind: 'parts-removed', sessionID: id, partIDs: parts.map((part) => part.id) };
