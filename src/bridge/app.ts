@@ -25,7 +25,7 @@ import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
 import type { BridgeSettings } from './settings.ts';
 import { createAnswers } from './turn/answers.ts';
-import { createSessionFamilies } from './turn/permission-requests.ts';
+import { createSessionFamilies, sharePermissionRequests } from './turn/permission-requests.ts';
 
 export type BridgeOptions = {
   readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'isLocalWithoutKeys'>;
@@ -97,6 +97,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const secrets = [...settings.keys, ...(credentials === undefined ? [] : [credentials.password])];
   const catalog = createModelCatalog(agent, clock, settings.defaultModel, secrets);
   const sessionFamilies = createSessionFamilies(agent, feed);
+  const sharedRequests = sharePermissionRequests(agent, feed);
   const conversations = createConversations({
     agent,
     clock,
@@ -113,6 +114,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     agent,
     feed,
     sessionFamilies,
+    sharedRequests,
     conversations,
     catalog,
     clock,
@@ -191,6 +193,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       activeRequests.stop();
       await untilQuiet(LAST_EVENTS_MS);
       sessionFamilies.stop();
+      sharedRequests.stop();
       feed.stop();
     },
   };

@@ -7,6 +7,7 @@ import type { SseItem } from '../../core/http/sse-parser.ts';
 import { isRecord, parseJsonValue } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { type ConnectionEnd, type ConnectionState, readEventConnection } from './event-connection.ts';
+import { createEventListeners } from './event-listeners.ts';
 import { AgentEventRecord } from './schema.ts';
 import { type AgentLocation, createAgentUrls } from './servers.ts';
 import type { AgentEventStream, AgentEventUpdate } from './types.ts';
@@ -70,7 +71,6 @@ export const createAgentEventStream = ({
   ...location
 }: AgentEventStreamOptions): AgentEventStream => {
   const { headers, urlOf } = createAgentUrls(location);
-  const listeners = new Set<(update: AgentEventUpdate) => void>();
   const stopping = new AbortController();
   const skipped = createSkippedEventLog(clock, log);
   let opening = Promise.withResolvers<void>();
@@ -85,15 +85,8 @@ export const createAgentEventStream = ({
 
   const onBug = (error: unknown): void =>
     log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
-  const publish = (update: AgentEventUpdate): void => {
-    for (const listener of [...listeners]) {
-      try {
-        if (listeners.has(listener)) listener(update);
-      } catch (error) {
-        onBug(error);
-      }
-    }
-  };
+  const listeners = createEventListeners(onBug);
+  const { publish } = listeners;
   const open = (): void => {
     if (state !== 'opening') return;
     state = 'open';
@@ -199,10 +192,7 @@ export const createAgentEventStream = ({
     },
     isOpen: () => state === 'open' && !stopping.signal.aborted,
     lossReason: () => lastLossReason,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    subscribe: listeners.subscribe,
     stop() {
       listeners.clear();
       skipped.stop();

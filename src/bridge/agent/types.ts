@@ -74,7 +74,10 @@ export type AgentEventStream = {
   readonly isOpen: () => boolean;
   /** Why the stream is not open, such as `ECONNREFUSED` or `status 401`; empty before the first attempt has ended. */
   readonly lossReason: () => string;
-  /** Calls the listener with every event until the returned function is called. A listener must not throw and must not wait. */
-  readonly subscribe: (listener: (update: AgentEventUpdate) => void) => () => void;
+  /**
+   * Calls the listener with every event until the returned function is called. With a session, events that are about another
+   * one alone are left out: all but permission requests and questions. A listener must not throw and must not wait.
+   */
+  readonly subscribe: (listener: (update: AgentEventUpdate) => void, sessionID?: string) => () => void;
   readonly stop: () => void;
 };

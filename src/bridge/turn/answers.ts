@@ -18,7 +18,7 @@ import type { OutputEvent } from '../output.ts';
 import { type BridgeRequest, continuesAfter, isOneOff } from '../request.ts';
 import { ANSWER_NOT_KEPT, abortedFailure, toFault } from './failure.ts';
 import { readOutput } from './log-reader.ts';
-import type { SessionFamilies } from './permission-requests.ts';
+import type { SessionFamilies, SharedPermissionRequests } from './permission-requests.ts';
 import { type AnswerSettings, type AnswerStart, createAnswerRunner, type RunningAnswer } from './running-answer.ts';
 import type { RequestIdentity } from './sharing/kept-answers.ts';
 import {
@@ -32,6 +32,7 @@ type AnswersNeeds = {
   readonly agent: AgentClient;
   readonly feed: AgentEventStream;
   readonly sessionFamilies: SessionFamilies;
+  readonly sharedRequests: Pick<SharedPermissionRequests, 'readAfterLoss'>;
   readonly conversations: Conversations;
   readonly catalog: ModelCatalog;
   readonly clock: Clock;
@@ -97,8 +98,20 @@ type StartedAnswer = {
 const STATUS_WITHIN_MS = 400;
 
 export const createAnswers = (needs: AnswersNeeds): Answers => {
-  const { agent, feed, sessionFamilies, conversations, catalog, clock, log, newToken, digest, settings } = needs;
-  const turn = { agent, feed, sessionFamilies, clock, log };
+  const {
+    agent,
+    feed,
+    sessionFamilies,
+    sharedRequests,
+    conversations,
+    catalog,
+    clock,
+    log,
+    newToken,
+    digest,
+    settings,
+  } = needs;
+  const turn = { agent, feed, sessionFamilies, sharedRequests, clock, log };
   const runAnswer = createAnswerRunner({ turn, settings, runInSlices: needs.runInSlices });
   const createdAt = clock.now();
   const shared = createSharedAnswers<StartedAnswer>(clock, settings.onDisconnect);

@@ -59,6 +59,39 @@ export const createSessionFamilies = (
   };
 };
 
+/**
+ * Reads the agent's permission requests for all turns that have lost events together: each would get the same list. Only for
+ * turns that listened before the loss, because what is asked while a list is under way reaches them as an event.
+ */
+export type SharedPermissionRequests = {
+  readonly readAfterLoss: AgentClient['permissionRequests'];
+  readonly stop: () => void;
+};
+
+/** Create it before any turn listens: the next list has to be newer than the loss. */
+export const sharePermissionRequests = (
+  agent: Pick<AgentClient, 'permissionRequests'>,
+  feed: Pick<AgentEventStream, 'subscribe'>,
+): SharedPermissionRequests => {
+  let current: ReturnType<AgentClient['permissionRequests']> | undefined;
+  const stop = feed.subscribe((update) => {
+    if (update.kind === 'gap') current = undefined;
+  });
+  return {
+    readAfterLoss(signal) {
+      // Shared by all callers, so no caller aborts it. The agent's client has its own time limit.
+      const read = current ?? agent.permissionRequests(new AbortController().signal);
+      current = read;
+      const end = (): void => {
+        if (current === read) current = undefined;
+      };
+      read.then(end, end);
+      return untilAborted(read, signal);
+    },
+    stop,
+  };
+};
+
 /** OpenCode asks for permission before it has stored the arguments of the call. */
 const INPUT_PAUSES_MS = [50, 100, 200, 400, 800] as const;
 

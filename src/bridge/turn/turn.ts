@@ -146,6 +146,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     let prompt: Prompt;
     try {
       ({ sessionID, prompt } = await renewSession(signal));
+      watch.followSession();
     } catch (error) {
       if (signal.aborted || !isBridgeFault(error)) throw error;
       return endRefused(error);

@@ -6,13 +6,14 @@ import { withRetries } from '../agent/errors.ts';
 import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply } from '../agent/types.ts';
 import type { TurnLogWriter } from './log.ts';
-import { createTurnPermissions, type SessionFamilies } from './permission-requests.ts';
+import { createTurnPermissions, type SessionFamilies, type SharedPermissionRequests } from './permission-requests.ts';
 import { createTurnReducer, type TurnReducer } from './reducer.ts';
 
 export type TurnWatchNeeds = {
   readonly agent: AgentClient;
   readonly feed: AgentEventStream;
   readonly sessionFamilies: SessionFamilies;
+  readonly sharedRequests: Pick<SharedPermissionRequests, 'readAfterLoss'>;
   readonly clock: Clock;
   readonly log: Log;
   /** The message with which all permission requests are rejected. Undefined: the user is asked. */
@@ -42,6 +43,8 @@ type TurnWatch = {
   readonly waitUntil: (isTrue: () => boolean, limitMs: number) => Promise<void>;
   /** Returns a function that logs a failure which no caller gets, unless the turn is over. */
   readonly logFailure: (event: string) => (error: unknown) => void;
+  /** The turn has got another session. */
+  readonly followSession: () => void;
   readonly stop: () => void;
 };
 
@@ -49,7 +52,7 @@ export const watchTurn = (
   needs: TurnWatchNeeds,
   { writer, knownMessageIDs, sessionID, signal }: WatchedTurn,
 ): TurnWatch => {
-  const { agent, feed, sessionFamilies, clock, log, autoRejection } = needs;
+  const { agent, feed, sessionFamilies, sharedRequests, clock, log, autoRejection } = needs;
   const reducer = createTurnReducer(writer, knownMessageIDs);
   const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, signal });
   const permissions = createTurnPermissions({
@@ -87,18 +90,18 @@ export const watchTurn = (
   /** A permission request ends an answer, so everything before it has to be in the log first. */
   const addPermission = (request: PermissionRecord): Promise<void> =>
     recovered.then(() => permissions.add(request)).catch(logFailure('ask-not-taken'));
-  const readPermissions = async (): Promise<void> => {
-    await Promise.all((await retry(() => agent.permissionRequests(signal))).map(addPermission));
+  const readPermissions = async (read: AgentClient['permissionRequests']): Promise<void> => {
+    await Promise.all((await retry(() => read(signal))).map(addPermission));
   };
-  const recover = async (): Promise<void> => {
+  const recoverBy = async (read: AgentClient['permissionRequests']): Promise<void> => {
     gaps += 1;
     reducer.noteGap();
     recovered = readMessages().catch(logFailure('agent-not-read'));
-    await Promise.all([recovered, readPermissions().catch(logFailure('asks-not-read'))]);
+    await Promise.all([recovered, readPermissions(read).catch(logFailure('asks-not-read'))]);
   };
   const onUpdate = (update: AgentEventUpdate): void => {
     if (update.kind === 'gap') {
-      void recover();
+      void recoverBy(sharedRequests.readAfterLoss);
       return;
     }
     const { event } = update;
@@ -111,11 +114,11 @@ export const watchTurn = (
       notifyChange();
     }
   };
-  const unsubscribe = feed.subscribe(onUpdate);
+  let unsubscribe = feed.subscribe(onUpdate, sessionID());
   return {
     reducer,
     readMessages,
-    recover,
+    recover: () => recoverBy(agent.permissionRequests),
     hasLostEvents: () => gaps > 0,
     answerPermission: permissions.answer,
     async waitUntil(isTrue, limitMs) {
@@ -125,6 +128,10 @@ export const watchTurn = (
         const timeout = pause(clock, endsAt - clock.now(), waiting.signal);
         await Promise.race([change.promise, timeout]).finally(() => waiting.abort());
       }
+    },
+    followSession() {
+      unsubscribe();
+      unsubscribe = feed.subscribe(onUpdate, sessionID());
     },
     logFailure,
     stop() {

@@ -167,6 +167,45 @@ describe('the feed of an agent', (check) => {
   );
 
   check(
+    'sends an event of one session to the listeners of that session alone, however many others there are',
+    withFeed(async ({ feed, connect, send }) => {
+      const calls: string[] = [];
+      const leaves = Array.from({ length: 100 }, (_, index) =>
+        feed.subscribe((news) => void calls.push(`${index}:${news.kind}`), `ses_${index}`),
+      );
+      await connect();
+      await send(idle('ses_7') + idle('ses_none'));
+      assert.equal(calls, ['7:event']);
+      leaves[7]?.();
+      await send(idle('ses_7'));
+      assert.is(calls.length, 1);
+    }),
+  );
+
+  check(
+    'sends permission requests, questions and gaps to the listeners of all sessions',
+    withFeed(async ({ feed, connect, send }) => {
+      const calls: string[] = [];
+      for (const session of ['ses_1', 'ses_2'])
+        feed.subscribe(
+          (news) => void calls.push(`${session}:${news.kind === 'event' ? news.event.type : news.kind}`),
+          session,
+        );
+      await connect();
+      const told = (type: string, properties: object) => `data: ${JSON.stringify({ type, properties })}\n\n`;
+      const [asked, replied, question] = ['permission.asked', 'permission.replied', 'question.asked'] as const;
+      await send(told(asked, { id: 'per_1', sessionID: 'ses_child', permission: 'pay' }));
+      await send(told(replied, { sessionID: 'ses_child', requestID: 'per_1' }));
+      await send(told(question, { id: 'que_1', sessionID: 'ses_child' }));
+      await send(told('server.events.lost', {}));
+      assert.equal(
+        calls,
+        [asked, replied, question, 'gap'].flatMap((type) => [`ses_1:${type}`, `ses_2:${type}`]),
+      );
+    }),
+  );
+
+  check(
     'goes on when a listener throws',
     withFeed(async ({ feed, connect, send, collected, logged }) => {
       feed.subscribe(() => {

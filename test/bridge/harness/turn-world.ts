@@ -138,7 +138,14 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
   };
   const families = createSessionFamilies(agent, feed);
   const needs: AgentTurnNeeds = {
-    ...{ agent, feed, sessionFamilies: families, clock, autoRejection: given.autoRejection },
+    ...{
+      agent,
+      feed,
+      sessionFamilies: families,
+      sharedRequests: { readAfterLoss: agent.permissionRequests },
+      clock,
+      autoRejection: given.autoRejection,
+    },
     log: (_level, event, fields) => void logged.push(`${event} ${fields?.reason ?? ''}`),
   };
   const start = (more: Partial<Extract<TurnStart, { kind: 'prompt' }>> = {}): AgentTurn => {

@@ -102,6 +102,26 @@ describe('an answer', (check) => {
     });
   });
 
+  check('is one of many that read the open permission requests together after a loss', async () => {
+    const model = dictated();
+    await withBridge({ feed: { hasNoIDs: true }, scripts: [model.script] }, async (world) => {
+      const answers = Array.from({ length: 20 }, (_, index) => openStream(world, { messages: [user(`go ${index}`)] }));
+      await until(() => prompts(world).length === 20);
+      const lists = () => callsTo(world, 'GET', /^\/permission$/).length;
+      assert.is(lists(), 0);
+      for (let loss = 1; loss <= 2; loss++) {
+        world.cutFeed()();
+        await until(() => !world.readings().isAgentConnected);
+        await until(() => world.readings().isAgentConnected);
+        await quietTime(50);
+        assert.is(lists(), loss);
+      }
+      model.addReply(WORDS);
+      model.end();
+      await Promise.all(answers);
+    });
+  });
+
   check('comes whole from the prompt alone when the event stream is gone', async () => {
     const model = dictated();
     await withBridge({ scripts: [model.script] }, async (world) => {

@@ -6,7 +6,7 @@ import type { AgentClient } from '../../../src/bridge/agent/types.ts';
 import { createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import type { BridgeRequest } from '../../../src/bridge/request.ts';
 import { type AnswerReservation, type Answers, createAnswers } from '../../../src/bridge/turn/answers.ts';
-import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
+import { createSessionFamilies, sharePermissionRequests } from '../../../src/bridge/turn/permission-requests.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
@@ -116,6 +116,7 @@ const createPlay = () => {
     return createAnswers({
       ...{ agent, feed, clock, log, newToken, runInSlices, digest: nodeDigest },
       sessionFamilies: createSessionFamilies(agent, feed),
+      sharedRequests: sharePermissionRequests(agent, feed),
       conversations: createConversations({
         agent,
         clock,
