@@ -197,6 +197,13 @@ describe('the tests', (check) => {
       .filter(([, imports]) => imports.some(({ name }) => name === 'uvu'));
     assert.equal(strays, []);
   });
+
+  check('take any character from test/code-points.ts, and not from the slow unit of fast-check', () => {
+    const slow = [...readSources(ROOT, 'test').keys()].filter((file) =>
+      /unit: ['"]binary['"]/.test(readFileSync(join(ROOT, file), 'utf8')),
+    );
+    assert.equal(slow, []);
+  });
 });
 
 describe('these checks', (check) => {
