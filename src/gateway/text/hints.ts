@@ -78,6 +78,8 @@ for (const [hint, triples] of TRIPLES) {
 
 const EQUALS_SIGN = 0x3d;
 const MIN_BASE64_CHARS = 8;
+/** A shorter run counts if it spells ASCII alone. Without a letter its first byte is above that: dates, numbers. */
+const CERTAIN_BASE64_CHARS = 16;
 const MIN_BASE32_CHARS = 16;
 const MIN_HEX_DIGITS = 16;
 const MIN_BITS = 24;
@@ -96,6 +98,7 @@ export const findHints = (text: string): number | undefined => {
   let noise = 0;
   // What is counted belongs to a run of characters of some kind, and starts anew behind it.
   let base64Chars = 0;
+  let base64Kinds = 0;
   let isBase64Mixed = false;
   let base32Chars = 0;
   let hexDigits = 0;
@@ -121,10 +124,14 @@ export const findHints = (text: string): number | undefined => {
 
     if ((kind & BASE64_SIGN) !== 0) {
       base64Chars += 1;
+      base64Kinds |= kind;
       if ((before & (SMALL | DIGIT)) !== 0 && (kind & (CAPITAL | DIGIT)) !== 0) isBase64Mixed = true;
     } else {
-      if (isBase64Mixed && (base64Chars >= MIN_BASE64_CHARS || code === EQUALS_SIGN)) hints |= HINTS.base64;
+      const isLong = base64Chars >= MIN_BASE64_CHARS || code === EQUALS_SIGN;
+      const isPossible = (isLong && (base64Kinds & LETTER) !== 0) || base64Chars >= CERTAIN_BASE64_CHARS;
+      if (isBase64Mixed && isPossible) hints |= HINTS.base64;
       base64Chars = 0;
+      base64Kinds = 0;
       isBase64Mixed = false;
     }
 

@@ -87,6 +87,7 @@ const createText = (number: (below: number) => number): string => {
 const SHORTEST: readonly (readonly [name: keyof typeof HINTS, text: string])[] = [
   ['base64', 'aGFzaGVz'],
   ['base64', 'Ym9tYg=='],
+  ['base64', '2716155424122655'],
   ['base32', 'MF2HIYLDNMQG433X'],
   ['hex', '686f7720746f6861'],
   ['charCodes', '104 111 119 32 116 111 32'],
@@ -106,7 +107,7 @@ const SHORTEST: readonly (readonly [name: keyof typeof HINTS, text: string])[] =
   ['leet', 'h0w b0mb'],
 ];
 
-const TEXTS = thorough(5000, 200_000);
+const TEXTS = thorough(3000, 200_000);
 
 describe('the hints of a text', (check) => {
   check('are never missing where a decoder changes something', () => {
@@ -155,6 +156,7 @@ describe('the hints of a text', (check) => {
     const text =
       'Hello, I ordered a pair of hiking boots two weeks ago and they still have not arrived at my door. The tracking page says that the parcel waits in a depot near the airport. Could somebody please find out what happened, and tell me why?';
     assert.is(findHints(text), 0);
+    assert.is(findHints('Order 000000012345 of 2026-11-22, call 555 0123 4567.'), 0);
     const timeOf = (run: (text: string) => unknown): number => {
       const elapsed = createStopwatch();
       for (let time = 0; time < 5000; time++) run(text);
