@@ -28,7 +28,7 @@ export type Distributor<Connection> = {
 const WAITING_LIMIT = 1000;
 
 /** A worker that is busy for longer than this is passed over. */
-const PATIENCE_MS = 20;
+const PATIENCE_MS = 50;
 
 type Member<Connection> = {
   readonly give: Give<Connection>;

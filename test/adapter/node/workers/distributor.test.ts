@@ -70,7 +70,7 @@ describe('a distributor of connections', (check) => {
         workers.map(({ names }) => names()),
         [[1], [2, 3]],
       );
-      await clock.advance(20);
+      await clock.advance(50);
       assert.equal(
         workers.map(({ names }) => names()),
         [[1], [2, 3, 4]],
@@ -211,7 +211,7 @@ describe('a distributor of connections', (check) => {
         // Workers that work take all that is left.
         const held: Connection[] = [];
         for (let turn = 0; turn <= offered.length; turn++) distributor.join((one) => held.push(one));
-        for (let turn = 0; turn <= offered.length; turn++) await clock.advance(20);
+        for (let turn = 0; turn <= offered.length; turn++) await clock.advance(50);
         for (const { isGone, held: one } of members) if (!isGone && one !== undefined) held.push(one);
         for (const one of [...held]) holders.set(one, (holders.get(one) ?? 0) + 1);
         assert.equal(
