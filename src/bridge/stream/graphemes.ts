@@ -109,7 +109,8 @@ export const createGrowingText = (): GrowingText => {
   return {
     add(part) {
       units += part.length;
-      for (const piece of cutText(part, PART_UNITS)) parts.push(piece);
+      if (part.length <= PART_UNITS) parts.push(part);
+      else parts.push(...cutText(part, PART_UNITS));
     },
     units: () => units,
     take({ graphemes, units: leastUnits }, continuation) {
