@@ -28,6 +28,11 @@ export const unpackScores = (packed: string): CategoryScores | undefined =>
 
 /** A verdict is sent at once, and those that follow within this time together: a message costs more than what is in it. */
 const SEND_EVERY_MS = 50;
+/**
+ * No more are sent together: 1,000 a second from each process. To keep one costs each of the others about 10 us, and a judge that
+ * is so quick is asked again without loss.
+ */
+const SEND_LIMIT = 50;
 
 type TransferNeeds = {
   readonly clock: Clock;
@@ -59,7 +64,7 @@ export const createVerdictTransfer = ({ clock, lifetimeMs, limit, send }: Transf
       return scores === undefined ? undefined : unpackScores(scores);
     },
     store(key, scores) {
-      const packed = isOff ? undefined : packVerdict(key, scores);
+      const packed = isOff || unsent.length >= SEND_LIMIT ? undefined : packVerdict(key, scores);
       if (packed === undefined) return;
       unsent.push(packed);
       if (!isResting) sendAll();

@@ -102,6 +102,21 @@ describe('verdicts of several workers', (check) => {
     assert.is(await theirs.find('digest-1'), undefined);
   });
 
+  check('are told up to a number at a time, so that quick judges cost no more', async () => {
+    const { clock, join } = createWorld();
+    const [here, there] = [join(), join()];
+    const [mine, theirs] = [here.state.verdicts(1000), there.state.verdicts(1000)];
+    for (let number = 0; number < 80; number++) mine.store(`digest-${number}`, SCORES);
+    await clock.advance(50);
+    await settle();
+    assert.equal(await theirs.find('digest-50'), SCORES);
+    assert.is(await theirs.find('digest-51'), undefined);
+    mine.store('digest-next', SCORES);
+    await clock.advance(50);
+    await settle();
+    assert.equal(await theirs.find('digest-next'), SCORES);
+  });
+
   check('are the same after their way, and what is none is not found', async () => {
     const hundredths = fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 13, maxLength: 13 });
     fc.assert(
