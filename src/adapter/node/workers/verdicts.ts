@@ -28,10 +28,7 @@ export const unpackScores = (packed: string): CategoryScores | undefined =>
 
 /** A verdict is sent at once, and those that follow within this time together: a message costs more than what is in it. */
 const SEND_EVERY_MS = 50;
-/**
- * No more are sent together: 1,000 a second from each process. To keep one costs each of the others about 10 us, and a judge that
- * is so quick is asked again without loss.
- */
+/** No more are sent together, 1,000 a second from each process: a judge that is quicker is asked again without loss. */
 const SEND_LIMIT = 50;
 
 type TransferNeeds = {
