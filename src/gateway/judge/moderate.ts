@@ -5,7 +5,7 @@ import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
-import { createPlainViews, type Hiding } from '../text/decode.ts';
+import { createShortHintlessViews, type Hiding } from '../text/decode.ts';
 import type { MakeViews } from '../text/make-views.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
@@ -139,8 +139,9 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   };
 
   const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, caller) => {
-    // Most texts are short and plain: they take a few microseconds, less than it takes to wait for a turn.
-    const { texts: views, hidden } = createPlainViews(text) ?? (await makeViews(text, caller.owner, caller.signal));
+    // Most texts are such: they take a few microseconds, less than it takes to wait for a turn.
+    const made = createShortHintlessViews(text) ?? (await makeViews(text, caller.owner, caller.signal));
+    const { texts: views, hidden } = made;
     return { views, hidden, image, key: await cacheKeyFor(views, image, alias, caller) };
   };
 

@@ -1,4 +1,4 @@
-import { runAtOnce, type Steps } from '../../core/time-slices.ts';
+import type { Steps } from '../../core/time-slices.ts';
 import { decodeCiphers, decodeMorse, decodeNato } from './decoders/ciphers.ts';
 import { decodeBase32, decodeBase64, decodeCharCodes, decodeHex } from './decoders/encodings.ts';
 import { decodeEscapes, decodePercent } from './decoders/escapes.ts';
@@ -154,18 +154,19 @@ function* findPlainView(text: string): Steps<string | undefined> {
 
 const asOnlyView = (text: string): Views => ({ texts: [text], hidden: [] });
 
-/** The views of a short text of printable ASCII in which nothing is hidden, at once; undefined for every other text. */
-export const createPlainViews = (text: string): Views | undefined => {
-  const plain = text.length > SHORT_CHARS ? undefined : runAtOnce(findPlainView(text));
-  return plain === undefined ? undefined : asOnlyView(plain);
-};
-
 /** The views of a text of printable ASCII that gives no decoder a reason to look, however long; undefined for every other. */
 export const createHintlessViews = (text: string): Views | undefined => {
   const hints = text.length > PIECE_CHARS ? undefined : findHints(text);
   if (hints === undefined || (hints & ~HINTS.tokenEdge) !== 0) return undefined;
   return asOnlyView(hints === 0 ? text : neutralise(text));
 };
+
+/**
+ * The same for a short text, undefined for a longer one: a look that takes microseconds. A decoder may take a millisecond, and
+ * a request may hold a thousand texts.
+ */
+export const createShortHintlessViews = (text: string): Views | undefined =>
+  text.length > SHORT_CHARS ? undefined : createHintlessViews(text);
 
 /**
  * Creates the texts that the judge reads: the visible one, and, if something was hidden, a second one with hidden messages

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
-import { createViews, SHORT_CHARS, type Views } from '../../../src/gateway/text/decode.ts';
+import { createShortHintlessViews, createViews, SHORT_CHARS, type Views } from '../../../src/gateway/text/decode.ts';
 import { createMakeViews, type MakeViewsElsewhere } from '../../../src/gateway/text/make-views.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -61,6 +61,17 @@ describe('the views of texts', (check) => {
     assert.equal((await large).texts, ['views of a']);
     assert.is(waiting(), 0);
     assert.equal(decoded, [{ place: 'thread', durationMs: 1000 }]);
+  });
+
+  check('are made without a turn of their own only where no decoder is asked', () => {
+    const plain = 'good morning to all of you <|of|> us. '.repeat(40).slice(0, SHORT_CHARS);
+    assert.equal(createShortHintlessViews(plain), atOnce(createViews(plain)));
+    assert.is(createShortHintlessViews(`${plain}.`), undefined);
+    // Each of these is its own only view. Decoders take a thousand microseconds to find that out.
+    for (const text of ['kxqz jwvf qhzx ptkw bdgc '.repeat(40), '9f8e7d6c5b4a39281706f5e4d3c2b1a0'.repeat(31)]) {
+      assert.equal(atOnce(createViews(text)).texts, [text]);
+      assert.is(createShortHintlessViews(text), undefined);
+    }
   });
 
   check('are made elsewhere for short texts of an owner that has used its share of the event loop', async () => {

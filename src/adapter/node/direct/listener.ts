@@ -8,7 +8,6 @@ import { TextResponse } from './response.ts';
 const sendText = (reply: ServerResponse, { status, statusText }: Response, unsent: TextResponse['unsent']): void => {
   if (unsent === undefined || reply.destroyed) return;
   const { text, rawHeaders } = unsent;
-  rawHeaders.push('content-length', String(Buffer.byteLength(text)));
   if (statusText === '') reply.writeHead(status, rawHeaders);
   else reply.writeHead(status, statusText, rawHeaders);
   reply.end(text);

@@ -41,7 +41,8 @@ export class NodeRequest implements Request {
     this.#message = message;
     this.#reply = reply;
     this.method = message.method ?? 'GET';
-    this.url = `http://${message.headers.host ?? 'localhost'}${message.url}`;
+    // An empty Host is allowed, and would make the path's first part the host.
+    this.url = `http://${message.headers.host || 'localhost'}${message.url}`;
     this.headers = new MessageHeaders(message, () => this.#whole.headers);
   }
 

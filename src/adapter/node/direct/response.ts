@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { Headers as FullHeaders, Response as FullResponse } from '@whatwg-node/fetch';
 import { LazyHeaders } from './headers.ts';
 
@@ -9,10 +10,11 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 class PlainHeaders extends LazyHeaders {
   readonly #fields = new Map<string, string>();
 
-  constructor(fields: Readonly<Record<string, string>>) {
+  constructor(fields: Readonly<Record<string, string>>, bytes: number) {
     super();
     for (const name in fields) this.set(name, String(fields[name]));
     if (!this.#fields.has('content-type')) this.#fields.set('content-type', 'text/plain;charset=UTF-8');
+    this.#fields.set('content-length', String(bytes));
   }
   override set(name: string, value: string): void {
     if (this.isFull) {
@@ -54,7 +56,7 @@ export class TextResponse implements Response {
     this.status = status;
     this.statusText = statusText;
     this.#text = text;
-    this.#headers = new PlainHeaders(fields);
+    this.#headers = new PlainHeaders(fields, Buffer.byteLength(text));
   }
   /** What `writeHead` and `end` take; undefined once the body was touched. */
   get unsent(): { readonly text: string; readonly rawHeaders: string[] } | undefined {
@@ -111,7 +113,7 @@ const isPlain = (status: number, headers: unknown): headers is Readonly<Record<s
 /** Takes the place of the global `Response` in the gateway's bundle: a text becomes a `TextResponse`. */
 export const Response: typeof globalThis.Response = /* @__PURE__ */ new Proxy(FullResponse, {
   construct(Full, [body, init = {}]: ResponseArguments) {
-    const { status = 200, statusText = '', headers = {} } = init;
+    const { status = 200, statusText = STATUS_CODES[status] ?? '', headers = {} } = init;
     if (typeof body !== 'string' || !isPlain(status, headers)) return new Full(body, init);
     return new TextResponse(body, { status, statusText }, headers);
   },
