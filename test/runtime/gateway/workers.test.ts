@@ -78,7 +78,7 @@ describe('a gateway with two workers', (check) => {
   check(
     'makes no more calls at a time than one process would',
     inWorld(
-      () => ({ delayMs: 100 }),
+      () => ({ delayMs: 400 }),
       { MAX_CONCURRENCY: '3' },
       async ({ gateway, backend }) => {
         const asked = Array.from({ length: 12 }, (_, turn) =>
