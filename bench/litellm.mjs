@@ -3,7 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const PACKAGE = 'litellm[proxy]==1.95.0';
+// Newer versions of FastAPI lack what this one imports.
+const PACKAGES = ['litellm[proxy]==1.95.0', 'fastapi==0.120.4'];
 const INSTALL_LIMIT_MS = 600_000;
 
 const home = join(import.meta.dirname, 'peers', 'litellm-1.95.0');
@@ -17,11 +18,13 @@ const install = async () => {
   if (existsSync(installed)) return;
   try {
     await run('python3', ['-m', 'venv', home], { timeout: INSTALL_LIMIT_MS });
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PACKAGE], {
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PACKAGES], {
       timeout: INSTALL_LIMIT_MS,
     });
   } catch (error) {
-    throw new Error(`cannot install ${PACKAGE}: ${(error.stderr ?? '').trim().split('\n').at(-1) || error.message}`);
+    throw new Error(
+      `cannot install ${PACKAGES[0]}: ${(error.stderr ?? '').trim().split('\n').at(-1) || error.message}`,
+    );
   }
   writeFileSync(installed, '');
 };
@@ -36,7 +39,7 @@ export const litellmPlan = async (port, backendUrl) => {
   return {
     command: join(home, 'bin', 'litellm'),
     args: ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'],
-    env: { HOME: home, LITELLM_LOG: 'ERROR', LITELLM_TELEMETRY: 'False' },
+    env: { HOME: home, LITELLM_LOG: 'ERROR', LITELLM_TELEMETRY: 'False', LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
     readyPath: '/health/liveliness',
   };
 };

@@ -134,6 +134,12 @@ const FORM = 'Content-Type: application/x-www-form-urlencoded\r\n';
 const NAMED = 'Authorization: Bearer k\r\nX-Two: a\r\nX-Two: b\r\nCookie: c=1\r\nCookie: d=2\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n';
 
+/** Serves for as long as `use` takes, whatever comes of it: a server that is left open would keep the process. */
+const whileServing = async <T>(serve: Handler, use: (address: string) => Promise<T>): Promise<T> => {
+  const server = await serveNode(serve, { host: '127.0.0.1', port: 0, directPaths: ['/direct'] });
+  return use(server.address).finally(() => server.stop(1000));
+};
+
 /** Requests as bytes; each is sent to both paths. */
 const REQUESTS: Readonly<Record<string, (path: string) => readonly string[]>> = {
   ...Object.fromEntries(
@@ -177,9 +183,8 @@ const REQUESTS: Readonly<Record<string, (path: string) => readonly string[]>> = 
 describe('a request over both ways', (check) => {
   for (const [name, bytesOf] of Object.entries(REQUESTS)) {
     check(`${name} is answered alike`, async () => {
-      const server = await serveNode(handler, { host: '127.0.0.1', port: 0, directPaths: ['/direct'] });
-      const [direct, adapter] = await Promise.all(WAYS.map((path) => exchange(server.address, bytesOf(path)))).finally(
-        () => server.stop(1000),
+      const [direct, adapter] = await whileServing(handler, (address) =>
+        Promise.all(WAYS.map((path) => exchange(address, bytesOf(path)))),
       );
       assert.match(direct ?? '', /^HTTP\/1\.1 \d{3}/);
       assert.is(normalised(direct ?? ''), normalised(adapter ?? ''));
@@ -191,10 +196,9 @@ describe('a request over both ways', (check) => {
 describe('either way', (check) => {
   for (const path of WAYS)
     check(`of ${path}: sends a text with its length, in one piece, and the usual words for its status`, async () => {
-      const server = await serveNode(handler, { host: '127.0.0.1', port: 0, directPaths: ['/direct'] });
-      const [wide, unread] = await Promise.all(
-        ['wide', 'unread'].map((deed) => exchange(server.address, [post(path, deed, '')])),
-      ).finally(() => server.stop(1000));
+      const [wide, unread] = await whileServing(handler, (address) =>
+        Promise.all(['wide', 'unread'].map((deed) => exchange(address, [post(path, deed, '')]))),
+      );
       assert.match(wide ?? '', /^HTTP\/1\.1 200 OK\r\n/);
       assert.match(wide ?? '', `content-length: ${Buffer.byteLength('häß€ 😀')}\r\n`);
       assert.not.match(wide ?? '', /transfer-encoding/i);
@@ -204,69 +208,58 @@ describe('either way', (check) => {
 
 describe('the direct way', (check) => {
   check('reads a body once, and knows no header that was not sent', async () => {
-    const server = await serveNode(
-      async (request) => {
-        await request.arrayBuffer();
-        const again = await Promise.resolve()
-          .then(() => request.text())
-          .catch((error: unknown) => (error instanceof TypeError ? 'refused' : String(error)));
-        return new Response(`${request.bodyUsed} ${again} ${request.headers.get('constructor')}`);
-      },
-      { host: '127.0.0.1', port: 0, directPaths: ['/direct'] },
-    );
-    assert.match(await exchange(server.address, [post('/direct', '', 'x')]), 'true refused null');
-    await server.stop(1000);
+    const readTwice: Handler = async (request) => {
+      await request.arrayBuffer();
+      const again = await Promise.resolve()
+        .then(() => request.text())
+        .catch((error: unknown) => (error instanceof TypeError ? 'refused' : String(error)));
+      return new Response(`${request.bodyUsed} ${again} ${request.headers.get('constructor')}`);
+    };
+    const answer = await whileServing(readTwice, (address) => exchange(address, [post('/direct', '', 'x')]));
+    assert.match(answer, 'true refused null');
   });
 
   check('closes the connection of a handler that rejects, and goes on', async () => {
-    const server = await serveNode(
-      async (request) => {
-        if (request.headers.get('do') === 'reject') throw new Error('a bug');
-        return new Response('well');
-      },
-      { host: '127.0.0.1', port: 0, directPaths: ['/direct'] },
-    );
-    assert.is(await exchange(server.address, [post('/direct', 'reject', '')]), '');
-    assert.match(await exchange(server.address, [post('/direct', 'well', '')]), 'well');
-    await server.stop(1000);
+    const rejecting: Handler = async (request) => {
+      if (request.headers.get('do') === 'reject') throw new Error('a bug');
+      return new Response('well');
+    };
+    await whileServing(rejecting, async (address) => {
+      assert.is(await exchange(address, [post('/direct', 'reject', '')]), '');
+      assert.match(await exchange(address, [post('/direct', 'well', '')]), 'well');
+    });
   });
 
   for (const path of WAYS) {
     check(`of ${path}: a client that leaves aborts the signal, and the body is not read to its end`, async () => {
       const seen = Promise.withResolvers<readonly [boolean, boolean]>();
-      const server = await serveNode(
-        async (request) => {
-          const aborted = new Promise<boolean>((resolve) =>
-            request.signal.addEventListener('abort', () => resolve(request.signal.aborted), { once: true }),
-          );
-          const isRead = await request.arrayBuffer().then(
-            () => true,
-            () => false,
-          );
-          seen.resolve([await aborted, isRead]);
-          return new Response('too late');
-        },
-        { host: '127.0.0.1', port: 0, directPaths: ['/direct'] },
-      );
-      const socket = connect(Number(new URL(server.address).port), '127.0.0.1');
-      socket.write(`POST ${path} HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nhalf`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      socket.destroy();
-      assert.equal(await seen.promise, [true, false]);
-      await server.stop(1000);
+      const reading: Handler = async (request) => {
+        const aborted = new Promise<boolean>((resolve) =>
+          request.signal.addEventListener('abort', () => resolve(request.signal.aborted), { once: true }),
+        );
+        const isRead = await request.arrayBuffer().then(
+          () => true,
+          () => false,
+        );
+        seen.resolve([await aborted, isRead]);
+        return new Response('too late');
+      };
+      await whileServing(reading, async (address) => {
+        const socket = connect(Number(new URL(address).port), '127.0.0.1');
+        socket.write(`POST ${path} HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nhalf`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        socket.destroy();
+        assert.equal(await seen.promise, [true, false]);
+      });
     });
 
     check(`of ${path}: an answered request's signal does not abort`, async () => {
       const signals: AbortSignal[] = [];
-      const server = await serveNode(
-        async (request) => {
-          signals.push(request.signal);
-          return new Response(await request.text());
-        },
-        { host: '127.0.0.1', port: 0, directPaths: ['/direct'] },
-      );
-      assert.match(await exchange(server.address, [post(path, '', 'well')]), 'well');
-      await server.stop(1000);
+      const answering: Handler = async (request) => {
+        signals.push(request.signal);
+        return new Response(await request.text());
+      };
+      assert.match(await whileServing(answering, (address) => exchange(address, [post(path, '', 'well')])), 'well');
       assert.equal(
         signals.map(({ aborted }) => aborted),
         [false],
