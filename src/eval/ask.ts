@@ -72,7 +72,9 @@ export const createVerdictsRequester = ({
     if (response.status !== 200) return refusalFrom(response, received);
     hasAnswered = true;
     // Flagged by a gateway that is set to flag what has no verdict.
-    if (response.headers.has('x-moderation-no-verdict')) return { kind: 'error', code: 'no_verdict' };
+    const missing = response.headers.get('x-moderation-no-verdict');
+    if (missing !== null)
+      return { kind: 'error', code: /^\w{1,64}$/.test(missing) ? `no_verdict (${missing})` : 'no_verdict' };
     const gateway = gatewayFrom(url, response.headers);
     const verdicts = parseEvalVerdicts(received, texts.length);
     return verdicts?.map((verdict): EvalAnswer => ({ kind: 'verdict', verdict, gateway })) ?? UNUSABLE;

@@ -40,7 +40,7 @@ const BaseUrl = v.pipe(
 const KeepAlive = v.pipe(
   v.string(),
   v.trim(),
-  v.regex(/^(?:-1|\d{1,6}[smh])$/, 'expected a time such as 30m or 24h, or -1 for ever'),
+  v.regex(/^(?:-1|\d{1,6}[smh])$/, 'expected a whole number and its unit, s, m or h, such as 30m, or -1 for no end'),
   v.transform((text) => (text === '-1' ? -1 : text)),
 );
 
@@ -171,7 +171,9 @@ const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySetting
 /** A part of the calls for each worker is only possible where there are as many. */
 const workerConflict = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings): string[] =>
   GATEWAY_WORKERS !== 'auto' && GATEWAY_WORKERS > MAX_CONCURRENCY
-    ? ['GATEWAY_WORKERS: expected no more than MAX_CONCURRENCY, of which each worker has a part']
+    ? [
+        `GATEWAY_WORKERS: expected no more than MAX_CONCURRENCY (${MAX_CONCURRENCY}), of which each worker has a part: raise that, or lower this`,
+      ]
     : [];
 
 const conflictsIn = (settings: KeySettings): string[] => {

@@ -48,7 +48,7 @@ describe('asking a gateway', (check) => {
   check('an answer that is flagged without a verdict is an error, and no verdict', async () => {
     const headers = { 'x-moderation-no-verdict': 'backend_error' };
     const answer = await answering(() => Response.json(moderationOf({ hate: 1 }), { headers })).ask();
-    assert.equal(answer, { kind: 'error', code: 'no_verdict' });
+    assert.equal(answer, { kind: 'error', code: 'no_verdict (backend_error)' });
   });
 
   check('a verdict says who gave it, as far as the gateway says it', async () => {

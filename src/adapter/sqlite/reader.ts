@@ -24,7 +24,8 @@ const prepareReader = (database: DatabaseSync): void => {
 export const openSqliteReader = async (file: string): Promise<SessionReader> => {
   const { DatabaseSync } = await import('node:sqlite');
   const path = resolve(file);
-  if (!existsSync(path)) throw databaseConfigError('expected a file that is there');
+  if (!existsSync(path))
+    throw databaseConfigError(`no file ${path}: run this where the server runs, or set the variable as it is there`);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { readOnly: true });

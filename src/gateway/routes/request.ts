@@ -51,17 +51,25 @@ export type UnjudgedType = 'image' | 'part';
 const badInput = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });
 
-/** A schema's value. Throws an `invalid_type` fault that names the place and what is expected, never the value. */
-const parse = <Schema extends v.GenericSchema>(schema: Schema, value: unknown, at: string): v.InferOutput<Schema> => {
+/** Where a value is not as the schema wants it, and what is expected there; never the value. */
+const misfit = (issue: v.BaseIssue<unknown>, at: string): { readonly param: string; readonly message: string } => {
+  const { path, expected } = issueOf(issue);
+  const param = [at, path].filter((part) => part !== '').join(path.startsWith('[') ? '' : '.');
+  return { param, message: `Expected ${expected} at ${param}` };
+};
+
+const unjudgedInput = (code: string, param: string, message: string): Fault<GatewayFault> =>
+  new Fault<GatewayFault>({ kind: 'unjudged-input', code, param, message });
+
+/**
+ * What stands in `input`, in the form of the schema. Throws an `unjudged-input` fault otherwise: it may be a text or an image in
+ * a form that other services take.
+ */
+const parseInput = <Schema extends v.GenericSchema>(schema: Schema, value: unknown, at: string) => {
   const result = v.safeParse(schema, value, { abortEarly: true });
   if (result.success) return result.output;
-  const { path, expected } = issueOf(result.issues[0]);
-  const param = [at, path].filter((part) => part !== '').join(path.startsWith('[') ? '' : '.');
-  throw badInput(
-    'invalid_type',
-    param === '' ? null : param,
-    param === '' ? 'Expected a JSON object as the body' : `Expected ${expected} at ${param}`,
-  );
+  const { param, message } = misfit(result.issues[0], at);
+  throw unjudgedInput('invalid_type', param, message);
 };
 
 const requireLength = (text: string, param: string, { chars }: InputLimits): void => {
@@ -86,7 +94,7 @@ type Unjudged = { readonly type: UnjudgedType; readonly fault: Fault<GatewayFaul
 
 const unjudged = (type: UnjudgedType, code: string, param: string, message: string): Unjudged => ({
   type,
-  fault: new Fault<GatewayFault>({ kind: 'unjudged-input', code, param, message }),
+  fault: unjudgedInput(code, param, message),
 });
 
 /** Why not all of these images are judged: at least one is not. */
@@ -115,7 +123,7 @@ const parseParts = (values: readonly unknown[], { limits, unseen, ...rules }: In
       leftOut.push(unjudged('part', 'invalid_type', `${at}.type`, message));
       continue;
     }
-    const part = parse(Part, value, at);
+    const part = parseInput(Part, value, at);
     if (part.type === 'text') texts.push(part.text);
     else images.push({ url: part.image_url.url, index });
   }
@@ -138,19 +146,23 @@ const isPart = (value: unknown): boolean => typeof value === 'object' && value !
 export const countResults = (input: unknown): number => (Array.isArray(input) && !isPart(input[0]) ? input.length : 1);
 
 /**
- * Parses `input` by the rules. Throws `bad-input` faults, and `unjudged-input` where a part cannot be judged; they name the
- * parameter and never quote it.
+ * Parses `input` by the rules. Throws `unjudged-input` for what cannot be judged, parts in a form that is none of ours included,
+ * and `bad-input` for the rest; both name the parameter and never quote it.
  */
 export const parseModerationItems = (input: unknown, rules: InputRules): readonly ParsedItem[] => {
   const { limits } = rules;
   if (typeof input === 'string') return [createTextItem(input, 'input', limits)];
   if (!Array.isArray(input))
-    throw badInput('invalid_type', 'input', 'Expected a string, an array of strings or an array of parts at input');
+    throw unjudgedInput(
+      'invalid_type',
+      'input',
+      'Expected a string, an array of strings or an array of parts at input',
+    );
   if (input.length === 0) throw badInput('empty_input', 'input', 'Expected at least one input');
   if (isPart(input[0])) return [parseParts(input, rules)];
   if (input.length > limits.inputs)
     throw badInput('too_many_inputs', 'input', `Expected at most ${limits.inputs} inputs`);
-  return parse(Texts, input, 'input').map((text, index) => createTextItem(text, `input[${index}]`, limits));
+  return parseInput(Texts, input, 'input').map((text, index) => createTextItem(text, `input[${index}]`, limits));
 };
 
 /** The schema is asked only where something is wrong, and says what. */
@@ -159,7 +171,11 @@ const envelopeOf = (body: unknown): v.InferOutput<typeof Envelope> => {
     const { model, input } = body;
     if (model === undefined || typeof model === 'string') return { model, input };
   }
-  return parse(Envelope, Array.isArray(body) ? undefined : body, '');
+  const result = v.safeParse(Envelope, Array.isArray(body) ? undefined : body, { abortEarly: true });
+  if (result.success) return result.output;
+  const { param, message } = misfit(result.issues[0], '');
+  if (param === '') throw badInput('invalid_type', null, 'Expected a JSON object as the body');
+  throw badInput('invalid_type', param, message);
 };
 
 /** Parses the body's outer fields. The model comes first, because it decides which inputs are allowed. */

@@ -653,13 +653,14 @@ describe('a reader of a SQLite file', (check) => {
 
   check('is not made of a file that is not there, is none of ours or is of another version', async () => {
     const missing = newFile();
+    const noFile = `AGENT_DATABASE_URL: no file ${missing}: run this where the server runs, or set the variable as it is there`;
     const problem = async (file: string): Promise<string> => {
       const error = await rejection(openSqliteReader(file));
       assert.instance(error, ConfigError);
       return String((error as ConfigError).problems[0]);
     };
-    assert.is(await problem(missing), 'AGENT_DATABASE_URL: expected a file that is there');
-    assert.is(await problem(missing), 'AGENT_DATABASE_URL: expected a file that is there');
+    assert.is(await problem(missing), noFile);
+    assert.is(await problem(missing), noFile);
     assert.match(await problem(import.meta.filename), 'expected a SQLite database');
     const { DatabaseSync } = await import('node:sqlite');
     const [foreign, empty, newer] = [newFile(), newFile(), newFile()];

@@ -149,7 +149,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
       for (const words of [['sessions'], ['prune', '--keep', '1'], ['prune', '--keep', '1', '--dry-run']]) {
         assert.equal(await gatehouse(address, ...words), {
           code: 1,
-          stderr: 'gatehouse agent: AGENT_DATABASE_URL: expected a file that is there\n',
+          stderr: `gatehouse agent: AGENT_DATABASE_URL: no file ${file}: run this where the server runs, or set the variable as it is there\n`,
           lines: [],
         });
       }
