@@ -29,6 +29,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
   const { clock, log, ids, version, directory, store, peers, catalog, configViews, metrics } = needs;
   const ending = new AbortController();
   let state: AgentState = 'starting';
+  const stateNow = (): AgentState => state;
   const onBug = (error: unknown): void => {
     if (isStoreFailure(error)) log('warn', 'store-trouble', { reason: error.message });
     else log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
@@ -53,6 +54,12 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     onBug,
   };
   const pruning = createEventPruning({ store, clock, onBug });
+  /** A server that stops would abort what it takes over, prompts that another server is just about to run included. */
+  const takeOverWhileServing = async (): Promise<void> => {
+    if (state === 'stopping') return;
+    const runWaiting = await resume.takeOver();
+    if (stateNow() !== 'stopping') runWaiting();
+  };
   return {
     ...createAgentHandler(context, {
       newRequestId: needs.newRequestId,
@@ -60,13 +67,13 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       credentials: needs.credentials,
       isForThisMachine: needs.isForThisMachine,
       storeTrouble: peers.storeTrouble,
-      stateNow: () => state,
+      stateNow,
     }),
     async start() {
       peers.listen({
         onEvents: publisher.forward,
         onAbort: (sessionID) => void runs.abortHere(sessionID),
-        onAbandoned: () => void resume.takeOver().then((runWaiting) => runWaiting(), onBug),
+        onAbandoned: () => void takeOverWhileServing().catch(onBug),
       });
       const runWaiting = await resume.takeOver();
       // `stop` may have been called meanwhile.

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { AssistantMessage, Session, UserMessage } from '../../../src/agent/protocol/types.ts';
+import { createSingleServer } from '../../../src/agent/store/cluster.ts';
 import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
 import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
@@ -321,6 +322,36 @@ describe('a run that the store fails in the middle', (check) => {
       },
     };
   };
+
+  for (const when of ['before', 'while'] as const) {
+    check(`is left to other servers where this one begins to stop ${when} it looks for abandoned ones`, async () => {
+      const store = emptyStore();
+      await store.commit([sessionChange()], []);
+      let onAbandoned = (): void => {};
+      const peers = createSingleServer({
+        trouble: () => undefined,
+        onWorking(listener) {
+          onAbandoned = listener;
+        },
+      });
+      const world = await createAgentWorld({ store, changes: { peers } });
+      // Another server has stored it, and is about to run it.
+      await store.commit(promptChanges(1, 'owed'), []);
+      if (when === 'while') onAbandoned();
+      const stopped = world.server.stop();
+      if (when === 'before') onAbandoned();
+      await stopped;
+      for (let turns = 0; turns < 50; turns++) await world.clock.advance(1);
+      assert.equal(
+        (await store.owed()).map(({ promptID, isBegun }) => [promptID, isBegun]),
+        [[messageID(1), false]],
+      );
+      assert.equal(
+        (await store.messages(SESSION)).filter(({ info }) => info.role === 'assistant'),
+        [],
+      );
+    });
+  }
 
   check('is ended before the next prompt of its session is run', async () => {
     const { store, fail } = failingStore();
