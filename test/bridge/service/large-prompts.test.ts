@@ -17,7 +17,7 @@ const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
 const DESK = { 'x-session-id': 'desk' };
 /** One byte more than the agent server takes. */
-const TOO_LONG = 'sea '.repeat((3 * 1024 * 1024) / 4) + 'x';
+const TOO_LONG = `${'sea '.repeat((3 * 1024 * 1024) / 4)}x`;
 const HALF = TOO_LONG.slice(TOO_LONG.length / 2);
 
 const polite = answering((words) => `re ${words}`);

@@ -7,7 +7,7 @@ export type Give<Connection> = (connection: Connection, onFailed: () => void) =>
 type Closable = { readonly destroy: () => void };
 
 /** A worker's place among those that take connections. */
-export type Seat = {
+export type Registration = {
   /** The worker has the connection that it was given last. */
   readonly accepted: () => void;
   /** So many connections of the worker are closed. */
@@ -19,7 +19,7 @@ export type Seat = {
 /** Gives each connection to the worker with the fewest, one at a time until it says that it has it. */
 export type Distributor<Connection> = {
   readonly offer: (connection: Connection) => void;
-  readonly join: (give: Give<Connection>) => Seat;
+  readonly join: (give: Give<Connection>) => Registration;
   /** Resolves once every connection is with a worker. */
   readonly allGiven: () => Promise<void>;
 };

@@ -9,7 +9,7 @@ import { createWatcherMetrics } from '../../prometheus/workers.ts';
 import { formatAddress, type RunningServer } from '../server.ts';
 import { CLOSE_LIMIT_MS, printErrors, startErrors, within } from '../service.ts';
 import { createChannel } from './channel.ts';
-import { createDistributor, type Seat } from './distributor.ts';
+import { createDistributor, type Registration } from './distributor.ts';
 import { createHub } from './hub.ts';
 import { ACCEPTED, CONNECTION, WorkerNotice, WorkerQuestion } from './messages.ts';
 import { placeVariable } from './place.ts';
@@ -74,7 +74,7 @@ export const startWorkers = async (needs: WorkersNeeds): Promise<RunningServer> 
     // Of a process that is gone its end tells; a message that cannot be sent is of no use to it.
     const send = (message: unknown, socket?: Socket, done: (error: Error | null) => void = () => {}): void =>
       void child.send(message as object, socket, { keepOpen: true }, done);
-    let seat: Seat | undefined;
+    let registration: Registration | undefined;
     const channel = createChannel({
       clock,
       send: (message, done) => send(message, undefined, done),
@@ -83,9 +83,9 @@ export const startWorkers = async (needs: WorkersNeeds): Promise<RunningServer> 
         if (!notice.success) return;
         member.onNotice(notice.output);
         if (notice.output.kind === 'failed') events.onFailed(notice.output.problems);
-        if (notice.output.kind === 'closed') seat?.closed(notice.output.count);
-        if (notice.output.kind !== 'started' || seat !== undefined) return;
-        seat = distributor.join((socket, onFailed) =>
+        if (notice.output.kind === 'closed') registration?.closed(notice.output.count);
+        if (notice.output.kind !== 'started' || registration !== undefined) return;
+        registration = distributor.join((socket, onFailed) =>
           send(CONNECTION, socket, (error) => error !== null && onFailed()),
         );
         events.onStarted();
@@ -98,12 +98,12 @@ export const startWorkers = async (needs: WorkersNeeds): Promise<RunningServer> 
     const end = (reason: string): void => {
       if (!workers.delete(worker)) return;
       channel.close();
-      seat?.leave();
+      registration?.leave();
       member.leave();
       if (workers.size === 0) onAllEnded?.();
       events.onEnded(reason);
     };
-    child.on('message', (message) => (message === ACCEPTED ? seat?.accepted() : channel.receive(message)));
+    child.on('message', (message) => (message === ACCEPTED ? registration?.accepted() : channel.receive(message)));
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (child.pid === undefined) end(`no process could be started: ${error.code}`);
     });

@@ -29,19 +29,19 @@ describe('a distributor of connections', (check) => {
   check('gives them to workers in turn, each one at a time', () => {
     const distributor = createDistributor<Connection>(createFakeClock());
     const workers = [worker(), worker()];
-    const seats = workers.map(({ give }) => distributor.join(give));
+    const registrations = workers.map(({ give }) => distributor.join(give));
     const connections = [1, 2, 3, 4].map(connection);
     for (const one of connections) distributor.offer(one);
     assert.equal(
       workers.map(({ names }) => names()),
       [[1], [2]],
     );
-    seats[1]?.accepted();
+    registrations[1]?.accepted();
     assert.equal(
       workers.map(({ names }) => names()),
       [[1], [2, 3]],
     );
-    seats[0]?.accepted();
+    registrations[0]?.accepted();
     assert.equal(
       workers.map(({ names }) => names()),
       [
@@ -62,10 +62,10 @@ describe('a distributor of connections', (check) => {
       const clock = createFakeClock();
       const distributor = createDistributor<Connection>(clock);
       const workers = [worker(), worker()];
-      const seats = workers.map(({ give }) => distributor.join(give));
+      const registrations = workers.map(({ give }) => distributor.join(give));
       for (const name of [1, 2, 3, 4, 5]) distributor.offer(connection(name));
-      seats[1]?.accepted();
-      seats[1]?.accepted();
+      registrations[1]?.accepted();
+      registrations[1]?.accepted();
       assert.equal(
         workers.map(({ names }) => names()),
         [[1], [2, 3]],
@@ -81,17 +81,17 @@ describe('a distributor of connections', (check) => {
   check('gives the next ones to a worker that has fewer, such as a new one', () => {
     const distributor = createDistributor<Connection>(createFakeClock());
     const [old, young] = [worker(), worker()];
-    const seat = distributor.join(old.give);
+    const registration = distributor.join(old.give);
     for (const name of [1, 2, 3]) {
       distributor.offer(connection(name));
-      seat.accepted();
+      registration.accepted();
     }
     const next = distributor.join(young.give);
     distributor.offer(connection(4));
     next.accepted();
     distributor.offer(connection(5));
     next.accepted();
-    seat.closed(2);
+    registration.closed(2);
     distributor.offer(connection(6));
     assert.equal(
       [old.names(), young.names()],
@@ -105,10 +105,10 @@ describe('a distributor of connections', (check) => {
   check('gives what a worker did not accept before it ended to another', () => {
     const distributor = createDistributor<Connection>(createFakeClock());
     const [first, second] = [worker(), worker()];
-    const seat = distributor.join(first.give);
+    const registration = distributor.join(first.give);
     const one = connection(1);
     distributor.offer(one);
-    seat.leave();
+    registration.leave();
     distributor.join(second.give);
     assert.equal(second.names(), [1]);
     assert.not(one.destroyed);
@@ -117,9 +117,9 @@ describe('a distributor of connections', (check) => {
   check('gives no connection to two workers, when both the sending and the worker failed', () => {
     const distributor = createDistributor<Connection>(createFakeClock());
     const [first, second] = [worker(), worker()];
-    const seat = distributor.join(first.give);
+    const registration = distributor.join(first.give);
     distributor.offer(connection(1));
-    seat.leave();
+    registration.leave();
     first.failures[0]?.();
     const next = distributor.join(second.give);
     next.accepted();
@@ -143,17 +143,17 @@ describe('a distributor of connections', (check) => {
     const distributor = createDistributor<Connection>(createFakeClock());
     await distributor.allGiven();
     const one = worker();
-    const seat = distributor.join(one.give);
+    const registration = distributor.join(one.give);
     distributor.offer(connection(1));
     distributor.offer(connection(2));
     let isAll = false;
     const all = distributor.allGiven().then(() => {
       isAll = true;
     });
-    seat.accepted();
+    registration.accepted();
     await Promise.resolve();
     assert.not(isAll);
-    seat.accepted();
+    registration.accepted();
     await all;
   });
 
@@ -171,17 +171,17 @@ describe('a distributor of connections', (check) => {
           isGone: boolean;
           held: Connection | undefined;
           fail: () => void;
-          seat: { accepted: () => void; leave: () => void };
+          registration: { accepted: () => void; leave: () => void };
         }[] = [];
         const join = () => {
           const member = {
             isGone: false,
             held: undefined as Connection | undefined,
             fail: () => {},
-            seat: { accepted() {}, leave() {} },
+            registration: { accepted() {}, leave() {} },
           };
           members.push(member);
-          member.seat = distributor.join((one, onFailed) => {
+          member.registration = distributor.join((one, onFailed) => {
             assert.not(member.isGone);
             member.held = one;
             member.fail = onFailed;
@@ -198,14 +198,14 @@ describe('a distributor of connections', (check) => {
           else if (step === 'accept' && member.held !== undefined) {
             holders.set(member.held, (holders.get(member.held) ?? 0) + 1);
             member.held = undefined;
-            member.seat.accepted();
+            member.registration.accepted();
           } else if (step === 'fail' && member.held !== undefined) {
             member.held = undefined;
             member.fail();
           } else if (step === 'leave') {
             member.isGone = true;
             member.held = undefined;
-            member.seat.leave();
+            member.registration.leave();
           }
         }
         // Workers that work take all that is left.

@@ -64,10 +64,10 @@ describe('cool-downs of several workers', (check) => {
     );
 
     await clock.advance(60_000);
-    const { state: late, seat } = join();
+    const { state: late, registration } = join();
     const adopted: unknown[] = [];
     late.coolDowns.subscribe((coolDown) => adopted.push(coolDown));
-    seat.onNotice({ kind: 'started' });
+    registration.onNotice({ kind: 'started' });
     await settle();
     assert.equal(adopted.at(-1), { fingerprint: 'f1', reason: 'quota', coolDownMs: 840_000, strikes: 1 });
 
@@ -170,10 +170,10 @@ describe('the metrics of several workers', (check) => {
     assert.is(countIn(await second.state.metricsText()), 7);
     first.count = 10;
     // What it has told last stays.
-    first.seat.onNotice({ kind: 'metrics', families: families(9) });
+    first.registration.onNotice({ kind: 'metrics', families: families(9) });
     first.cut();
-    first.seat.leave();
-    first.seat.leave();
+    first.registration.leave();
+    first.registration.leave();
     assert.is(countIn(await second.state.metricsText()), 13);
     const third = join();
     third.count = 1;
@@ -198,9 +198,9 @@ describe('the metrics of several workers', (check) => {
     [first.count, second.count] = [3, 4];
     assert.is(countIn(await first.state.metricsText()), 7);
     const text = first.state.metricsText();
-    await settle().then(() => second.seat.leave());
+    await settle().then(() => second.registration.leave());
     const other = first.state.metricsText();
-    second.seat.leave();
+    second.registration.leave();
     assert.equal([countIn(await text), countIn(await other)], [7, 7]);
   });
 

@@ -45,7 +45,7 @@ export const channelPair = (clock: FakeClock, left: Handlers, right: Handlers): 
 
 export type FakeWorker = {
   readonly state: WorkerState;
-  readonly seat: HubSeat;
+  readonly registration: HubSeat;
   /** From now on neither end hears the other. */
   readonly cut: () => void;
   /** All that either end has sent. */
@@ -87,8 +87,8 @@ export const createWorld = (limit = 0): World => {
       const pair = channelPair(
         clock,
         {
-          onNotice: (given) => seat.onNotice(v.parse(WorkerNotice, given)),
-          onQuestion: (given) => seat.onQuestion(v.parse(WorkerQuestion, given)),
+          onNotice: (given) => registration.onNotice(v.parse(WorkerNotice, given)),
+          onQuestion: (given) => registration.onQuestion(v.parse(WorkerQuestion, given)),
         },
         {
           onNotice: (given) => state.onNotice(v.parse(ParentNotice, given)),
@@ -96,10 +96,10 @@ export const createWorld = (limit = 0): World => {
             v.parse(ParentQuestion, given).kind === 'metrics' ? families(worker.count) : state.onReadyQuestion(),
         },
       );
-      const seat: HubSeat = hub.join(pair.left);
+      const registration: HubSeat = hub.join(pair.left);
       const state = createWorkerState({ channel: pair.right, clock, maxVerdicts: 100 });
-      seat.onNotice({ kind: 'started' });
-      return Object.assign(worker, { state, seat, cut: pair.cut, messages: pair.messages });
+      registration.onNotice({ kind: 'started' });
+      return Object.assign(worker, { state, registration, cut: pair.cut, messages: pair.messages });
     },
   };
 };
