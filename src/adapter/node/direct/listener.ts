@@ -5,17 +5,21 @@ import { NodeRequest } from './request.ts';
 import { TextResponse } from './response.ts';
 
 /** Writes head and text in one piece. */
-const sendText = (reply: ServerResponse, { status, statusText }: Response, unsent: TextResponse['unsent']): void => {
-  if (unsent === undefined || reply.destroyed) return;
-  const { text, rawHeaders } = unsent;
+const sendText = (
+  reply: ServerResponse,
+  { status, statusText }: Response,
+  { text, rawHeaders }: NonNullable<TextResponse['unsent']>,
+): void => {
+  if (reply.destroyed) return;
   if (statusText === '') reply.writeHead(status, rawHeaders);
   else reply.writeHead(status, statusText, rawHeaders);
   reply.end(text);
 };
 
 /**
- * Serves a handler over Node's objects without an adapter in between. It does what `@whatwg-node/server` does, for a third of
- * the time.
+ * Serves a handler over Node's objects without an adapter in between: what `@whatwg-node/server` does, for less than a third of
+ * its processor time. `beforeSending` may delay the response; it returns nothing where there is nothing to wait for. Rejects as
+ * the handler does.
  */
 export const createDirectListener =
   (handler: Handler, beforeSending: (message: IncomingMessage, reply: ServerResponse) => Promise<void> | undefined) =>
