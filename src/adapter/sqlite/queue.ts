@@ -4,6 +4,10 @@ import { isBusy } from './errors.ts';
 
 /** The pause before a group is retried when another process is writing. */
 const RETRY_AFTER_MS = 10;
+/** A group that took longer has written much: copying it from the log into the database takes as long again. */
+const LONG_GROUP_MS = 5;
+/** In pages of 4 KiB, as SQLite has it by default. */
+const CHECKPOINT_PAGES = 1000;
 
 type WriteQueue = {
   /** Runs tasks in the order of the calls. Settles once the task's writes are on the disk. */
@@ -21,7 +25,7 @@ type PendingWrite = {
 /**
  * Groups the writes of one turn of the event loop into one transaction: waiting for the disk is nearly all of their cost. A
  * task that throws is rolled back alone; when the disk fails, all of them fail. While another process writes, the group waits
- * for at most `busyLimitMs`, without blocking the event loop. `onFailure` receives each error, and returns the one to reject with.
+ * for at most `busyLimitMs`, without blocking the event loop. The checkpoint behind a long group runs in a later turn. `onFailure` receives each error, and returns the one to reject with.
  */
 export const createWriteQueue = (
   database: DatabaseSync,
@@ -57,11 +61,38 @@ export const createWriteQueue = (
       database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     }
   };
+  const setCheckpointPages = (pages: number): void => database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  const checkpoint = (): void => {
+    if (!database.isOpen) return;
+    try {
+      database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } catch {
+      // What was committed is in the log. SQLite ignores a failed checkpoint behind a commit as well.
+    }
+  };
+  /** Commits the group. SQLite would do a checkpoint before it returns, which may block the event loop for longer than the writes. */
+  const runGroup = (group: readonly PendingWrite[]): readonly (() => void)[] => {
+    const sinceMs = performance.now();
+    let isLong = false;
+    try {
+      return inTransaction(database, 'IMMEDIATE', () => {
+        const settlers = group.map(({ run }) => run());
+        isLong = performance.now() - sinceMs > LONG_GROUP_MS;
+        if (isLong) setCheckpointPages(0);
+        return settlers;
+      });
+    } finally {
+      if (isLong) {
+        setCheckpointPages(CHECKPOINT_PAGES);
+        setTimeout(checkpoint, 0);
+      }
+    }
+  };
   const flush = (isLast: boolean): void => {
     const group = waiting;
     waiting = [];
     if (group.length === 0) return;
-    const work = () => inTransaction(database, 'IMMEDIATE', () => group.map(({ run }) => run()));
+    const work = () => runGroup(group);
     try {
       const settlers = isLast ? work() : withoutWaiting(work);
       busySinceMs = undefined;

@@ -117,8 +117,20 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
       JSON.stringify(message),
     ]);
   };
-  const putPart = (part: Part): void =>
-    runOwned('part', PUT_PART, [part.id, part.messageID, part.sessionID, JSON.stringify(part)]);
+  // Of the parts that a commit has stored: most are in one of its events as well, and a part may be the largest prompt.
+  let partTexts = new WeakMap<Part, string>();
+  const putPart = (part: Part): void => {
+    const text = JSON.stringify(part);
+    partTexts.set(part, text);
+    runOwned('part', PUT_PART, [part.id, part.messageID, part.sessionID, text]);
+  };
+  const eventText = (draft: EventDraft): string => {
+    if (draft.type !== 'message.part.updated') return JSON.stringify(draft);
+    const { part, ...rest } = draft.properties;
+    const text = partTexts.get(part);
+    if (text === undefined) return JSON.stringify(draft);
+    return `{"type":"${draft.type}","properties":{"part":${text},${JSON.stringify(rest).slice(1)}}`;
+  };
   const putAnswerState = ({ sessionID, promptID, state }: Extract<StoreChange, { kind: 'answer' }>): void => {
     if (state === 'ended') statement(REMOVE_OWED).run(promptID, sessionID);
     else runOwned('message', PUT_OWED, [promptID, sessionID, Number(state === 'begun')]);
@@ -176,11 +188,12 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
       let last = columnText(statement(LAST_EVENT).get() ?? {}, 'id');
       const placed = events.map(({ directory, draft }) => {
         last = nextEventID(ids, last);
-        const data = JSON.stringify(draft);
+        const data = eventText(draft);
         statement(PUT_EVENT).run(last, sessionIDOf(draft) ?? null, JSON.stringify(directory), data);
         uncheckedBytes += data.length;
         return { directory, event: { ...draft, id: last } };
       });
+      partTexts = new WeakMap();
       if (uncheckedBytes * CHECKS > eventLimitBytes) {
         uncheckedBytes = 0;
         forgetUpTo(statement(OVER_BYTES).get(eventLimitBytes));
