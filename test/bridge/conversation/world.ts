@@ -12,6 +12,7 @@ import type { LogFields } from '../../../src/core/log.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createFakeAgent, type FakeAgent } from '../harness/fake-agent.ts';
+import { bridgeCount, roundRobin } from '../harness/round-robin.ts';
 
 export const user = (text: string): HistoryMessage => ({ role: 'user', text });
 export const assistant = (text: string): HistoryMessage => ({ role: 'assistant', text });
@@ -53,7 +54,7 @@ type ReportOptions = { readonly reported?: string; readonly isStopped?: boolean 
 
 export const never = new AbortController().signal;
 
-/** One bridge after another in front of the same agent. */
+/** One bridge after another in front of the same agent; with `BRIDGES`, several at a time behind a round-robin. */
 export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
   const clock = createFakeClock();
   const fake: FakeAgent = createFakeAgent(clock);
@@ -64,7 +65,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     return `token${String(tokens).padStart(7, '0')}abcdefgh`;
   };
   const newResponseID = ({ sessionID }: LockedConversation['session']) => responseIDFor(sessionID, newToken());
-  const start = (): Conversations =>
+  const startOne = (): Conversations =>
     createConversations({
       agent: fake.agent,
       clock,
@@ -78,13 +79,14 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
       log: (_level, event, fields) => void lines.push({ event, fields }),
       ...given,
     });
+  const start = () => roundRobin([startOne(), ...Array.from({ length: bridgeCount() - 1 }, startOne)]);
   let conversations = start();
 
   const hold = async (
     asked: BridgeRequest,
     owner = 'owner',
   ): Promise<LockedConversation & { readonly name: string }> => {
-    const placement = await conversations.resolve(asked, owner, never);
+    const placement = await conversations().resolve(asked, owner, never);
     return { ...(await placement.lock(never)), name: placement.name };
   };
   /** Has the agent answer what is asked, as the bridge does. */
@@ -132,7 +134,8 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
     hold,
     exchange,
     report,
-    conversations: () => conversations,
+    /** Those of the next bridge in turn. */
+    conversations: () => conversations(),
     restart() {
       conversations = start();
     },

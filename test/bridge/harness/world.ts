@@ -8,12 +8,13 @@ import { type AgentTransportOptions, createAgentTransport } from '../../../src/b
 import { type Bridge, type BridgeOptions, createBridge } from '../../../src/bridge/app.ts';
 import type { AnswerMeasurement, BridgeReadings } from '../../../src/bridge/metrics.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log.ts';
+import { createLog, type Log } from '../../../src/core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../../../src/core/time-slices.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
 import { createMemoryStore } from '../../agent/store/memory-store.ts';
 import { type AgentLink, type Call, createAgentLink, type FeedFaults } from './agent-link.ts';
 import { NO_BRIDGE_METRICS } from './metrics.ts';
+import { behindRoundRobin, bridgeCount, sumReadings } from './round-robin.ts';
 
 export const KEY = 'key-of-the-first-client';
 export const OTHER_KEY = 'key-of-another-client';
@@ -74,6 +75,8 @@ export type BridgeGiven = WorldGiven & {
   readonly ways?: Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stream'>;
   /** The bridge's time; the agent always keeps the machine's. */
   readonly clock?: Clock;
+  /** So many bridges with nothing in common but the agent. Requests go to one after the other. */
+  readonly bridges?: number;
 };
 
 const SETTINGS: BridgeOptions['settings'] = {
@@ -154,30 +157,23 @@ export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
   });
 };
 
-/** A bridge over an agent server, both in this process, on the machine's own clock. */
-export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
-  const ownClock = createOwnClock();
-  const { settings, over, ways, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...agentGiven } = given;
-  const agent = over ?? (await startAgentWorld(agentGiven));
-  const agents = [agent];
-  let next: BridgeWorld | undefined;
-  const link = createAgentLink(agent.server.handler, faults);
-  const logged: string[] = [];
-  const answers: AnswerMeasurement[] = [];
-  let read = (): BridgeReadings => ({
-    answersRunning: 0,
-    conversations: 0,
-    bytesInFlight: 0,
-    isAgentConnected: false,
-    agentServers: { total: 0, healthy: 0 },
-  });
-  const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
-  const { baseUrls, httpClient, stream } = ways ?? { ...link, baseUrls: ['http://agent.test'] };
-  const reach = createAgentTransport({ baseUrls, credentials: undefined, httpClient, stream, clock, log });
+type BridgePlace = Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stream'> & {
+  readonly settings: BridgeOptions['settings'];
+  readonly isForThisMachine: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly recordAnswer: (facts: AnswerMeasurement) => void;
+};
+
+/** One bridge, which shares nothing with another but what it is given. */
+const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly readings: () => BridgeReadings } => {
+  const { settings, isForThisMachine, clock, log, recordAnswer, ...transport } = place;
+  let read = (): BridgeReadings => sumReadings([]);
+  const reach = createAgentTransport({ ...transport, credentials: undefined, clock, log });
   const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
   const bridge = createBridge({
-    settings: { ...SETTINGS, ...settings },
+    settings,
     isForThisMachine,
     agent: createAgentClient({ ...reach, clock, runInSlices }),
     feed,
@@ -186,7 +182,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     log,
     meter: {
       ...NO_BRIDGE_METRICS,
-      recordAnswer: (facts) => void answers.push(facts),
+      recordAnswer,
       watch(now) {
         read = now;
       },
@@ -200,6 +196,32 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     isStopping: () => false,
     memoryBytes: 1024 ** 3,
   });
+  return { bridge, readings: () => read() };
+};
+
+/** A bridge, or several behind a round-robin, over an agent server, all in this process and on the machine's own clock. */
+export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
+  const ownClock = createOwnClock();
+  const { settings, over, ways, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...more } = given;
+  const { bridges: count = bridgeCount(), ...agentGiven } = more;
+  const agent = over ?? (await startAgentWorld(agentGiven));
+  const agents = [agent];
+  let next: BridgeWorld | undefined;
+  const link = createAgentLink(agent.server.handler, faults);
+  const logged: string[] = [];
+  const answers: AnswerMeasurement[] = [];
+  const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
+  const place: BridgePlace = {
+    ...(ways ?? { ...link, baseUrls: ['http://agent.test'] }),
+    settings: { ...SETTINGS, ...settings },
+    isForThisMachine,
+    clock,
+    log,
+    recordAnswer: (facts) => void answers.push(facts),
+  };
+  const first = startBridge(place);
+  const others = Array.from({ length: count - 1 }, () => startBridge(place));
+  const bridge = behindRoundRobin([first.bridge, ...others.map((other) => other.bridge)]);
   const send: BridgeWorld['send'] = (path, body, headers = {}, signal) =>
     bridge.handler(
       new Request(`http://bridge.test${path}`, {
@@ -219,7 +241,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     bridge,
     logged,
     answers,
-    readings: () => read(),
+    readings: () => sumReadings([first, ...others].map(({ readings }) => readings())),
     send,
     async chat(body, headers) {
       const response = await send('/v1/chat/completions', body, headers);
