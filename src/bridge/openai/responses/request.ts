@@ -20,6 +20,8 @@ const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
   max_tool_calls: isNever,
   moderation: isEmpty,
   parallel_tool_calls: isOneOf(true),
+  'reasoning.context': isOneOf('auto'),
+  'reasoning.mode': isOneOf('standard'),
   service_tier: isOneOf('auto', 'default'),
   temperature: isOneOf(1),
   'text.format': (value) => isRecord(value) && value.type === 'text',
