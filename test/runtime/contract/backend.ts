@@ -6,7 +6,7 @@ import { BACKEND_KEYS, type Worlds } from './worlds.ts';
 /** What the gateway does with its backend, and what a client sees of a backend that fails. */
 export const backendContract = (
   check: Check,
-  { main, overOpenAi, overCloud, oneAtATime, ask, send, kept }: Worlds,
+  { main, overOpenAi, overCloud, oneAtATime, ask, send, shared, kept }: Worlds,
 ): void => {
   check(
     'speaks OpenAI to a backend that has it, sends it its own keys in turn, and keeps to the rate limit',
@@ -79,6 +79,7 @@ export const backendContract = (
       backend.calls.map(({ authorization }) => authorization).sort(),
       BACKEND_KEYS.map((key) => `Bearer ${key}`),
     );
+    await shared();
     assert.is((await kept(send(gateway.address, { input: 'good evening' }))).status, 503);
     assert.is(backend.calls.length, 2);
     const ready = await kept(fetchText(`${gateway.address}/ready`));

@@ -5,11 +5,11 @@ import { serviceContract } from './service.ts';
 import { createWorlds, type Runtime } from './worlds.ts';
 
 /** What every runtime must do with the same code. Each check asks over real HTTP; the last one ends all that was started. */
-export const contract = ({ name, start, query, ...sides }: Runtime): void => {
-  describe(`the gateway on ${name}`, (check) => {
-    const worlds = createWorlds(start, query);
+export const contract = (runtime: Runtime): void => {
+  describe(`the gateway on ${runtime.name}`, (check) => {
+    const worlds = createWorlds(runtime);
     requestsContract(check, worlds);
     backendContract(check, worlds);
-    serviceContract(check, worlds, sides);
+    serviceContract(check, worlds, runtime);
   });
 };

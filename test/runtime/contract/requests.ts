@@ -6,7 +6,7 @@ import { BACKEND_KEYS, BODY_LIMIT_BYTES, type Worlds } from './worlds.ts';
 const CATEGORIES = 13;
 
 /** What becomes of a request while the backend is well: a verdict, or a refusal that says why. */
-export const requestsContract = (check: Check, { main, ask, get }: Worlds): void => {
+export const requestsContract = (check: Check, { main, ask, get, shared }: Worlds): void => {
   check('flags what is harmful and passes what is not, with all 13 scores', async () => {
     const harmful = await ask({ model: 'moderation-fast', input: 'I will kill you' });
     assert.is(harmful.status, 200, harmful.text);
@@ -39,6 +39,7 @@ export const requestsContract = (check: Check, { main, ask, get }: Worlds): void
 
   check('answers the same text from memory', async () => {
     await ask({ input: 'twice the same' });
+    await shared();
     assert.is((await ask({ input: 'twice the same' })).headers.get('x-moderation-cache'), 'hit');
   });
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Backend, judgedBy, type Script, startBackend } from '../backends.ts';
 import { type Answer, fetchText, KEY, moderate, type Question } from '../client.ts';
 import type { Gateway } from '../gateway/process.ts';
@@ -10,6 +11,8 @@ export type Runtime = {
   readonly keepsMetrics: boolean;
   /** Sent behind the path of a moderation. */
   readonly query?: string;
+  /** How long its processes take to tell each other what one of them has learned. None where one process answers. */
+  readonly sharingMs?: number;
   /** Starts with variables that must not do, and gives back what it says to whoever runs it and to whoever asks it. */
   readonly refused: (variables: Variables) => Promise<{ readonly printed: string; readonly answered: string }>;
 };
@@ -45,6 +48,8 @@ export type Worlds = {
   /** Asks the main gateway for a moderation. */
   readonly ask: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
   readonly get: (path: string, question?: Question) => Promise<Answer>;
+  /** Resolves once what was learned from an answer is known wherever the next request may arrive. */
+  readonly shared: () => Promise<void>;
   /** Keeps an answer for the last look at all of them. */
   readonly kept: (answer: Promise<Answer>) => Promise<Answer>;
   readonly answers: readonly Answer[];
@@ -52,7 +57,7 @@ export type Worlds = {
   readonly stop: () => Promise<readonly World[]>;
 };
 
-export const createWorlds = (start: Runtime['start'], query = ''): Worlds => {
+export const createWorlds = ({ start, query = '', sharingMs = 0 }: Runtime): Worlds => {
   const worlds: Promise<World>[] = [];
   const answers: Answer[] = [];
 
@@ -104,6 +109,7 @@ export const createWorlds = (start: Runtime['start'], query = ''): Worlds => {
     })),
     ask: async (body, headers) => kept(send((await main()).gateway.address, body, headers)),
     get: async (path, question) => kept(fetchText((await main()).gateway.address + path, question)),
+    shared: () => (sharingMs === 0 ? Promise.resolve() : pause(sharingMs)),
     kept,
     answers,
     async stop() {
