@@ -23,6 +23,11 @@ const canPin = (cpu) => spawnSync('taskset', ['-c', String(cpu), 'true']).status
 /** Whether processes are held on their cores; without `taskset` or a second core they run where the system likes. */
 export const isPinned = canPin(SERVER_CPU) && canPin(LOAD_CPU);
 
+/** Holds processes that run already on these cores, such as '2,3', with all that they start from now on. */
+export const pin = (pids, cpus) => {
+  if (isPinned) for (const pid of pids) spawnSync('taskset', ['-a', '-c', '-p', String(cpus), String(pid)]);
+};
+
 /** Node runs it unless another command is named, and it runs where the system likes unless it has a core of its own. */
 const launch = ({ command: program = process.execPath, args, env = {}, cpu, directory }, stdout) => {
   const pinning = isPinned && cpu !== undefined ? ['taskset', '-c', String(cpu)] : [];
@@ -110,15 +115,15 @@ export const startServer = async ({ readyPath, port, probeLimitMs, ...plan }) =>
     startMs,
     stop,
     residentMb: () => sum(withChildren(child.pid).map(residentMb)),
-    cpuMs: () => sum(withChildren(child.pid).map((pid) => cpuMs(pid) ?? 0)),
+    cpuMs: () => treeCpuMs(child.pid),
     endedWith: () => end,
   };
 };
 
-const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
+export const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
 
 /** A process and those that it has started; itself alone where that is not told. */
-const withChildren = (pid) => {
+export const withChildren = (pid) => {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
     return [pid, ...(children === '' ? [] : children.split(' ').map(Number))];
@@ -139,14 +144,17 @@ export const residentMb = (pid) => {
 /** Linux counts time in hundredths of a second. */
 const TICK_MS = 10;
 
-/** The processor time that a process has taken so far, which a busy machine changes little; none where it is not told. */
-export const cpuMs = (pid) => {
+/** The processor time of a process, and of those of its children that have ended, so far; 0 where it is not told. */
+const cpuMs = (pid) => {
   try {
     const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '0 ')
       .split(' ');
-    return (Number(fields[10]) + Number(fields[11])) * TICK_MS;
+    return sum(fields.slice(10, 14).map(Number)) * TICK_MS;
   } catch {
-    return undefined;
+    return 0;
   }
 };
+
+/** The processor time that a process and its children have taken so far, which a busy machine changes little. */
+export const treeCpuMs = (pid) => sum(withChildren(pid).map(cpuMs));

@@ -5,6 +5,12 @@ export const median = (values) => {
   return sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
+/** The value that this share of them does not exceed. */
+export const percentile = (values, share) => {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+};
+
 export const fixed = (value, digits) => (value === undefined ? '-' : value.toFixed(digits));
 
 /** A Markdown table with aligned columns: the first to the left, numbers to the right. */

@@ -14,7 +14,7 @@ const SLOWER_LIMIT = 8;
 type Soaked = { readonly growthMb: number; readonly slower: number; readonly lines: readonly string[] };
 const soaked = async (url: string, directory: string): Promise<Soaked> => {
   bundle('agent.js');
-  const { startSoaked } = await import(join(import.meta.dirname, '../../../bench/soak-run.mjs'));
+  const { startSoaked } = await import(join(import.meta.dirname, '../../../bench/agent/soak-run.mjs'));
   return startSoaked({ ...GIVEN, url, directory });
 };
 const assertFlat = async (url: string, directory: string): Promise<void> => {

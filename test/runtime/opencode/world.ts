@@ -21,7 +21,7 @@ type Installer = { readonly opencodeProgram: () => Promise<string> };
 
 /** The path of the program, which is installed if it is missing. */
 export const findOpencode = async (): Promise<string> =>
-  ((await import(join(ROOT, 'bench/opencode.mjs'))) as Installer).opencodeProgram();
+  ((await import(join(ROOT, 'bench/agent/opencode.mjs'))) as Installer).opencodeProgram();
 
 export type OpencodeWorld = AgentWorld & {
   readonly agent: AgentProcess;

@@ -8,7 +8,7 @@ const VERSION = '1.18.33';
 const INSTALL_LIMIT_MS = 300_000;
 
 // A folder of its own: npm takes away what it finds beside a package that nobody has saved.
-const peers = join(import.meta.dirname, 'peers', 'opencode');
+const peers = join(import.meta.dirname, '..', 'peers', 'opencode');
 const modules = join(peers, 'node_modules');
 
 const installedVersion = () => {

@@ -1,15 +1,16 @@
 // The agent server beside the peer whose wire it speaks, over one fake model, in one run. Prints, judges nothing.
-// node bench/agent.mjs [--rounds 3] [--starts 7] [--blocks 5] [--sessions 10]
+// node bench/agent/peer.mjs [--rounds 3] [--starts 7] [--blocks 5] [--sessions 10]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { serversIn } from './agent-servers.mjs';
-import { agentReport } from './agent-table.mjs';
-import { freePort, startServer } from './process.mjs';
-import { median } from './table.mjs';
+import { freePort, startServer } from '../process.mjs';
+import { median } from '../table.mjs';
+import { alternated, versionsToMeasure } from '../versions.mjs';
+import { agentReport } from './peer-table.mjs';
+import { serversIn } from './plans.mjs';
 
 const { values: flags } = parseArgs({
   options: {
@@ -80,10 +81,8 @@ const launch = async (server) => {
   return { ...running, address: `http://127.0.0.1:${own}` };
 };
 
-/** Odd times in one order, even ones in the other. */
-const alternated = (list, time) => (time % 2 === 1 ? list : list.toReversed());
-
-const servers = (await serversIn(directory, backendUrl)).map((server) => ({
+const [{ programs }] = versionsToMeasure(undefined, ['agent.js'], directory);
+const servers = (await serversIn(programs['agent.js'], directory, backendUrl)).map((server) => ({
   ...server,
   startsMs: [],
   startsCpuMs: [],

@@ -1,13 +1,13 @@
 // The bridge beside a direct call to the agent server, over one fake model, in one run. Prints, judges nothing.
-// node bench/bridge.mjs [--rounds 5] [--calls 20] [--streams 200] [--seconds 10]
+// node bench/bridge/bridge.mjs [--rounds 5] [--calls 20] [--streams 200] [--seconds 10]
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freePort, LOAD_CPU, SERVER_CPU, startServer } from './process.mjs';
-import { fixed, median, table } from './table.mjs';
+import { freePort, LOAD_CPU, SERVER_CPU, startServer } from '../process.mjs';
+import { fixed, median, table } from '../table.mjs';
 
 const { values: flags } = parseArgs({
   options: {
@@ -24,7 +24,7 @@ process.on('exit', () => rmSync(directory, { recursive: true, force: true, maxRe
 // Copies: whoever builds meanwhile does not change what is measured.
 const copyOf = (name) => {
   const copy = join(directory, name.replace('.js', '.mjs'));
-  copyFileSync(join(import.meta.dirname, '..', 'dist', name), copy);
+  copyFileSync(join(import.meta.dirname, '../../dist', name), copy);
   return copy;
 };
 const programs = { agent: copyOf('agent.js'), bridge: copyOf('bridge.js') };

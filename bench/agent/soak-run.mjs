@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort, startServer } from './process.mjs';
+import { freePort, startServer } from '../process.mjs';
 
 const PARALLEL_WARM = 200;
 const SETTLE_MS = 5000;
@@ -30,7 +30,7 @@ const one = (number) => number.toFixed(1);
 /** Starts a fake model and an agent server on the store at `url`, has all of it said, and tells what that took. */
 export const startSoaked = async ({ url, sessions, messages, parallel, directory, settleMs = SETTLE_MS }) => {
   const [modelPort, port] = [await freePort(), await freePort()];
-  const root = join(import.meta.dirname, '..');
+  const root = join(import.meta.dirname, '../..');
   const model = await startServer({
     args: [join(import.meta.dirname, 'fake-chat.mjs')],
     env: { PORT: String(modelPort) },

@@ -1,8 +1,6 @@
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { opencodeProgram } from './opencode.mjs';
-
-const bundle = join(import.meta.dirname, '..', 'dist', 'agent.js');
 
 /** One model, the same for both. Nobody is asked about anything, and nothing outside is looked for. */
 const configOf = (backendUrl) => ({
@@ -19,25 +17,19 @@ const configOf = (backendUrl) => ({
   },
 });
 
-/** How to start our bundle on a port, in a directory. */
-export const ourPlan = (directory, backendUrl) => {
-  if (!existsSync(bundle)) throw new Error('dist/agent.js is missing: npm run build');
-  // A copy: whoever builds meanwhile does not change what is measured.
-  const copy = join(directory, 'agent.mjs');
-  copyFileSync(bundle, copy);
-  return (port) => ({
-    args: [copy],
-    directory,
-    env: {
-      HOME: directory,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      LOG_LEVEL: 'warn',
-      AGENT_CONFIG_CONTENT: JSON.stringify(configOf(backendUrl)),
-      AGENT_DATABASE_URL: `sqlite:${join(directory, 'agent.db')}`,
-    },
-  });
-};
+/** How to start our bundle on a port, in a directory, with its store there. */
+export const ourPlan = (bundle, directory, backendUrl) => (port) => ({
+  args: [bundle],
+  directory,
+  env: {
+    HOME: directory,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    LOG_LEVEL: 'warn',
+    AGENT_CONFIG_CONTENT: JSON.stringify(configOf(backendUrl)),
+    AGENT_DATABASE_URL: `sqlite:${join(directory, 'agent.db')}`,
+  },
+});
 
 const peerPlan = async (directory, backendUrl) => {
   const command = await opencodeProgram();
@@ -79,8 +71,8 @@ const inOwn = (directory) => {
 };
 
 /** Who is measured. `plan` gives how to start it on a port; `missing` says why there is none. */
-export const serversIn = async (directory, backendUrl) => {
-  const servers = [{ name: 'gatehouse', plan: ourPlan(inOwn(join(directory, 'gatehouse')), backendUrl) }];
+export const serversIn = async (bundle, directory, backendUrl) => {
+  const servers = [{ name: 'gatehouse', plan: ourPlan(bundle, inOwn(join(directory, 'gatehouse')), backendUrl) }];
   try {
     servers.push({ name: 'opencode', plan: await peerPlan(inOwn(join(directory, 'opencode')), backendUrl) });
   } catch (error) {

@@ -1,5 +1,5 @@
 // Many sessions against one agent server, on SQLite and on PostgreSQL: does memory grow, do answers get slower?
-// node bench/agent-soak.mjs [--sessions 2000] [--messages 5] [--parallel 8] [--store both] [--gate]
+// node bench/agent/soak.mjs [--sessions 2000] [--messages 5] [--parallel 8] [--store both] [--gate]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const stores = {
   },
   async postgres() {
     // Sources, which Node runs as they are: the tests start PostgreSQL in the same way.
-    const { startPostgres } = await import('../test/adapter/postgres/world.ts');
+    const { startPostgres } = await import('../../test/adapter/postgres/world.ts');
     const { url, stop } = await startPostgres();
     return { url, stop };
   },

@@ -1,9 +1,4 @@
-import { fixed, median, table } from './table.mjs';
-
-const percentile = (values, share) => {
-  const sorted = [...values].sort((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-};
+import { fixed, median, percentile, table } from '../table.mjs';
 
 /** What is told: how it is found in what was measured, in how many digits, and what it should come to at most. */
 const figuresFor = ({ directMs, parallel, count }) => [
