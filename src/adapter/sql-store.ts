@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '../agent/store/errors.ts';
 import type {
   DirectoryEvent,
   EventSpan,
+  MessageHead,
   MessageOutline,
   OwedAnswer,
   SessionOutline,
@@ -66,6 +67,11 @@ export const rowToSessionOutline = (row: StoredRow): SessionOutline => ({
 });
 export const rowToSizedMessage = (row: StoredRow): MessageOutline => ({
   id: columnText(row, 'id'),
+  bytes: columnNumber(row, 'bytes'),
+});
+
+export const rowToMessageHead = (row: StoredRow): MessageHead => ({
+  info: rowToMessage(row),
   bytes: columnNumber(row, 'bytes'),
 });
 

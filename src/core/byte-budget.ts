@@ -11,6 +11,12 @@ export type ByteBudget = {
    * `RangeError` for more than the whole budget, and with the signal's reason when that aborts first.
    */
   readonly take: (bytes: number, signal: AbortSignal) => Promise<GiveBack>;
+  /**
+   * Holds bytes of something that can be had again, until others need them: `onWanted` is then called and must drop it at
+   * once, the oldest of all that is kept first. Call what it returns to give them back before; undefined where they are not
+   * left, or others wait.
+   */
+  readonly keep: (bytes: number, onWanted: () => void) => (() => void) | undefined;
   readonly usedBytes: () => number;
   readonly limitBytes: number;
 };
@@ -30,9 +36,15 @@ type Waiting = {
   passes: number;
 };
 
+/** What is held only until others need its bytes. */
+type Kept = { readonly bytes: number; readonly onWanted: () => void };
+
 /** A budget of `limitBytes`. */
 export const createByteBudget = (limitBytes: number): ByteBudget => {
   const queue = new Set<Waiting>();
+  /** Empty while anything waits. */
+  const kept = new Set<Kept>();
+  let keptBytes = 0;
   let usedBytes = 0;
   const fits = (bytes: number): boolean => usedBytes + bytes <= limitBytes;
   const delays = (bytes: number, waiting: Waiting): boolean => waiting.passedBytes + bytes + waiting.bytes > limitBytes;
@@ -63,9 +75,24 @@ export const createByteBudget = (limitBytes: number): ByteBudget => {
       admitWaiting();
     };
   };
+  const drop = (one: Kept): void => {
+    if (!kept.delete(one)) return;
+    keptBytes -= one.bytes;
+    usedBytes -= one.bytes;
+  };
+  /** Has what is kept dropped, until so many bytes are left. */
+  const makeSpace = (bytes: number): void => {
+    for (const one of kept) {
+      if (fits(bytes)) return;
+      drop(one);
+      one.onWanted();
+    }
+  };
   const tryTake: ByteBudget['tryTake'] = (bytes) => {
     if (bytes <= UNCOUNTED_BYTES) return () => {};
-    return fits(bytes) ? taken(bytes, []) : undefined;
+    if (!fits(bytes - keptBytes)) return undefined;
+    makeSpace(bytes);
+    return taken(bytes, []);
   };
   return {
     tryTake,
@@ -73,6 +100,7 @@ export const createByteBudget = (limitBytes: number): ByteBudget => {
       signal.throwIfAborted();
       if (bytes > limitBytes) throw new RangeError(`${bytes} bytes are more than the whole budget of ${limitBytes}`);
       if (bytes <= UNCOUNTED_BYTES) return () => {};
+      makeSpace(bytes);
       const queued = [...queue];
       if (mayPass(bytes, queued)) return taken(bytes, queued);
       return new Promise((resolve, reject) => {
@@ -90,9 +118,19 @@ export const createByteBudget = (limitBytes: number): ByteBudget => {
             resolve(taken(bytes, passed));
           },
         };
+        makeSpace(Number.POSITIVE_INFINITY);
         queue.add(waiting);
         signal.addEventListener('abort', onAbort, { once: true });
       });
+    },
+    keep(bytes, onWanted) {
+      if (bytes <= UNCOUNTED_BYTES) return () => {};
+      if (!fits(bytes) || queue.size > 0) return undefined;
+      const one: Kept = { bytes, onWanted };
+      kept.add(one);
+      keptBytes += bytes;
+      usedBytes += bytes;
+      return () => drop(one);
     },
     usedBytes: () => usedBytes,
     limitBytes,

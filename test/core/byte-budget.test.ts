@@ -41,6 +41,51 @@ describe('a budget of bytes', (check) => {
     assert.is(budget.usedBytes(), 0);
   });
 
+  check('keeps bytes until others need them, and has the oldest dropped first', async () => {
+    const budget = createByteBudget(LIMIT_BYTES);
+    const dropped: string[] = [];
+    const keep = (name: string) => budget.keep(30_000, () => dropped.push(name));
+    const [first, second, third] = [keep('first'), keep('second'), keep('third')];
+    assert.is(
+      budget.keep(30_000, () => dropped.push('fourth')),
+      undefined,
+    );
+    assert.is(budget.usedBytes(), 90_000);
+    second?.();
+    second?.();
+    assert.is(budget.usedBytes(), 60_000);
+    assert.is(budget.tryTake(LIMIT_BYTES + 1), undefined);
+    assert.equal(dropped, []);
+    const release = budget.tryTake(60_000);
+    assert.equal([dropped, budget.usedBytes()], [['first'], 90_000]);
+    first?.();
+    assert.is(budget.usedBytes(), 90_000);
+    release?.();
+    (await budget.take(LIMIT_BYTES, NEVER))();
+    third?.();
+    assert.equal([dropped, budget.usedBytes()], [['first', 'third'], 0]);
+  });
+
+  check('keeps nothing while anything waits', async () => {
+    const budget = createByteBudget(LIMIT_BYTES);
+    const held = await budget.take(60_000, NEVER);
+    let isDropped = false;
+    assert.ok(
+      budget.keep(10_000, () => {
+        isDropped = true;
+      }),
+    );
+    const waiting = budget.take(50_000, NEVER);
+    assert.is(isDropped, true);
+    assert.is(
+      budget.keep(10_000, () => {}),
+      undefined,
+    );
+    held();
+    (await waiting)();
+    assert.is(budget.usedBytes(), 0);
+  });
+
   check('lets those that fit pass one that waits, as often as they leave what it needs', async () => {
     const budget = createByteBudget(LIMIT_BYTES);
     const held = await budget.take(60_000, NEVER);

@@ -4,6 +4,7 @@ import {
   type EventQuery,
   type EventSpan,
   foldTitle,
+  type MessageHead,
   type MessageOutline,
   type MessageQuery,
   type MessageWithParts,
@@ -16,6 +17,7 @@ import {
   rowToEvent,
   rowToEventSpan,
   rowToMessage,
+  rowToMessageHead,
   rowToOutput,
   rowToOwedAnswer,
   rowToPart,
@@ -50,11 +52,18 @@ const limitOf = (limit: number | undefined): number | null => limit ?? null;
 
 /** Queries of the store. `newest` returns the newest state of a part, which may be ahead of its row while it grows. */
 export const createPostgresReads = ({ query }: PostgresConnection, newest: (part: Part) => Part) => {
-  const messagesBy = (sql: Sql, sessionID: string, { limit, beforeID }: MessageQuery) => sql`
+  const newestMessages = (sql: Sql, sessionID: string, { limit, beforeID, fromID }: MessageQuery) => sql`
+    FROM message WHERE session_id = ${asID(sessionID)}
+      ${beforeID === undefined ? sql`` : sql`AND id < ${asID(beforeID)}`}
+      ${fromID === undefined ? sql`` : sql`AND id >= ${asID(fromID)}`}
+    ORDER BY id DESC LIMIT ${limitOf(limit)}`;
+  const messageBytes = (sql: Sql) => sql`
+    (octet_length(data) + coalesce((
+      SELECT sum(octet_length(part.data)) FROM part WHERE part.message_id = message.id
+    ), 0))::text AS bytes`;
+  const messagesBy = (sql: Sql, sessionID: string, asked: MessageQuery) => sql`
     SELECT asked.id, asked.data, part.data AS part FROM (
-      SELECT id, data FROM message WHERE session_id = ${asID(sessionID)}
-        ${beforeID === undefined ? sql`` : sql`AND id < ${asID(beforeID)}`}
-      ORDER BY id DESC LIMIT ${limitOf(limit)}
+      SELECT id, data ${newestMessages(sql, sessionID, asked)}
     ) AS asked LEFT JOIN part ON part.message_id = asked.id ORDER BY asked.id, part.id`;
   const eventPage = (sql: Sql, { afterID, directory }: EventQuery, limit: number) => sql`
     SELECT id, directory, data FROM event WHERE id > ${asID(afterID)}
@@ -88,16 +97,15 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
     },
     messages: async (sessionID: string, selection: MessageQuery): Promise<readonly MessageWithParts[]> =>
       toStoredMessages(await query((sql) => messagesBy(sql, sessionID, selection)), newest),
-    outline: async (sessionID: string, { limit, beforeID }: MessageQuery): Promise<readonly MessageOutline[]> => {
-      const rows = await query(
-        (sql) => sql`
-          SELECT id, (octet_length(data) + coalesce((
-            SELECT sum(octet_length(part.data)) FROM part WHERE part.message_id = message.id
-          ), 0))::text AS bytes FROM message WHERE session_id = ${asID(sessionID)}
-            ${beforeID === undefined ? sql`` : sql`AND id < ${asID(beforeID)}`}
-          ORDER BY id DESC LIMIT ${limitOf(limit)}`,
-      );
+    outline: async (sessionID: string, asked: MessageQuery): Promise<readonly MessageOutline[]> => {
+      const rows = await query((sql) => sql`SELECT id, ${messageBytes(sql)} ${newestMessages(sql, sessionID, asked)}`);
       return rows.map(rowToSizedMessage).reverse();
+    },
+    heads: async (sessionID: string, asked: MessageQuery): Promise<readonly MessageHead[]> => {
+      const rows = await query(
+        (sql) => sql`SELECT data, ${messageBytes(sql)} ${newestMessages(sql, sessionID, asked)}`,
+      );
+      return rows.map(rowToMessageHead).reverse();
     },
     message: async (sessionID: string, messageID: string): Promise<MessageWithParts | undefined> => {
       const rows = await query(

@@ -132,6 +132,7 @@ export const openPostgresStore = async ({
     sessionOutlines: open(reads.sessionOutlines),
     messages: open((sessionID, selection = {}) => reads.messages(sessionID, selection)),
     messageOutlines: open((sessionID, selection = {}) => reads.outline(sessionID, selection)),
+    messageHeads: open((sessionID, selection = {}) => reads.heads(sessionID, selection)),
     message: open(reads.message),
     output: open(reads.output),
     unfinished: open(reads.unfinished),

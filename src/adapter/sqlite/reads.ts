@@ -4,6 +4,7 @@ import {
   type EventQuery,
   type EventSpan,
   foldTitle,
+  type MessageHead,
   type MessageOutline,
   type MessageQuery,
   type MessageWithParts,
@@ -16,6 +17,7 @@ import {
   rowToEvent,
   rowToEventSpan,
   rowToMessage,
+  rowToMessageHead,
   rowToOutput,
   rowToOwedAnswer,
   rowToPart,
@@ -35,6 +37,12 @@ const buildWhere = (conditions: readonly Condition[]) => {
     values: given.map(({ value }) => value),
   };
 };
+const whereMessages = (sessionID: string, { beforeID, fromID }: MessageQuery) =>
+  buildWhere([
+    ['message.session_id = ?', sessionID],
+    ['message.id < ?', beforeID],
+    ['message.id >= ?', fromID],
+  ]);
 /** A negative limit means none to SQLite. */
 const limitOf = (limit: number | undefined): number => limit ?? -1;
 const asJson = (text: string | undefined): string | undefined =>
@@ -47,6 +55,11 @@ const OUTLINE = (where: string) => `
   SELECT message.id, octet_length(message.data) + coalesce(sum(octet_length(part.data)), 0) AS bytes
   FROM message LEFT JOIN part ON part.message_id = message.id${where}
   GROUP BY message.id ORDER BY message.id DESC LIMIT ?`;
+/** Sized one by one, so that no more messages are looked at than are asked for. */
+const HEADS = (where: string) => `
+  SELECT message.data, octet_length(message.data) + coalesce((
+    SELECT sum(octet_length(part.data)) FROM part WHERE part.message_id = message.id
+  ), 0) AS bytes FROM message${where} ORDER BY message.id DESC LIMIT ?`;
 const UNFINISHED = `
   SELECT message.data FROM message JOIN session ON session.id = message.session_id
   WHERE message.is_unfinished = 1 AND session.is_hidden = 0 ORDER BY message.id`;
@@ -68,6 +81,7 @@ type SqliteReads = {
   readonly sessionOutlines: () => readonly SessionOutline[];
   /** Ids and sizes of messages. Reads no parts. */
   readonly outline: (sessionID: string, selection: MessageQuery) => readonly MessageOutline[];
+  readonly heads: (sessionID: string, selection: MessageQuery) => readonly MessageHead[];
   /** The messages of a session from one id to another, both included. */
   readonly range: (sessionID: string, firstID: string, lastID: string) => readonly MessageWithParts[];
   readonly message: (sessionID: string, messageID: string) => MessageWithParts | undefined;
@@ -117,14 +131,18 @@ export const createSqliteReads = (
         .map(rowToSession);
     },
     sessionOutlines: () => statement(SESSION_OUTLINES).all().map(rowToSessionOutline),
-    outline(sessionID, { limit, beforeID }) {
-      const { where, values } = buildWhere([
-        ['message.session_id = ?', sessionID],
-        ['message.id < ?', beforeID],
-      ]);
+    outline(sessionID, asked) {
+      const { where, values } = whereMessages(sessionID, asked);
       return statement(OUTLINE(where))
-        .all(...values, limitOf(limit))
+        .all(...values, limitOf(asked.limit))
         .map(rowToSizedMessage)
+        .reverse();
+    },
+    heads(sessionID, asked) {
+      const { where, values } = whereMessages(sessionID, asked);
+      return statement(HEADS(where))
+        .all(...values, limitOf(asked.limit))
+        .map(rowToMessageHead)
         .reverse();
     },
     range(sessionID, firstID, lastID) {

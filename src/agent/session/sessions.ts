@@ -212,8 +212,8 @@ export const sessionBytes = async (store: Pick<Store, 'messageOutlines'>, sessio
   (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
 
 /**
- * A `body-too-large` fault when a prompt has too much text, or its session no capacity for it: each step of a turn reads all
- * messages, so they have to fit into memory. Answers are not limited here, and a turn that no longer fits ends.
+ * A `body-too-large` fault when a prompt has too much text, or its session no capacity for it: a turn holds all messages since
+ * the last summary, so they have to fit into memory. Answers are not limited here, and a turn that no longer fits ends.
  */
 export const requireCapacity = async (
   store: Pick<Store, 'messageOutlines'>,

@@ -87,10 +87,15 @@ export type MessageQuery = {
   readonly limit?: number;
   /** Only messages older than the one with this id. */
   readonly beforeID?: string;
+  /** Only the message with this id and newer ones. */
+  readonly fromID?: string;
 };
 
 /** The size of a message with its parts: about the bytes that it is stored in. */
 export type MessageOutline = { readonly id: string; readonly bytes: number };
+
+/** A message without its parts, and the size that it has with them, as in its outline. */
+export type MessageHead = { readonly info: Message; readonly bytes: number };
 
 /**
  * The database of the agent server. Every method rejects when it cannot be reached, and none leaves half of a commit
@@ -115,6 +120,8 @@ export type Store = {
   readonly messages: (sessionID: string, asked?: MessageQuery) => Promise<readonly MessageWithParts[]>;
   /** Ids and sizes of messages in the order of `messages`, without reading them. */
   readonly messageOutlines: (sessionID: string, asked?: MessageQuery) => Promise<readonly MessageOutline[]>;
+  /** Messages in the order of `messages`, without reading their parts. */
+  readonly messageHeads: (sessionID: string, asked?: MessageQuery) => Promise<readonly MessageHead[]>;
   readonly message: (sessionID: string, messageID: string) => Promise<MessageWithParts | undefined>;
   readonly output: (sessionID: string, partID: string) => Promise<string | undefined>;
   /** Answers of all sessions that were begun and not completed, as a killed process leaves them. */

@@ -17,10 +17,10 @@ import { createMessageIDs } from '../session/message-ids.ts';
 import type { MessageWithParts } from '../store/store.ts';
 import { isExpectedEnd, toMessageError } from './errors.ts';
 import { toModelHistory, truncateMessages } from './history.ts';
-import { withMessages } from './message-budget.ts';
 import { callModel, type ModelCallNeeds, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
 import { withStoredUsage } from './stored-usage.ts';
+import { createTurnMessages } from './turn-messages.ts';
 import type { TurnContext } from './types.ts';
 
 const INSTRUCTION =
@@ -192,12 +192,15 @@ export const runSummary = async (
   };
   const busy = statusPublication(sessionID, { type: 'busy' });
   await publish(joinPublications(busy, answerStatePublication(request, 'begun')));
+  const messages = createTurnMessages(needs, { sessionID, promptID: request.id });
   try {
-    const withHistory: SummaryRequest['withHistory'] = (work) => withMessages(needs, { sessionID, signal }, work);
+    const withHistory: SummaryRequest['withHistory'] = (work) => messages.use(signal, work);
     await writeSummary(needs, { asked, request, close, withHistory }, signal);
   } catch (error) {
     if (!isExpectedEnd(error)) onBug(error);
     if (closed === undefined) throw error;
+  } finally {
+    messages.end();
   }
   if (closed === undefined) throw new Error('A summary ended without its message');
   return closed;

@@ -1,4 +1,3 @@
-import type { ByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
 import type { Log } from '../../core/log.ts';
@@ -73,7 +72,7 @@ type AnswerNeeds = {
   /** The instructions that tool servers send for their tools. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
   readonly outputLimits: OutputLimits;
-  readonly budget: Pick<ByteBudget, 'take' | 'limitBytes'>;
+  readonly budget: TurnContext['budget'];
   /** Limit for a whole turn. */
   readonly turnTimeoutMs: number;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;

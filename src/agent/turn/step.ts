@@ -14,6 +14,7 @@ import { withMessages } from './message-budget.ts';
 import { callModel, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
 import { withStoredUsage } from './stored-usage.ts';
+import type { TurnMessages } from './turn-messages.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
 
 const LAST_STEP = 'This is the last step of this turn, and no tools are left. Answer with what is known.';
@@ -34,7 +35,11 @@ type Closing = {
  * Takes the steps of one turn: calls the model, runs the tools it requests, and closes the message that was opened for the
  * step. Returns that message when the turn ends with it.
  */
-export const createStep = (needs: TurnContext, request: TurnRequest, signal: AbortSignal) => {
+export const createStep = (
+  needs: TurnContext & { readonly messages: Pick<TurnMessages, 'use' | 'read'> },
+  request: TurnRequest,
+  signal: AbortSignal,
+) => {
   const { clock, ids, publish, store, onBug } = needs;
   const { session, user, responder, tools, currentAction } = request;
   const sessionID = session.id;
@@ -85,7 +90,7 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
   });
   const compact = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
     await summarise(needs, { asked: request, history: messages }, signal);
-    return store.messages(sessionID);
+    return needs.messages.read();
   };
   let hasSummaryFailed = false;
   /** If a summary fails before the context is really exceeded, the turn goes on without one. */
@@ -118,8 +123,8 @@ export const createStep = (needs: TurnContext, request: TurnRequest, signal: Abo
     /** Has a cost only once the session has it too. */
     let accounted = message;
     try {
-      // Until the model has answered. Tools may take long, and hold no messages.
-      const { finish, tokens, unpublished } = await withMessages(needs, { sessionID, signal }, (before, onSent) =>
+      // Until the model has answered. Tools may take long, and what is kept meanwhile goes when others need the memory.
+      const { finish, tokens, unpublished } = await needs.messages.use(signal, (before, onSent) =>
         requestOutput(before, { parts, onSent }, isLast),
       );
       const cost = costOf(tokens, responder.model.prices);

@@ -9,6 +9,7 @@ import {
 import type { AssistantMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import { createStep } from './step.ts';
+import { createTurnMessages } from './turn-messages.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
 
 /**
@@ -23,14 +24,19 @@ export const runTurn = async (
   const { clock, ids, publish } = needs;
   const busy = statusPublication(asked.session.id, { type: 'busy' });
   const begun = joinPublications(busy, answerStatePublication(asked.user, 'begun'));
-  const step = createStep(needs, asked, signal);
+  const messages = createTurnMessages(needs, { sessionID: asked.session.id, promptID: asked.user.id });
+  const step = createStep({ ...needs, messages }, asked, signal);
   const nextID = createMessageIDs(needs);
-  for (let count = 1; ; count++) {
-    const message = createStepMessage(asked, { id: await nextID(asked.session.id), now: clock.now() });
-    const { id: messageID, sessionID } = message;
-    const start = partPublication({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
-    await publish(joinPublications(count === 1 ? begun : {}, messagePublication(message), start));
-    const ended = await step(message, count >= asked.responder.agent.steps);
-    if (ended !== undefined) return ended;
+  try {
+    for (let count = 1; ; count++) {
+      const message = createStepMessage(asked, { id: await nextID(asked.session.id), now: clock.now() });
+      const { id: messageID, sessionID } = message;
+      const start = partPublication({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
+      await publish(joinPublications(count === 1 ? begun : {}, messagePublication(message), start));
+      const ended = await step(message, count >= asked.responder.agent.steps);
+      if (ended !== undefined) return ended;
+    }
+  } finally {
+    messages.end();
   }
 };

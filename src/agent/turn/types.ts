@@ -19,10 +19,10 @@ export type TurnContext = {
   readonly chance: () => number;
   readonly model: ChatModel;
   readonly approvals: Approvals;
-  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
+  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines' | 'messageHeads'>;
   readonly outputLimits: OutputLimits;
   /** Limits the messages that all model calls together hold. */
-  readonly budget: Pick<ByteBudget, 'take' | 'limitBytes'>;
+  readonly budget: Pick<ByteBudget, 'take' | 'keep' | 'limitBytes'>;
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded' | 'toolCallEnded'>;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;

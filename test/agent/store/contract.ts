@@ -416,6 +416,10 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       assert.equal(await asked({ beforeID: 'msg_3' }), ['msg_1', 'msg_2']);
       assert.equal(await asked({ beforeID: 'msg_4', limit: 2 }), ['msg_2', 'msg_3']);
       assert.equal(await asked({ beforeID: 'msg_1', limit: 2 }), []);
+      assert.equal(await asked({ fromID: 'msg_4' }), ['msg_4', 'msg_5']);
+      assert.equal(await asked({ fromID: 'msg_2', beforeID: 'msg_5' }), ['msg_2', 'msg_3', 'msg_4']);
+      assert.equal(await asked({ fromID: 'msg_2', beforeID: 'msg_5', limit: 1 }), ['msg_4']);
+      assert.equal(await asked({ fromID: 'msg_6' }), []);
     }),
   );
 
@@ -773,7 +777,10 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       fc.asyncProperty(
         fc.array(fc.array(anyCommit, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
         fc.array(anySessionsAsked, { minLength: 5, maxLength: 5 }),
-        fc.record({ limit: fc.nat(4), beforeID: fc.constantFrom(...MESSAGES) }, { requiredKeys: [] }),
+        fc.record(
+          { limit: fc.nat(4), beforeID: fc.constantFrom(...MESSAGES), fromID: fc.constantFrom(...MESSAGES) },
+          { requiredKeys: [] },
+        ),
         async (groups, questions, paging) =>
           withStore(async (store) => {
             let model = EMPTY;
@@ -803,11 +810,20 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
             assert.equal(await store.events({ afterID: '', limit: 1000 }), events);
             for (const asked of questions) assert.equal(await store.sessions(asked), sessionsIn(model, asked));
             for (const id of SESSIONS) {
-              const older = messagesIn(model, id).filter(({ info }) => info.id < (paging.beforeID ?? '~'));
+              const older = messagesIn(model, id).filter(
+                ({ info }) => info.id < (paging.beforeID ?? '~') && info.id >= (paging.fromID ?? ''),
+              );
               const newest = paging.limit === undefined ? older : older.slice(Math.max(0, older.length - paging.limit));
               assert.equal(await store.messages(id, paging), newest);
-              const outline = (await store.messageOutlines(id, paging)).map((sized) => sized.id);
-              assert.equal(outline, infoIDs(newest));
+              const outlines = await store.messageOutlines(id, paging);
+              assert.equal(
+                outlines.map((sized) => sized.id),
+                infoIDs(newest),
+              );
+              assert.equal(
+                await store.messageHeads(id, paging),
+                newest.map(({ info }, place) => ({ info, bytes: outlines[place]?.bytes })),
+              );
             }
           }),
       ),
@@ -833,6 +849,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
         () => store.events({ afterID: '', limit: 1 }),
         () => store.eventSpan(),
         () => store.messageOutlines('ses_1'),
+        () => store.messageHeads('ses_1'),
         () => store.pruneEvents(1),
       ];
       for (const attempt of attempts) assert.match(String(await rejection(attempt())), /closed/);

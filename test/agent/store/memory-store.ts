@@ -56,9 +56,9 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     if (gone.length === 0) return;
     events = events.filter(({ event }) => !gone.some((sessionID) => sessionID === sessionIDOf(event)));
   };
-  const infosOf = (sessionID: string, { limit, beforeID }: MessageQuery): readonly Message[] => {
+  const infosOf = (sessionID: string, { limit, beforeID, fromID = '' }: MessageQuery): readonly Message[] => {
     const older = byID([...messages.values()].filter((message) => message.sessionID === sessionID)).filter(
-      ({ id }) => beforeID === undefined || id < beforeID,
+      ({ id }) => id >= fromID && (beforeID === undefined || id < beforeID),
     );
     return older.slice(limit === undefined ? 0 : Math.max(0, older.length - limit));
   };
@@ -110,6 +110,13 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
       return withPartsOf(infosOf(sessionID, asked)).map((reported) => ({
         id: reported.info.id,
         bytes: reported.parts.reduce((sum, part) => sum + sizeOf(part), sizeOf(reported.info)),
+      }));
+    },
+    async messageHeads(sessionID, asked = {}) {
+      refuseWhenClosed();
+      return withPartsOf(infosOf(sessionID, asked)).map(({ info, parts }) => ({
+        info,
+        bytes: parts.reduce((sum, part) => sum + sizeOf(part), sizeOf(info)),
       }));
     },
     async message(sessionID, messageID) {
