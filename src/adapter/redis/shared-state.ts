@@ -77,8 +77,13 @@ const StoredScores = v.pipe(
 const createRedisVerdicts = (connection: RedisConnection, prefix: string, lifetimeMs: number): SharedVerdicts => ({
   async find(key) {
     if (lifetimeMs === 0) return undefined;
-    const text = await connection.run((redis) => redis.get(prefix + key));
-    return typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
+    const [text, leftMs = 0] = await Promise.all([
+      connection.run((redis) => redis.get(prefix + key)),
+      connection.run((redis) => redis.pttl(prefix + key)),
+    ]);
+    const scores = typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
+    // A value without a lifetime (-1) is not ours.
+    return scores === undefined || leftMs <= 0 ? undefined : { scores, leftMs };
   },
   store(key, scores) {
     if (lifetimeMs === 0) return;

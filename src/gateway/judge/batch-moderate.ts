@@ -88,8 +88,9 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
     if (cached !== undefined || shared === undefined) return cached;
     const [alone, beside] = await Promise.all([shared.find(item.key), shared.find(key)]);
     const found = alone ?? beside;
-    if (found !== undefined) cache.store(alone === undefined ? key : item.key, found);
-    return found;
+    if (found === undefined) return undefined;
+    cache.store(alone === undefined ? key : item.key, found.scores, found.leftMs);
+    return found.scores;
   };
 
   /** Starts for every text that a call is to judge beside others. None is called before all are known. */

@@ -1,9 +1,14 @@
 import type { CategoryScores } from '../policy/categories.ts';
 
+/** Scores, and how much longer they may be used, in milliseconds. */
+export type LimitedScores<Scores = CategoryScores> = { readonly scores: Scores; readonly leftMs: number };
+
 /** Valid verdicts by key. The least recently used are evicted first; expired ones are not found. */
 export type VerdictCache<Scores = CategoryScores> = {
   readonly find: (key: string) => Scores | undefined;
-  readonly store: (key: string, scores: Scores) => void;
+  readonly findLimited: (key: string) => LimitedScores<Scores> | undefined;
+  /** `leftMs`: what is left of the lifetime of a verdict that was given before. */
+  readonly store: (key: string, scores: Scores, leftMs?: number) => void;
   readonly size: () => number;
 };
 
@@ -31,16 +36,24 @@ export const createVerdictCache = <Scores = CategoryScores>(
     younger.set(key, entry);
   };
 
+  const findEntry = (key: string, at: number): Entry<Scores> | undefined => {
+    const young = younger.get(key);
+    const entry = young ?? older.get(key);
+    if (entry === undefined || entry.endsAt <= at) return undefined;
+    if (young === undefined) putYoung(key, entry);
+    return entry;
+  };
+
   return {
-    find(key) {
-      const young = younger.get(key);
-      const entry = young ?? older.get(key);
-      if (entry === undefined || entry.endsAt <= now()) return undefined;
-      if (young === undefined) putYoung(key, entry);
-      return entry.scores;
+    find: (key) => findEntry(key, now())?.scores,
+    findLimited(key) {
+      const at = now();
+      const entry = findEntry(key, at);
+      return entry === undefined ? undefined : { scores: entry.scores, leftMs: entry.endsAt - at };
     },
-    store(key, scores) {
-      if (maxEntries > 0 && lifetimeMs > 0) putYoung(key, { scores, endsAt: now() + lifetimeMs });
+    store(key, scores, leftMs = lifetimeMs) {
+      const restMs = Math.min(leftMs, lifetimeMs);
+      if (maxEntries > 0 && restMs > 0) putYoung(key, { scores, endsAt: now() + restMs });
     },
     size: () => younger.size + older.size,
   };

@@ -9,14 +9,15 @@ import { createShortHintlessViews, type Hiding } from '../text/decode.ts';
 import type { MakeViews } from '../text/make-views.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
-import type { VerdictCache } from './cache.ts';
+import type { LimitedScores, VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
 import { createUserPrompt, type Excerpt } from './prompt.ts';
 import { createSharedWork } from './shared-work.ts';
 
 /** Verdicts that several replicas share. Never fails: a verdict that is not found or not stored is judged again. */
 export type SharedVerdicts = {
-  readonly find: (key: string) => Promise<CategoryScores | undefined>;
+  /** With what is left of the lifetime that began when the verdict was given. */
+  readonly find: (key: string) => Promise<LimitedScores | undefined>;
   readonly store: (key: string, scores: CategoryScores) => void;
 };
 
@@ -150,8 +151,8 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     if (cached !== undefined) return { scores: cached, isCached: true, hidden };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
       const found = shared === undefined ? undefined : await shared.find(key);
-      const scores = found ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, deadline));
-      cache.store(key, scores);
+      const scores = found?.scores ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, deadline));
+      cache.store(key, scores, found?.leftMs);
       if (found === undefined) shared?.store(key, scores);
       return { scores, isCached: found !== undefined };
     };

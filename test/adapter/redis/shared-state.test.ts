@@ -289,7 +289,12 @@ describe('shared verdicts', (check) => {
       assert.is(await there.find('digest'), undefined);
       here.store('digest', SCORES);
       await until(async () => (await there.find('digest')) !== undefined, 'the verdict');
-      assert.equal(await there.find('digest'), SCORES);
+      const found = await there.find('digest');
+      assert.equal(found?.scores, SCORES);
+      assert.ok(found !== undefined && found.leftMs > 50_000 && found.leftMs <= 60_000);
+      await redis.pexpire(`${prefix}verdict:digest`, 30_000);
+      assert.ok(((await there.find('digest'))?.leftMs ?? 0) <= 30_000);
+      await redis.pexpire(`${prefix}verdict:digest`, 60_000);
       assert.is(await redis.get(`${prefix}verdict:digest`), JSON.stringify(SCORES));
       const leftMs = await redis.pttl(`${prefix}verdict:digest`);
       assert.ok(leftMs > 50_000 && leftMs <= 60_000);
@@ -330,9 +335,11 @@ describe('shared verdicts', (check) => {
         JSON.stringify(SCORES.with(0, Number.NaN)),
       ];
       for (const text of odd) {
-        await redis.set(`${prefix}verdict:odd`, text);
+        await redis.set(`${prefix}verdict:odd`, text, 'PX', 60_000);
         assert.is(await verdicts.find('odd'), undefined, text);
       }
+      await redis.set(`${prefix}verdict:endless`, JSON.stringify(SCORES));
+      assert.is(await verdicts.find('endless'), undefined);
       await redis.lpush(`${prefix}verdict:list`, 'a');
       assert.is(await verdicts.find('list'), undefined);
       assert.ok(state.isUp());
@@ -492,10 +499,10 @@ describe('a Redis that fails', (check) => {
     'is not taken for one by a process that was busy itself',
     inWorld(async ({ connected, lines, redis, prefix }) => {
       const state = await connected();
-      await redis.set(`${prefix}verdict:digest`, JSON.stringify(SCORES));
+      await redis.set(`${prefix}verdict:digest`, JSON.stringify(SCORES), 'PX', 60_000);
       const found = state.verdicts(60_000).find('digest');
       for (const endsAt = performance.now() + 250; performance.now() < endsAt; );
-      assert.equal(await found, SCORES);
+      assert.equal((await found)?.scores, SCORES);
       assert.equal(lines, []);
     }),
   );

@@ -1,10 +1,9 @@
 import * as assert from 'uvu/assert';
-import type { SharedState } from '../../../src/gateway/app.ts';
-import type { CategoryScores } from '../../../src/gateway/policy/categories.ts';
 import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
 import { isBatch, judgingEach, textsIn } from '../harness/batches.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
+import { createReplicas } from '../harness/replicas.ts';
 import { type Answer, gatewayOver, keyOf, type WorldSettings } from '../harness/world.ts';
 
 const INPUT = ['good morning', 'how are you', 'see you soon'] as const;
@@ -55,16 +54,21 @@ describe('a verdict that was given beside others', (check) => {
     assert.is((await resultsOf(await ask({ input: ['same', 'same', 'same'] }))).length, 3);
     assert.equal(calls.map(textsIn), [['same']]);
   });
+  check('of another replica is used for what is left of its time', async () => {
+    const { shared, verdicts } = createReplicas(1000);
+    await batching(calm, { needs: { shared } }).ask({ input: INPUT });
+    const { ask, calls, clock } = batching(calm, { needs: { shared } });
+    await ask({ input: INPUT });
+    verdicts.clear();
+    await clock.advance(999);
+    await ask({ input: INPUT });
+    assert.is(calls.length, 0);
+    await clock.advance(1);
+    await ask({ input: INPUT });
+    assert.is(calls.length, 1);
+  });
   check('is shared with replicas under a key of its own, bound to the policy', async () => {
-    const verdicts = new Map<string, CategoryScores>();
-    const shared: SharedState = {
-      verdicts: () => ({
-        find: async (key) => verdicts.get(key),
-        store: (key, scores) => void verdicts.set(key, scores),
-      }),
-      rateLimit: (_, local) => local,
-      coolDowns: { publish() {}, subscribe() {} },
-    };
+    const { shared, verdicts } = createReplicas();
     const callsOf = async (input: unknown, settings: WorldSettings = {}) => {
       const { ask, calls } = batching(calm, { ...settings, needs: { ...settings.needs, shared } });
       await resultsOf(await ask({ input }));

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { SharedState } from '../../../src/gateway/app.ts';
 import { createVerdictCache } from '../../../src/gateway/judge/cache.ts';
 import type { CategoryScores } from '../../../src/gateway/policy/categories.ts';
 import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { NORMALISER_VERSION } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
 import { eachCategory, resultsOf } from '../harness/read-answer.ts';
+import { createReplicas } from '../harness/replicas.ts';
 import { gatewayOver, judging, received, replying, shownTextOf, type WorldSettings } from '../harness/world.ts';
 
 const SCORES: CategoryScores = Array(13).fill(0.5) as number[];
@@ -141,15 +141,7 @@ describe('a verdict that is known', (check) => {
 
 /** Verdicts that several gateways share, as a replica set does. */
 const sharing = () => {
-  const verdicts = new Map<string, CategoryScores>();
-  const shared: SharedState = {
-    verdicts: () => ({
-      find: async (key) => verdicts.get(key),
-      store: (key, scores) => void verdicts.set(key, scores),
-    }),
-    rateLimit: (_, local) => local,
-    coolDowns: { publish() {}, subscribe() {} },
-  };
+  const { shared, verdicts } = createReplicas();
   const callsOf = async (settings: WorldSettings, body: object = { input: 'same text' }) => {
     const { ask, calls } = gatewayOver(judging({ HR: 60 }), { ...settings, needs: { ...settings.needs, shared } });
     const response = await ask(body);
@@ -175,6 +167,18 @@ describe('a verdict of another replica', (check) => {
     assert.equal([second.count, second.word], [0, 'hit']);
     assert.is(verdicts.size, 1);
     for (const key of verdicts.keys()) assert.not.match(key, /same text/);
+  });
+  check('is used for what is left of its time, and then judged again', async () => {
+    const { shared, verdicts } = createReplicas(1000);
+    await gatewayOver(judging(), { needs: { shared } }).ask({ input: 'same text' });
+    const { ask, calls, clock } = gatewayOver(judging(), { needs: { shared } });
+    await ask({ input: 'same text' });
+    verdicts.clear();
+    await clock.advance(999);
+    assert.is(cacheWordOf(await ask({ input: 'same text' })), 'hit');
+    await clock.advance(1);
+    assert.is(cacheWordOf(await ask({ input: 'same text' })), 'miss');
+    assert.is(calls.length, 1);
   });
   check('is flagged by the thresholds of anyone who uses it', async () => {
     const { callsOf } = sharing();

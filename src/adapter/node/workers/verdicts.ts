@@ -27,9 +27,9 @@ export const unpackScores = (packed: string): CategoryScores | undefined =>
   SCORES.test(packed) ? packed.match(/../g)?.map((code) => Number.parseInt(code, 16) / 100) : undefined;
 
 /** A verdict is sent at once, and those that follow within this time together: a message costs more than what is in it. */
-const SEND_EVERY_MS = 50;
-/** No more are sent together, 1,000 a second from each process: a judge that is quicker is asked again without loss. */
-const SEND_LIMIT = 50;
+const SEND_EVERY_MS = 250;
+/** No more are sent together, 100 a second from each process: a judge that is quicker is asked again at less cost. */
+const SEND_LIMIT = 25;
 
 type TransferNeeds = {
   readonly clock: Clock;
@@ -41,7 +41,7 @@ type TransferNeeds = {
 
 type VerdictTransfer = SharedVerdicts & { readonly receive: (packed: readonly string[]) => void };
 
-/** Sends the verdicts of this process to others, and keeps theirs, each for `lifetimeMs` from its arrival. */
+/** Sends the verdicts of this process to others, and keeps theirs, each for `lifetimeMs` from its arrival, a moment after it was given. */
 export const createVerdictTransfer = ({ clock, lifetimeMs, limit, send }: TransferNeeds): VerdictTransfer => {
   // Packed: most of them are never used.
   const received = createVerdictCache<string>(limit, lifetimeMs, clock.now);
@@ -57,8 +57,9 @@ export const createVerdictTransfer = ({ clock, lifetimeMs, limit, send }: Transf
   };
   return {
     async find(key) {
-      const scores = received.find(key);
-      return scores === undefined ? undefined : unpackScores(scores);
+      const found = received.findLimited(key);
+      const scores = found === undefined ? undefined : unpackScores(found.scores);
+      return scores === undefined || found === undefined ? undefined : { scores, leftMs: found.leftMs };
     },
     store(key, scores) {
       const packed = isOff || unsent.length >= SEND_LIMIT ? undefined : packVerdict(key, scores);

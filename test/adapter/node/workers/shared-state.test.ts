@@ -83,22 +83,23 @@ describe('cool-downs of several workers', (check) => {
 });
 
 describe('verdicts of several workers', (check) => {
-  check('are found by the others at once, those that follow together, and for their time', async () => {
+  check('are found by the others at once, those that follow together, and for what is left of their time', async () => {
     const { clock, join } = createWorld();
     const [here, there] = [join(), join()];
     const [mine, theirs] = [here.state.verdicts(1000), there.state.verdicts(1000)];
     for (const digest of ['digest-1', 'digest-2', 'digest-3']) mine.store(digest, SCORES);
     await settle();
-    assert.equal(await theirs.find('digest-1'), SCORES);
+    assert.equal(await theirs.find('digest-1'), { scores: SCORES, leftMs: 1000 });
     assert.is(await theirs.find('digest-2'), undefined);
-    await clock.advance(50);
+    await clock.advance(250);
     await settle();
-    assert.equal(await theirs.find('digest-2'), SCORES);
-    assert.equal(await theirs.find('digest-3'), SCORES);
+    assert.equal(await theirs.find('digest-1'), { scores: SCORES, leftMs: 750 });
+    assert.equal((await theirs.find('digest-2'))?.scores, SCORES);
+    assert.equal((await theirs.find('digest-3'))?.scores, SCORES);
     assert.is(here.messages.length, 2);
-    await clock.advance(50);
+    await clock.advance(250);
     assert.is(clock.pending(), 0);
-    await clock.advance(1000);
+    await clock.advance(500);
     assert.is(await theirs.find('digest-1'), undefined);
   });
 
@@ -107,14 +108,14 @@ describe('verdicts of several workers', (check) => {
     const [here, there] = [join(), join()];
     const [mine, theirs] = [here.state.verdicts(1000), there.state.verdicts(1000)];
     for (let number = 0; number < 80; number++) mine.store(`digest-${number}`, SCORES);
-    await clock.advance(50);
+    await clock.advance(250);
     await settle();
-    assert.equal(await theirs.find('digest-50'), SCORES);
-    assert.is(await theirs.find('digest-51'), undefined);
+    assert.equal((await theirs.find('digest-25'))?.scores, SCORES);
+    assert.is(await theirs.find('digest-26'), undefined);
     mine.store('digest-next', SCORES);
-    await clock.advance(50);
+    await clock.advance(250);
     await settle();
-    assert.equal(await theirs.find('digest-next'), SCORES);
+    assert.equal((await theirs.find('digest-next'))?.scores, SCORES);
   });
 
   check('are the same after their way, and what is none is not found', async () => {
@@ -141,7 +142,7 @@ describe('verdicts of several workers', (check) => {
       assert.is(await verdicts.find('digest'), undefined, scores);
     }
     state.onNotice({ kind: 'verdicts', verdicts: [`digest ${good}`] });
-    assert.equal(await verdicts.find('digest'), SCORES);
+    assert.equal((await verdicts.find('digest'))?.scores, SCORES);
   });
 });
 
