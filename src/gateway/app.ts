@@ -108,6 +108,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       if (state !== 'answered') log('info', 'backend-call-failed', { state, key, model, durationMs, reason });
     },
     onKeyChange: (change) => shared?.coolDowns.publish(change),
+    ollamaSettings: settings.JUDGE_KEEP_ALIVE === undefined ? [] : ['JUDGE_KEEP_ALIVE'],
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
   const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, maxCallsPerRequest(settings, limitBytes));
@@ -136,6 +137,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       log('warn', 'verdict-unusable', { model, reason });
     },
     onTokens: metrics.tokens,
+    onBatch: metrics.batch,
     settings,
   });
   const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);

@@ -12,7 +12,7 @@ import type { BackendKey, KeyChange } from '../llm/key-state.ts';
 import { createModelTraits, type FindModelTraits } from '../llm/model-traits.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
-
+import type { Dialect } from '../llm/types.ts';
 import type { BackendSettings } from './settings.ts';
 
 type JudgeBackendNeeds = Pick<BackendSettings, 'baseUrl' | 'dialect'> & {
@@ -22,6 +22,8 @@ type JudgeBackendNeeds = Pick<BackendSettings, 'baseUrl' | 'dialect'> & {
   readonly log: Log;
   readonly onAttempt: (attempt: AttemptRecord) => void;
   readonly onKeyChange: (change: KeyChange) => void;
+  /** Settings that were set and that only Ollama has. */
+  readonly ollamaSettings: readonly string[];
 };
 
 type JudgeBackend = {
@@ -36,11 +38,19 @@ const BREAKER_LIMITS = { failures: 5, coolDownMs: 2000, maxCoolDownMs: 30_000 };
 const DETECT_LIMIT_MS = 5000;
 
 const dialectFor = (
-  { dialect, baseUrl, httpClient, clock, log }: JudgeBackendNeeds,
+  { dialect, baseUrl, httpClient, clock, log, ollamaSettings }: JudgeBackendNeeds,
   usableKey: () => BackendKey,
 ): DialectChoice => {
+  const warnOfSettings = (found: Dialect): void => {
+    if (found !== ollama)
+      for (const setting of ollamaSettings)
+        log('warn', 'setting-without-effect', { setting, reason: 'only Ollama has it' });
+  };
   if (dialect === 'ollama') return createFixedDialect(ollama);
-  if (dialect === 'openai') return createFixedDialect(openai);
+  if (dialect === 'openai') {
+    warnOfSettings(openai);
+    return createFixedDialect(openai);
+  }
   return createDetectedDialect(async () => {
     const deadline = createDeadline(clock, DETECT_LIMIT_MS);
     try {
@@ -51,6 +61,7 @@ const dialectFor = (
         signal: deadline.signal,
       });
       log(found?.isCertain ? 'info' : 'warn', 'backend-dialect', { state: found?.dialect.name ?? 'unknown' });
+      if (found !== undefined) warnOfSettings(found.dialect);
       return found;
     } catch (error) {
       const { code } = error instanceof HttpClientError ? error : new HttpClientError('TIMEOUT');

@@ -33,6 +33,8 @@ export type GatewayMetrics = {
   readonly flaggedWithoutVerdict: (reason: string) => void;
   /** One answer of the judge without a usable verdict. */
   readonly unusable: (model: string) => void;
+  /** Texts that were sent in one call: the verdicts of `judged` are used, the others are judged alone. */
+  readonly batch: (model: string, texts: { readonly judged: number; readonly judgedAlone: number }) => void;
   /** `cached`: how many of the prompt the backend found in its cache, where it tells. */
   readonly tokens: (
     model: string,
@@ -53,6 +55,7 @@ export const SILENT_GATEWAY_METRICS: GatewayMetrics = {
   verdict() {},
   flaggedWithoutVerdict() {},
   unusable() {},
+  batch() {},
   tokens() {},
   largeText() {},
   watch() {},

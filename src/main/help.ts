@@ -27,6 +27,18 @@ Settings are environment variables. To start with:
   APP_ENV               development | production (default development)
   HOST, PORT            where to listen (default 0.0.0.0, 8000)
 
+Often set later:
+
+  GATEWAY_WORKERS       processes on the port: a number, or auto for one on each core (default 1)
+  MAX_CONCURRENCY       calls to the backend at a time (default 64)
+  RATE_LIMIT_RPM        requests a minute for each key (default 0: no limit)
+  REQUEST_DEADLINE_MS   time for one request (default 25000)
+  JUDGE_BATCH           short texts that one call may judge, 2 to 16 (default 0: one text a call)
+  JUDGE_KEEP_ALIVE      how long an Ollama server keeps the model loaded, such as 30m, or -1 for ever
+  UNJUDGED_INPUT        error | text | flag: what becomes of input that the alias cannot judge, such as images (default error)
+  NO_VERDICT            error | flag: what a client gets when nothing could be judged (default error)
+  REDIS_URL             what several replicas share, such as redis://host:6379
+
 Then: curl http://127.0.0.1:8000/v1/moderations -H "Authorization: Bearer <gateway key>" \\
         -H "Content-Type: application/json" -d '{"input":"some text"}'
 

@@ -13,6 +13,7 @@ const SOURCES = [
     'src/core/http/handler.ts',
     'src/adapter/node/service.ts',
     'src/adapter/node/workers/supervisor.ts',
+    'src/adapter/node/workers/worker.ts',
     'src/adapter/redis/connection.ts',
     'src/adapter/redis/shared-state.ts',
   ].map(read),

@@ -55,6 +55,10 @@ export const createPrometheusGatewayMetrics = ({
     'reason',
   ]);
   const unusable = counter('unusable_replies_total', 'Answers of the backend without a valid verdict', ['model']);
+  const batchTexts = counter('batch_texts_total', 'Texts that were sent to the judge several in one call', [
+    'model',
+    'outcome',
+  ]);
   const tokens = counter('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
   const largeTextTime = timer('large_text_duration_seconds', 'Time until a large text is decoded', ['place']);
   const setReadings = createReadingGauges(registers);
@@ -78,6 +82,10 @@ export const createPrometheusGatewayMetrics = ({
     },
     flaggedWithoutVerdict: (reason) => unjudged(reason, 1, () => ({ reason })),
     unusable: (model) => unusable(model, 1, () => ({ model })),
+    batch(model, { judged, judgedAlone }) {
+      batchTexts(`judged ${model}`, judged, () => ({ model, outcome: 'judged' }));
+      batchTexts(`judged_alone ${model}`, judgedAlone, () => ({ model, outcome: 'judged_alone' }));
+    },
     tokens(model, { prompt, output, cached = 0 }) {
       tokens(`prompt ${model}`, prompt, () => ({ model, kind: 'prompt' }));
       tokens(`output ${model}`, output, () => ({ model, kind: 'output' }));

@@ -2,6 +2,7 @@ import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { ChatCall } from '../../llm/types.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
 import { batchOutputTokens, createBatchSchemas, createBatchUserPrompt } from './batch-prompt.ts';
@@ -17,6 +18,7 @@ type BatchJudgeNeeds = {
   /** Twelve unguessable digits. */
   readonly newNonce: () => string;
   readonly onUnusable: (model: string, reason: string) => void;
+  readonly onBatch: GatewayMetrics['batch'];
 };
 
 /** The time for a batch, and the signal that ends it when nobody waits for any of its verdicts. */
@@ -91,9 +93,12 @@ export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
     const verdicts = await ask(texts, alias, limits);
     // Beside a violation the scores of the others may be those of another text, or coloured by it.
     const isClear = verdicts?.flat().every((score) => score < VIOLATION) === true;
-    return texts.map((_, index) => {
+    const given = texts.map((_, index) => {
       const scores = isClear ? verdicts?.[index] : undefined;
       return scores?.every((score) => score < DOUBT) === true ? scores : undefined;
     });
+    const judged = given.filter((scores) => scores !== undefined).length;
+    needs.onBatch(alias.model, { judged, judgedAlone: texts.length - judged });
+    return given;
   };
 };

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { Upstream } from '../../llm/failover.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { MakeViews } from '../text/make-views.ts';
 import { createBatchJudge } from './batch-judge.ts';
@@ -33,6 +34,7 @@ type ModerationNeeds = {
   readonly newNonce: () => string;
   readonly onUnusable: (model: string, reason: string) => void;
   readonly onTokens: JudgeCallNeeds['onTokens'];
+  readonly onBatch: GatewayMetrics['batch'];
   readonly settings: {
     readonly MODERATION_WINDOW_CHARS: number;
     readonly REQUEST_DEADLINE_MS: number;
@@ -69,7 +71,7 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
   const batchPrompt = createBatchSystemPrompt(policy);
   return createBatchModerate({
     items,
-    judgeBatch: createBatchJudge({ callJudge, clock, systemPrompt: batchPrompt, memory, newNonce, onUnusable }),
+    judgeBatch: createBatchJudge({ ...needs, callJudge, systemPrompt: batchPrompt, memory }),
     cache,
     shared,
     clock,

@@ -35,7 +35,11 @@ export const runSessions = async (database: Database, { limit, isJson }: TaskOf<
 
 const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
 
-const printPruned = async (needs: PruneNeeds, print: Print): Promise<void> => {
+/** The file of a store, or its address without user, password and parameters, which may be secrets. */
+export const storeName = (database: Database): string =>
+  database.kind === 'sqlite' ? resolve(database.path) : database.url.replace(/^(\w+:\/\/)(?:.*@)?([^?#]*).*$/s, '$1$2');
+
+const printPruned = async (storeText: string, needs: PruneNeeds, print: Print): Promise<void> => {
   const word = needs.isDryRun ? 'would remove' : 'removed';
   let [families, sessions, left] = [0, 0, 0];
   for await (const { family, isRemoved } of pruneSessions(needs)) {
@@ -49,7 +53,7 @@ const printPruned = async (needs: PruneNeeds, print: Print): Promise<void> => {
     }
   }
   const sum = `${counted(sessions, 'session', 'sessions')} in ${counted(families, 'family', 'families')}`;
-  await print(`${word} ${sum}, left ${left} at work`);
+  await print(`${word} ${sum} from ${storeText}, left ${left} at work`);
 };
 
 /** Removes sessions beyond the limits, and prints the outcome for each family. */
@@ -58,6 +62,7 @@ export const runPrune = async (
   { task, ids, print }: { readonly task: TaskOf<'prune'>; readonly ids: Ids; readonly print: Print },
 ): Promise<void> => {
   const { limits, isDryRun } = task;
+  const name = storeName(database);
   const clock = systemClock;
   // The reader refuses a database that no server has used, so a typing error in the address creates no database.
   const reader = await openReader(database);
@@ -66,12 +71,12 @@ export const runPrune = async (
     const none = async () => [];
     if (isDryRun) {
       const removal = createFamilyRemoval({ store: reader, publish: none, busy, clock });
-      return await printPruned({ clock, store: reader, removal, limits, isDryRun }, print);
+      return await printPruned(name, { clock, store: reader, removal, limits, isDryRun }, print);
     }
     const { store, close } = await openStoreForCommand(database, { ids });
     try {
       const removal = createFamilyRemoval({ store, publish: createPublisher(store).publish, busy, clock });
-      await printPruned({ clock, store, removal, limits, isDryRun }, print);
+      await printPruned(name, { clock, store, removal, limits, isDryRun }, print);
     } finally {
       await close();
     }

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { SILENT_GATEWAY_METRICS } from '../../../src/gateway/metrics.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
 import { describe } from '../../check.ts';
 import { batchJson, entryJson, isBatch, judgingBatches, type Shown, shownIn, textsIn } from '../harness/batches.ts';
@@ -92,6 +93,29 @@ describe('an answer to several texts that leaves a doubt', (check) => {
       for (const text of INPUT) assert.not.match(logged.join(), text);
     });
   }
+  check('is counted, with the texts that were judged alone for it', async () => {
+    const counts: unknown[] = [];
+    const metrics = { ...SILENT_GATEWAY_METRICS, batch: (...counted: readonly unknown[]) => void counts.push(counted) };
+    const beside: Answer = (sent) =>
+      replying(
+        sent,
+        batchJson(
+          shownIn(sent).map(({ nonce, text }) =>
+            entryJson(nonce, { HR: text.length, word: text.length < 50 ? 'under' : 'over' }),
+          ),
+        ),
+      );
+    const { ask } = gatewayOver(
+      judgingBatches(beside, () => ALONE),
+      { variables: { JUDGE_BATCH: '8' }, needs: { metrics } },
+    );
+    await ask({ input: ['good morning', 'how are you', 'see you when the sun is up again'] });
+    await ask({ input: ['good evening', 'the sun is up again over the hills and the sea behind them'] });
+    assert.equal(counts, [
+      ['gpt-oss:20b', { judged: 2, judgedAlone: 1 }],
+      ['gpt-oss:20b', { judged: 0, judgedAlone: 2 }],
+    ]);
+  });
   check('is none for what a judge writes: a whole answer in its order', async () => {
     for (const write of [
       clean,

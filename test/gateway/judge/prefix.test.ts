@@ -3,7 +3,15 @@ import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { resultsOf } from '../harness/read-answer.ts';
-import { gatewayOver, judging, nonceOf, systemMessageOf, userMessageOf } from '../harness/world.ts';
+import {
+  type Answer,
+  gatewayOver,
+  judging,
+  nonceOf,
+  received,
+  systemMessageOf,
+  userMessageOf,
+} from '../harness/world.ts';
 
 const DIALECTS = {
   ollama: { BACKEND_DIALECT: 'ollama' },
@@ -67,5 +75,27 @@ describe('the time for which Ollama holds the model', (check) => {
     const body = await bodyOf({ ...DIALECTS.openai, JUDGE_KEEP_ALIVE: '30m' });
     assert.equal(Object.keys(body), Object.keys(plain));
     for (const name of ['keep_alive', 'cache_prompt', 'prompt_cache_key']) assert.not.ok(name in body, name);
+  });
+  check('is called a setting without effect where the server is of another kind', async () => {
+    const warnings = async (
+      variables: Readonly<Record<string, string>>,
+      paths: Readonly<Record<string, string>> = {},
+    ) => {
+      const answer: Answer = (sent) => {
+        const listed = paths[new URL(sent.url).pathname];
+        if (sent.method === 'GET') return received(listed === undefined ? 404 : 200, listed ?? '');
+        return judging()(sent);
+      };
+      const { ask, logged } = gatewayOver(answer, { variables });
+      await resultsOf(await ask({ input: 'A text.' }));
+      return logged.filter((line) => line.includes('"setting":"JUDGE_KEEP_ALIVE"')).length;
+    };
+    const set = { JUDGE_KEEP_ALIVE: '30m' };
+    assert.is(await warnings({ ...DIALECTS.openai, ...set }), 1);
+    assert.is(await warnings(DIALECTS.openai), 0);
+    assert.is(await warnings({ ...DIALECTS.ollama, ...set }), 0);
+    const detected = { BACKEND_BASE_URL: 'http://backend.test:8080', ...set };
+    assert.is(await warnings(detected, { '/v1/models': '{"object":"list","data":[{"id":"m","owned_by":"vllm"}]}' }), 1);
+    assert.is(await warnings(detected, { '/api/version': '{"version":"0.30.0"}' }), 0);
   });
 });

@@ -102,6 +102,9 @@ const STORES = {
   }),
 };
 
+/** What a command calls the store at an address: without what may be secret. */
+const placeOf = (address: string): string => address.replace(/^sqlite:/, '').replace(/\/\/.*@/, '//');
+
 /** What lists and prunes, one after the other. */
 const tried = async (address: string): Promise<void> => {
   assert.is(await lettersIn(address), 'fedabc');
@@ -116,26 +119,27 @@ const tried = async (address: string): Promise<void> => {
   assert.match(table.lines[0] ?? '', /^SESSION +UPDATED +MESSAGES +BYTES +AGENT +PARENT +TITLE$/);
   assert.is(table.lines.length, 7);
 
+  const from = `from ${placeOf(address)}`;
   const dry = await gatehouse(address, 'prune', '--older-than', '30d', '--dry-run');
   const reportsOfA = `${idOf('a')}  ${a?.updated}  2 sessions`;
   assert.equal(dry, {
     code: 0,
     stderr: '',
-    lines: [`would remove  ${reportsOfA}`, 'would remove 2 sessions in 1 family, left 0 at work'],
+    lines: [`would remove  ${reportsOfA}`, `would remove 2 sessions in 1 family ${from}, left 0 at work`],
   });
   assert.is(await lettersIn(address), 'fedabc');
   const wet = await gatehouse(address, 'prune', '--older-than=30d');
   assert.equal(wet, {
     code: 0,
     stderr: '',
-    lines: [`removed  ${reportsOfA}`, 'removed 2 sessions in 1 family, left 0 at work'],
+    lines: [`removed  ${reportsOfA}`, `removed 2 sessions in 1 family ${from}, left 0 at work`],
   });
   assert.is(await lettersIn(address), 'fedc');
   assert.equal((await gatehouse(address, 'prune', '--older-than=30d')).lines, [
-    'removed 0 sessions in 0 families, left 0 at work',
+    `removed 0 sessions in 0 families ${from}, left 0 at work`,
   ]);
   assert.equal((await gatehouse(address, 'prune', '--keep', '1')).lines.slice(1), [
-    'removed 3 sessions in 1 family, left 0 at work',
+    `removed 3 sessions in 1 family ${from}, left 0 at work`,
   ]);
   assert.is(await lettersIn(address), 'f');
 };
@@ -226,7 +230,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
           `removed  ${idOf('a')}`,
           `removed  ${idOf('f')}`,
           `left, at work  ${idOf('c')}`,
-          'removed 3 sessions in 2 families, left 1 at work',
+          `removed 3 sessions in 2 families from ${world.database}, left 1 at work`,
         ],
       );
       assert.is((await agent.ask('GET', `/session/${idOf('f')}`)).status, 404);
@@ -252,7 +256,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
         await close();
         const listener = await agent.listen('/global/event');
         const pruned = await gatehouse(url, 'prune', '--keep=1');
-        assert.is(pruned.lines.at(-1), 'removed 5 sessions in 2 families, left 0 at work');
+        assert.is(pruned.lines.at(-1), `removed 5 sessions in 2 families from ${placeOf(url)}, left 0 at work`);
         await until('the server tells of it', () => listener.text().split('session.deleted').length > 5);
         listener.leave();
         assert.is((await agent.ask('GET', `/session/${idOf('a')}`)).status, 404);

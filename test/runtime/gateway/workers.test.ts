@@ -202,12 +202,17 @@ describe('a gateway with two workers', (check) => {
   );
 
   check(
-    'leaves no worker behind when its first process is killed',
+    'leaves no worker behind when its first process is killed, and each worker logs why it ends',
     inWorld(judged, {}, async ({ gateway }) => {
       const workers = workerIds(gateway);
       assert.is(workers.length, 2);
       await gateway.kill();
       await until(() => workers.every((id) => !isAlive(id)), 'the workers to end');
+      const reasons = linesOf(gateway).filter(({ event }) => event === 'first-process-ended');
+      assert.equal(reasons.map(({ level, worker }) => [level, worker]).sort(), [
+        ['error', 1],
+        ['error', 2],
+      ]);
     }),
   );
 });

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import * as v from 'valibot';
 import type { Variables } from '../../../core/config.ts';
 import type { Handler } from '../../../core/http/handler.ts';
+import type { Log } from '../../../core/log.ts';
 import type { MetricFamilies } from '../../prometheus/merge.ts';
 import { systemClock } from '../clock.ts';
 import { type ConnectionServer, type ServingOptions, serveConnections } from '../server.ts';
@@ -22,6 +23,7 @@ import type { WorkerState } from './shared-state.ts';
 /** A service that a worker has built. */
 export type WorkerService = Pick<ServingOptions, 'directPaths'> & {
   readonly handler: Handler;
+  readonly log: Log;
   readonly state: Pick<WorkerState, 'onNotice' | 'onReadyQuestion'>;
   /** The metrics of this worker alone. */
   readonly families: () => Promise<MetricFamilies>;
@@ -94,6 +96,7 @@ export const runWorker = async (
   });
   const onParentGone = (): void => {
     channel.close();
+    if (!isStopping) service?.log('error', 'first-process-ended');
     stop();
   };
   process.on('disconnect', onParentGone);

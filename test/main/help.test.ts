@@ -1,0 +1,37 @@
+import * as assert from 'uvu/assert';
+import { GatewayVariables } from '../../src/gateway/settings.ts';
+import { GATEWAY_HELP } from '../../src/main/help.ts';
+import { describe } from '../check.ts';
+
+const ROW = /^ {2}([A-Z_]+(?:, [A-Z_]+)*) {2,}(.+)$/gm;
+const entries = new Map(Object.entries<{ readonly default?: unknown }>(GatewayVariables.entries));
+
+describe('the help of the gateway', (check) => {
+  const rows = [...GATEWAY_HELP.matchAll(ROW)].map(([, names = '', meaning = '']) => ({
+    names: names.split(', '),
+    meaning,
+  }));
+
+  check('names only variables that it has, with their defaults', () => {
+    assert.ok(rows.length > 10);
+    for (const { names, meaning } of rows) {
+      for (const name of names) assert.ok(entries.has(name), name);
+      const [, shown] = /\(default ([^:)]+)/.exec(meaning) ?? [];
+      if (shown !== undefined)
+        assert.is(shown, names.map((name) => entries.get(name)?.default).join(', '), names.join());
+    }
+  });
+
+  check('names the settings that decide how many calls are made and what a client gets without a verdict', () => {
+    const named = rows.flatMap(({ names }) => names);
+    for (const name of [
+      'GATEWAY_WORKERS',
+      'JUDGE_BATCH',
+      'JUDGE_KEEP_ALIVE',
+      'UNJUDGED_INPUT',
+      'NO_VERDICT',
+      'REDIS_URL',
+    ])
+      assert.ok(named.includes(name), name);
+  });
+});
