@@ -89,26 +89,6 @@ const noQuestions = {
   },
 };
 
-/** The AI SDK names its maker's paid gateway wherever a model may be given by name alone. Ours never are. */
-const noGateway = {
-  name: 'no-gateway',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^@ai-sdk\/gateway$/ }, () => ({ path: 'gateway', namespace: 'absent' }));
-    onLoad({ filter: /./, namespace: 'absent' }, () => ({
-      contents: `export class GatewayError extends Error {
-          static isInstance() {
-            return false;
-          }
-        }
-        export class GatewayAuthenticationError extends GatewayError {}
-        export const createGateway = () => {
-          throw new Error('This build holds no gateway provider');
-        };
-        export const gateway = createGateway;`,
-    }));
-  },
-};
-
 /**
  * Work that needs a library, but not at run time, is done here: the manifest shrinks to its version, and the OpenAPI
  * text is written out, so that no bundle carries the schema converter.
@@ -244,7 +224,7 @@ const results = await Promise.all(
     const { metafile } = await build({
       ...shared,
       ...options,
-      plugins: [precomputed, siblings, undiciParts, noQuestions, noGateway, viewsThread],
+      plugins: [precomputed, siblings, undiciParts, noQuestions, viewsThread],
       outfile: `dist/${out}`,
     });
     if (isCommand) chmodSync(`dist/${out}`, 0o755);

@@ -1,23 +1,21 @@
-import type { TextStreamPart, ToolSet } from 'ai';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { untilAborted } from '../../core/async.ts';
 import { parseJsonValue } from '../../core/json.ts';
 import { isIgnorableEvent, toFinish, toTokens } from './ai-sdk-output.ts';
 import { ModelError, type ModelEvent } from './types.ts';
 
-/** The parts of a streamed answer as the SDK gives them. */
-export type AiParts = ReadableStream<TextStreamPart<ToolSet>>;
+/** The parts of a streamed answer as an adapter of the SDK gives them. */
+export type AiParts = ReadableStream<LanguageModelV4StreamPart>;
 
-/** A tool call that the SDK has read completely. `input` is what it parsed, or the text of the arguments where that failed. */
-type CompletedCall = { readonly id: string; readonly name: string; readonly input: unknown };
+/** A tool call that the adapter has read completely, with the text of its arguments. */
+type CompletedCall = { readonly id: string; readonly name: string; readonly input: string };
 
 const BLANK = /^\s*$/;
 
 /** Many models send nothing where a tool takes no arguments. */
 const parseInput = (raw: string): unknown => (BLANK.test(raw) ? {} : parseJsonValue(raw));
 
-const toRawInput = (input: unknown): string => (typeof input === 'string' ? input : (JSON.stringify(input) ?? ''));
-
-/** Collects the tool calls of one answer. Arguments are parsed here, so that the SDK does not repair them. */
+/** Collects the tool calls of one answer. */
 const createCallReader = () => {
   const begun = new Map<string, string>();
   let count = 0;
@@ -33,7 +31,7 @@ const createCallReader = () => {
     end({ id, name, input }: CompletedCall): readonly ModelEvent[] {
       const beginning = begin(id, name);
       // Some backends send the arguments only with the end of the call.
-      const raw = begun.get(id) || toRawInput(input);
+      const raw = begun.get(id) || input || '{}';
       count += 1;
       return [...beginning, { kind: 'call', id, name, input: parseInput(raw), raw }];
     },
@@ -44,41 +42,64 @@ const createCallReader = () => {
 const deltaEvent = (kind: 'text' | 'reasoning', delta: string): readonly ModelEvent[] =>
   delta === '' ? [] : [{ kind, delta }];
 
-type Reading = { readonly providerID: string; readonly onUnsupported: (feature: string) => void };
+type Reading = {
+  readonly providerID: string;
+  /** False when the tools are only there to explain earlier calls. */
+  readonly mayCall: boolean;
+  readonly onUnsupported: (feature: string) => void;
+};
 
-/** Reads the SDK's parts as events. Throws the errors among them. */
+/** Reads the adapter's parts as events. Throws the errors among them. */
 export async function* readEvents(
   parts: AiParts,
-  { providerID, onUnsupported }: Reading,
+  { providerID, mayCall, onUnsupported }: Reading,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
+  const who = `The provider "${providerID}"`;
   const calls = createCallReader();
   const reader = parts.getReader();
   try {
     for (;;) {
-      // The SDK ends its stream when the signal aborts, but not at once when the consumer is slow.
+      // The stream ends when the signal aborts, but not at once when the consumer is slow.
       const { value: part } = await untilAborted(reader.read(), signal);
       if (part === undefined) break;
-      if (part.type === 'start-step') {
-        for (const warning of part.warnings) if ('feature' in warning) onUnsupported(warning.feature);
-      } else if (part.type === 'text-delta') yield* deltaEvent('text', part.text);
-      else if (part.type === 'reasoning-delta') yield* deltaEvent('reasoning', part.text);
-      else if (part.type === 'tool-input-start') yield* calls.begin(part.id, part.toolName);
-      else if (part.type === 'tool-input-delta') calls.add(part.id, part.delta);
-      else if (part.type === 'tool-call') {
-        yield* calls.end({ id: part.toolCallId, name: part.toolName, input: part.input });
-      } else if (part.type === 'error') {
-        if (!isIgnorableEvent(part.error)) throw part.error;
-      } else if (part.type === 'finish-step') {
-        const finish = toFinish(part.finishReason, part.rawFinishReason, calls.count() > 0);
-        if (finish === undefined) break;
-        yield { kind: 'finished', finish, tokens: toTokens(part.usage) };
-        return;
+      switch (part.type) {
+        case 'stream-start':
+          for (const warning of part.warnings) if ('feature' in warning) onUnsupported(warning.feature);
+          break;
+        case 'text-delta':
+          yield* deltaEvent('text', part.delta);
+          break;
+        case 'reasoning-delta':
+          yield* deltaEvent('reasoning', part.delta);
+          break;
+        case 'tool-input-start':
+          yield* calls.begin(part.id, part.toolName);
+          break;
+        case 'tool-input-delta':
+          calls.add(part.id, part.delta);
+          break;
+        case 'tool-call':
+          yield* calls.end({ id: part.toolCallId, name: part.toolName, input: part.input });
+          break;
+        case 'error':
+          if (!isIgnorableEvent(part.error)) throw part.error;
+          break;
+        case 'finish': {
+          const { unified, raw } = part.finishReason;
+          if (!mayCall && calls.count() > 0)
+            throw new ModelError('api', `${who} asked for a call where none may be made`);
+          const finish = toFinish(unified, raw, calls.count() > 0);
+          if (finish === undefined) break;
+          yield { kind: 'finished', finish, tokens: toTokens(part.usage) };
+          return;
+        }
+        default:
+          break;
       }
     }
   } finally {
     void reader.cancel().catch(() => {});
   }
-  const message = `The provider "${providerID}" broke off before the end of its answer`;
-  throw new ModelError('cut-off', message, { isRetryable: true });
+  throw new ModelError('cut-off', `${who} broke off before the end of its answer`, { isRetryable: true });
 }

@@ -58,7 +58,7 @@ export const toModelFile = (file: AttachedFile): ModelFile => {
 };
 
 type TextContent = { type: 'text'; text: string };
-type FileContent = { type: 'file'; data: string; mediaType: string; filename?: string };
+type FileContent = { type: 'file'; data: { type: 'data'; data: string }; mediaType: string; filename?: string };
 type CallContent = { type: 'tool-call'; toolCallId: string; toolName: string; input: unknown };
 type ResultContent = {
   type: 'tool-result';
@@ -80,7 +80,7 @@ const toFileContent = (piece: FilePiece, shorten: Shorten): TextContent | FileCo
   const file = toModelFile(piece);
   if (file.kind === 'text') return { type: 'text', text: shorten(file.text) };
   const { mediaType } = file;
-  const data = shorten(file.data);
+  const data = { type: 'data' as const, data: shorten(file.data) };
   return { type: 'file', data, mediaType, ...(piece.filename === undefined ? {} : { filename: piece.filename }) };
 };
 
@@ -92,15 +92,17 @@ const toAiMessage = (message: ModelMessage, shorten: Shorten): AiMessage => {
     case 'user':
       return {
         role: 'user',
-        content: message.content.map((piece) =>
-          piece.kind === 'text' ? { type: 'text', text: shorten(piece.text) } : toFileContent(piece, shorten),
-        ),
+        content: message.content
+          .map((piece): TextContent | FileContent =>
+            piece.kind === 'text' ? { type: 'text', text: shorten(piece.text) } : toFileContent(piece, shorten),
+          )
+          // Some backends refuse an empty text.
+          .filter((content) => content.type === 'file' || content.text !== ''),
       };
     case 'assistant':
       return {
         role: 'assistant',
         content: [
-          // Some backends refuse an empty text.
           ...(message.text === '' ? [] : [{ type: 'text' as const, text: shorten(message.text) }]),
           ...message.calls.map(({ id, name, input }) => ({
             type: 'tool-call' as const,

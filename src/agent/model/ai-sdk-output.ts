@@ -5,13 +5,10 @@ import { ModelError } from './types.ts';
 
 type Count = number | undefined;
 
-/** The fields of the SDK's usage that are read. `raw` is the backend's own. */
+/** The fields of an adapter's usage that are read. `raw` is the backend's own. */
 type AiUsage = {
-  readonly inputTokens: Count;
-  readonly inputTokenDetails: { readonly cacheReadTokens: Count; readonly cacheWriteTokens: Count };
-  readonly outputTokens: Count;
-  readonly outputTokenDetails: { readonly reasoningTokens: Count };
-  readonly totalTokens: Count;
+  readonly inputTokens: { readonly total: Count; readonly cacheRead: Count; readonly cacheWrite: Count };
+  readonly outputTokens: { readonly total: Count; readonly reasoning: Count };
   readonly raw?: Readonly<Record<string, unknown>> | undefined;
 };
 
@@ -23,17 +20,18 @@ const counted = (value: unknown): number =>
  * Tokens as the wire counts them: `input` without what came from or went to a cache, `output` without the reasoning,
  * `total` as the backend gives it, or else the sum of what it took and gave.
  */
-export const toTokens = (usage: AiUsage): MessageTokens => {
-  const read = counted(usage.inputTokenDetails.cacheReadTokens);
-  const write = counted(usage.inputTokenDetails.cacheWriteTokens);
-  const reasoning = counted(usage.outputTokenDetails.reasoningTokens);
-  const given = counted(usage.raw?.total_tokens);
+export const toTokens = ({ inputTokens, outputTokens, raw }: AiUsage): MessageTokens => {
+  const read = counted(inputTokens.cacheRead);
+  const write = counted(inputTokens.cacheWrite);
+  const reasoning = counted(outputTokens.reasoning);
+  const [input, output] = [counted(inputTokens.total), counted(outputTokens.total)];
+  const given = counted(raw?.total_tokens);
   return {
-    input: Math.max(0, counted(usage.inputTokens) - read - write),
-    output: Math.max(0, counted(usage.outputTokens) - reasoning),
+    input: Math.max(0, input - read - write),
+    output: Math.max(0, output - reasoning),
     reasoning,
     cache: { read, write },
-    total: given === 0 ? counted(usage.totalTokens) : given,
+    total: given === 0 ? input + output : given,
   };
 };
 
@@ -102,7 +100,7 @@ const findProviderError = (error: unknown, { providerID, secrets }: ErrorContext
   }
   if (!isRecord(error)) return undefined;
   const { name, code, type, message } = error;
-  const isProviderError = name === 'AI_StreamProviderError' || name === 'AI_APICallError' || !(error instanceof Error);
+  const isProviderError = name === 'AI_APICallError' || !(error instanceof Error);
   if (!isProviderError || (typeof message !== 'string' && typeof error.error !== 'string')) return undefined;
   const body = parsed(error.responseBody) ?? { code, type, message, error: error.error };
   return createProviderError({ providerID, statusCode: statusOf(error), body, secrets });
@@ -112,13 +110,10 @@ const toSdkError = (error: unknown, who: string): ModelError => {
   const name = isRecord(error) && typeof error.name === 'string' ? SDK_NAME.exec(error.name)?.[1] : undefined;
   switch (name) {
     case 'InvalidResponseDataError':
-    case 'NoOutputGeneratedError':
       return new ModelError('cut-off', `${who} broke off before the end of its answer`, { isRetryable: true });
     case 'JSONParseError':
     case 'TypeValidationError':
       return new ModelError('api', `${who} sent something that is no part of an answer`, { isRetryable: true });
-    case 'ToolChoiceViolationError':
-      return new ModelError('api', `${who} asked for a call where none may be made`);
     case 'UnsupportedFunctionalityError':
       return new ModelError('api', `${who} cannot be sent a part of this conversation, such as a file of its type`);
     case 'InvalidArgumentError':

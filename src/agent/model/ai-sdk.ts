@@ -1,7 +1,8 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { jsonSchema, type LanguageModel, streamText, type ToolSet } from 'ai';
+import type { LanguageModelV4, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import { untilAborted } from '../../core/async.ts';
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
@@ -12,7 +13,7 @@ import { toAiMessages, toAiOptions, withoutLostThoughts } from './ai-sdk-input.t
 import { toModelError } from './ai-sdk-output.ts';
 import { type BackendLimits, createBackendFetch, DEFAULT_LIMITS, type Fetcher } from './http.ts';
 import { createLongTexts, type LongTexts } from './long-texts.ts';
-import { type ChatModel, ModelError, type ModelRequest, type ModelTarget } from './types.ts';
+import { type ChatModel, ModelError, type ModelRequest, type ModelTarget, type ToolSpec } from './types.ts';
 
 type AiModelNeeds = {
   readonly fetcher: Fetcher;
@@ -41,18 +42,17 @@ const PUBLIC_API: Readonly<Record<'@ai-sdk/openai' | '@ai-sdk/anthropic', string
 
 type Settings = { readonly baseURL: string; readonly apiKey: string; readonly fetch: typeof fetch };
 
-const isSchema = (schema: unknown): schema is Parameters<typeof jsonSchema>[0] => isRecord(schema);
+const isSchema = (schema: unknown): schema is LanguageModelV4FunctionTool['inputSchema'] => isRecord(schema);
 
-const toAiTools = ({ tools }: ModelRequest): ToolSet =>
-  Object.fromEntries(
-    tools.map(({ name, description, inputSchema }) => [
-      name,
-      { description, inputSchema: jsonSchema(isSchema(inputSchema) ? inputSchema : {}) },
-    ]),
-  );
+const toAiTool = ({ name, description, inputSchema }: ToolSpec): LanguageModelV4FunctionTool => ({
+  type: 'function',
+  name,
+  description,
+  inputSchema: isSchema(inputSchema) ? inputSchema : {},
+});
 
 /** Sets everything: the SDK would read missing addresses and keys from the environment. */
-const createLanguageModel = (npm: BundledAdapter, upstreamID: string, settings: Settings): LanguageModel => {
+const createLanguageModel = (npm: BundledAdapter, upstreamID: string, settings: Settings): LanguageModelV4 => {
   switch (npm) {
     case '@ai-sdk/openai-compatible':
       return createOpenAICompatible({ ...settings, name: COMPATIBLE, includeUsage: true })(upstreamID);
@@ -75,7 +75,7 @@ const baseUrlFor = (npm: BundledAdapter, { baseURL, providerID }: ModelTarget): 
 type Calls = WeakMap<AbortSignal, { readonly texts: LongTexts; readonly onSent: (() => void) | undefined }>;
 
 const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, calls: Calls) => {
-  const cached = new Map<string, LanguageModel>();
+  const cached = new Map<string, LanguageModelV4>();
   const runInSlices = createTimeSlices(clock);
   const userAgent = `gatehouse-agent/${version}`;
   const onSent = (signal: AbortSignal): void => calls.get(signal)?.onSent?.();
@@ -92,7 +92,7 @@ const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, 
       return backendFetch(input, { ...init, body });
     };
   };
-  return (npm: BundledAdapter, target: ModelTarget): LanguageModel => {
+  return (npm: BundledAdapter, target: ModelTarget): LanguageModelV4 => {
     const { providerID, apiKey, headers, upstreamID } = target;
     const baseURL = baseUrlFor(npm, target);
     const key = JSON.stringify([npm, providerID, upstreamID, baseURL, apiKey, Object.entries(headers).sort()]);
@@ -118,40 +118,34 @@ const requireAdapter = ({ npm, providerID }: ModelTarget): BundledAdapter => {
 const sendsTools = (npm: BundledAdapter, { tools, toolChoice }: ModelRequest): boolean =>
   tools.length > 0 && (toolChoice === undefined || npm === '@ai-sdk/anthropic');
 
-const startStream = (
-  model: LanguageModel,
+/**
+ * Asks the adapter itself. The SDK's own `streamText` around it would run tools, retry, repair and measure, none of which a
+ * step wants, and costs more than the adapter.
+ */
+const startStream = async (
+  model: LanguageModelV4,
   npm: BundledAdapter,
   request: ModelRequest,
   { texts, signal }: { readonly texts: LongTexts; readonly signal: AbortSignal },
-): AiParts => {
+): Promise<AiParts> => {
   const { target, system, messages, sessionID } = request;
   const { maxOutputTokens, temperature, topP } = target;
   const { options, reasoning } = toAiOptions(npm, target);
-  const tools = toAiTools(request);
-  const { stream } = streamText({
-    model,
-    messages: toAiMessages(messages, texts.shorten),
-    ...(system === '' ? {} : { instructions: texts.shorten(system) }),
-    ...(sendsTools(npm, request) ? { tools, toolChoice: request.toolChoice ?? 'auto' } : {}),
+  const { stream } = await model.doStream({
+    prompt: [
+      ...(system === '' ? [] : [{ role: 'system' as const, content: texts.shorten(system) }]),
+      ...toAiMessages(messages, texts.shorten),
+    ],
+    ...(sendsTools(npm, request)
+      ? { tools: request.tools.map(toAiTool), toolChoice: { type: request.toolChoice ?? 'auto' } }
+      : {}),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { topP }),
     ...(reasoning === undefined ? {} : { reasoning }),
     providerOptions: { [OPTIONS_KEY[npm]]: options },
     headers: { 'x-session-affinity': sessionID, 'x-session-id': sessionID },
-    maxRetries: 0,
     abortSignal: signal,
-    telemetry: { isEnabled: false },
-    // Without a handler the SDK writes errors to the console, with bodies.
-    onError: () => {},
-    // A URL in a conversation or an answer must not make the server request it.
-    experimental_download: async (files) => {
-      if (files.length === 0) return [];
-      throw new ModelError(
-        'api',
-        `The provider "${target.providerID}" answered with a file behind a URL, which is never fetched`,
-      );
-    },
   });
   return stream;
 };
@@ -168,21 +162,20 @@ const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
 };
 
 /**
- * A model behind the AI SDK. Loading this file costs some 25 MB and a tenth of a second, so a server does it after it listens. It never writes to
+ * A model behind the adapters of the AI SDK. Loading this file costs some 20 MB and a tenth of a second, so a server does it after it listens. It never writes to
  * the console, reads nothing from the environment, and rejects only with a `ModelError` or the caller's own reason.
  */
 export const createAiModel = (needs: AiModelNeeds): ChatModel => {
   const calls: Calls = new WeakMap();
   const modelOf = createModelCache(needs, calls);
   const reportUnsupported = createUnsupportedReporter(needs);
-  // The SDK's only switch for its warnings, which it would write to stderr.
-  globalThis.AI_SDK_LOG_WARNINGS = false;
   return async function* events(request, signal) {
     signal.throwIfAborted();
     const { target } = request;
     const { providerID, apiKey, headers } = target;
     const context = { providerID, secrets: [apiKey ?? '', ...Object.values(headers)] };
     const call = new AbortController();
+    let isComplete = false;
     const onAbort = () => call.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     const texts = createLongTexts(crypto.randomUUID().replaceAll('-', ''));
@@ -190,18 +183,17 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     try {
       const npm = requireAdapter(target);
       const onUnsupported = (feature: string) => reportUnsupported(npm, target, feature);
-      yield* readEvents(
-        startStream(modelOf(npm, target), npm, request, { texts, signal: call.signal }),
-        { providerID, onUnsupported },
-        signal,
-      );
+      const mayCall = request.toolChoice !== 'none' || !sendsTools(npm, request);
+      const starting = startStream(modelOf(npm, target), npm, request, { texts, signal: call.signal });
+      yield* readEvents(await untilAborted(starting, signal), { providerID, mayCall, onUnsupported }, signal);
+      isComplete = true;
     } catch (error) {
       signal.throwIfAborted();
       throw toModelError(error, context);
     } finally {
       signal.removeEventListener('abort', onAbort);
       // A consumer that stops early also ends the call to the backend.
-      call.abort();
+      if (!isComplete) call.abort();
     }
   };
 };
