@@ -55,6 +55,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@ai-sdk/openai-compatible': ['src/agent/model/ai-sdk.ts'],
   '@ai-sdk/openai': ['src/agent/model/ai-sdk.ts'],
   '@ai-sdk/anthropic': ['src/agent/model/ai-sdk.ts'],
+  '@cfworker/json-schema': ['src/adapter/node/json-schema.ts'],
   'jsonc-parser': ['src/agent/config/jsonc.ts'],
   'csv-parse': ['src/adapter/files/eval.ts'],
   'cli-progress': ['src/adapter/files/eval.ts'],

@@ -102,3 +102,14 @@ export function* writeJson(value: unknown): Steps<string> {
   const [whole = ''] = pieces;
   return pieces.length === 1 ? whole : pieces.join('');
 }
+
+/** Checks a value: undefined when it fits its schema, otherwise what is wrong and where, in one line for each of a few places. */
+export type SchemaCheck = (value: unknown) => string | undefined;
+
+/** Makes the check of a JSON Schema. Both throw a `SchemaError` where the schema cannot be used. */
+export type CompileSchema = (schema: Readonly<Record<string, unknown>>) => SchemaCheck;
+
+/** Why a JSON Schema cannot be used, in one line. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError';
+}

@@ -1,0 +1,73 @@
+import * as assert from 'uvu/assert';
+import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
+import { SchemaError } from '../../../src/core/json.ts';
+import { describe } from '../../check.ts';
+import { createStopwatch } from '../../stopwatch.ts';
+
+const compile = createSchemaCompiler();
+const PERSON = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    age: { type: 'integer', minimum: 0 },
+    tags: { type: 'array', items: { enum: ['a', 'b'] } },
+  },
+  required: ['name', 'age'],
+  additionalProperties: false,
+};
+
+describe('a JSON Schema', (check) => {
+  check('lets a value pass that fits', () => {
+    assert.is(compile(PERSON)({ name: 'Ann', age: 3, tags: ['a', 'b'] }), undefined);
+  });
+
+  check('says of another value what is wrong and where', () => {
+    const fits = compile(PERSON);
+    assert.match(fits({ name: 'Ann', age: 3.5 }) ?? '', /^\/age: .*integer/);
+    assert.match(fits({ name: 'Ann' }) ?? '', /age/);
+    assert.match(fits({ name: 'Ann', age: 1, tags: ['a', 'c'] }) ?? '', /^\/tags\/1: /);
+    assert.match(fits({ name: 'Ann', age: 1, more: 1 }) ?? '', /more/);
+    assert.match(fits('Ann') ?? '', /^the value: /);
+    assert.match(fits(null) ?? '', /^the value: /);
+  });
+
+  check('follows references, also in circles', () => {
+    const node = {
+      type: 'object',
+      properties: { next: { $ref: '#/$defs/node' }, value: { type: 'number' } },
+      required: ['value'],
+    };
+    const fits = compile({ $ref: '#/$defs/node', $defs: { node } });
+    assert.is(fits({ value: 1, next: { value: 2, next: { value: 3 } } }), undefined);
+    assert.match(fits({ value: 1, next: { value: 2, next: {} } }) ?? '', /^\/next\/next: /);
+  });
+
+  check('is not changed by its check', () => {
+    const schema = structuredClone(PERSON);
+    compile(schema)({ name: 'Ann', age: 3 });
+    assert.equal(schema, PERSON);
+  });
+
+  check('is refused where it cannot be used', () => {
+    for (const schema of [
+      { $ref: '#/$defs/none' },
+      { $ref: 'https://schemas.example/a.json' },
+      { allOf: [{ $ref: '#' }] },
+    ])
+      assert.throws(
+        () => compile(schema),
+        (error: unknown) => error instanceof SchemaError,
+      );
+  });
+
+  check('has a pattern that takes for ever ended after 50 ms', () => {
+    const fits = compile({ type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } });
+    const took = createStopwatch();
+    assert.throws(
+      () => fits({ a: `${'a'.repeat(40)}b` }),
+      (error: unknown) => error instanceof SchemaError,
+    );
+    assert.ok(took() < 1000, `${took()} ms`);
+    assert.is(fits({ a: 'aaa' }), undefined);
+  });
+});
