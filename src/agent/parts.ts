@@ -2,6 +2,7 @@ import { createServiceBudget, type MemoryBounds } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Credentials } from '../core/http/auth.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
+import type { CompileSchema } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { createTimeSlices } from '../core/time-slices.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
@@ -34,6 +35,7 @@ export type AgentServerNeeds = {
   readonly ids: Ids;
   readonly newRequestId: () => string;
   readonly chance: () => number;
+  readonly compileSchema: CompileSchema;
   readonly version: string;
   readonly directory: string;
   /** None: everyone who reaches the server may do everything. */
@@ -104,6 +106,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     catalog,
     ids,
     clock,
+    compileSchema: needs.compileSchema,
     sessionLimitBytes: sessionLimitBytes(budget),
     isClosing,
   });
@@ -128,6 +131,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     sessions,
     catalog,
     tools: createToolList(mcp, task),
+    compileSchema: needs.compileSchema,
     instructions: mcp.instructions,
     outputLimits: needs.outputLimits,
     turnTimeoutMs: needs.turnTimeoutMs,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../adapter/node/clock.ts';
+import { createSchemaCompiler } from '../adapter/node/json-schema.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 import { newId, randomBytes } from '../adapter/web/crypto.ts';
@@ -75,6 +76,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     ids,
     newRequestId: () => `req-${newId()}`,
     chance: Math.random,
+    compileSchema: createSchemaCompiler(),
     version: VERSION,
     directory,
     credentials: settings.credentials,

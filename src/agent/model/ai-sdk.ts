@@ -116,7 +116,14 @@ const requireAdapter = ({ npm, providerID }: ModelTarget): BundledAdapter => {
  * not be called are left out: not every backend respects that.
  */
 const sendsTools = (npm: BundledAdapter, { tools, toolChoice }: ModelRequest): boolean =>
-  tools.length > 0 && (toolChoice === undefined || npm === '@ai-sdk/anthropic');
+  tools.length > 0 && (toolChoice !== 'none' || npm === '@ai-sdk/anthropic');
+
+/** Anthropic's API refuses a forced call of a model that thinks; there the instructions alone ask for the call. */
+const toolChoiceFor = (npm: BundledAdapter, { toolChoice, target }: ModelRequest): 'auto' | 'none' | 'required' => {
+  const { thinking, reasoningEffort } = target.options;
+  const thinks = reasoningEffort !== undefined || (isRecord(thinking) && thinking.type !== 'disabled');
+  return npm === '@ai-sdk/anthropic' && toolChoice === 'required' && thinks ? 'auto' : (toolChoice ?? 'auto');
+};
 
 /**
  * Asks the adapter itself. The SDK's own `streamText` around it would run tools, retry, repair and measure, none of which a
@@ -137,7 +144,7 @@ const startStream = async (
       ...toAiMessages(messages, texts.shorten),
     ],
     ...(sendsTools(npm, request)
-      ? { tools: request.tools.map(toAiTool), toolChoice: { type: request.toolChoice ?? 'auto' } }
+      ? { tools: request.tools.map(toAiTool), toolChoice: { type: toolChoiceFor(npm, request) } }
       : {}),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),

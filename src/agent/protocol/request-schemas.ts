@@ -150,6 +150,27 @@ export const SessionChangeBody = v.object({
 
 const SWITCH_LIMIT = 200;
 
+/** It is stored with the prompt, and sent to the model in each step. */
+const SCHEMA_BYTES = 64 * 1024;
+const RETRIES = 2;
+/** A JSON Schema of an object, as tools have it: a model gives the value in the arguments of a call. */
+const ObjectSchema = v.pipe(
+  v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected a JSON Schema'),
+  v.check((schema) => schema.type === 'object', 'expected a JSON Schema with "type": "object"'),
+  v.check(
+    (schema) => new TextEncoder().encode(JSON.stringify(schema)).length <= SCHEMA_BYTES,
+    `expected a JSON Schema of at most ${SCHEMA_BYTES} bytes`,
+  ),
+);
+const FormatBody = v.variant('type', [
+  v.object({ type: v.literal('text') }),
+  v.object({
+    type: v.literal('json_schema'),
+    schema: ObjectSchema,
+    retryCount: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10)), RETRIES),
+  }),
+]);
+
 export const PromptBody = v.object({
   parts: PromptParts,
   messageID: v.optional(v.string()),
@@ -159,6 +180,7 @@ export const PromptBody = v.object({
   noReply: v.optional(v.boolean()),
   system: v.optional(v.string()),
   tools: v.optional(v.pipe(v.record(TextUpTo(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
+  format: v.optional(FormatBody),
 });
 export type PromptBody = v.InferOutput<typeof PromptBody>;
 
@@ -179,6 +201,7 @@ export const SummarizeBody = v.object({ providerID: v.string(), modelID: v.strin
 export const LogBody = v.object({});
 
 const EXPECTED: Readonly<Record<string, string>> = {
+  'format.type': 'text or json_schema',
   model: 'a model as "provider/key", or an object with providerID and id (sessions) or modelID (messages)',
   type: PART_TYPES,
   mime: 'a media type, such as image/png',
@@ -194,7 +217,7 @@ const toBodyFault = (issue: v.BaseIssue<unknown>): Fault => {
   const path = shortenPath(whole);
   const last = path.split('.').at(-1) ?? '';
   // Of what is missing the schema only repeats the name.
-  const wanted = EXPECTED[last] ?? (issue.type === 'object' ? undefined : expected);
+  const wanted = EXPECTED[path] ?? EXPECTED[last] ?? (issue.type === 'object' ? undefined : expected);
   return invalidBody(path, wanted === undefined ? `${path}: is required` : `${path}: expected ${wanted}`);
 };
 const invalidBody = (param: string | null, message: string): Fault =>

@@ -69,6 +69,10 @@ const StoredError: v.GenericSchema<MessageError, MessageError> = v.variant('name
   v.strictObject({ name: v.literal('ContextOverflowError'), data: messageData }),
   v.strictObject({ name: v.literal('ContentFilterError'), data: messageData }),
   v.strictObject({
+    name: v.literal('StructuredOutputError'),
+    data: v.strictObject({ message: text, retries: number }),
+  }),
+  v.strictObject({
     name: v.literal('APIError'),
     data: v.strictObject({ message: text, statusCode: optional(number), isRetryable: v.boolean() }),
   }),
@@ -86,6 +90,7 @@ export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role'
     model: v.strictObject({ providerID: text, modelID: text, variant: optional(text) }),
     system: optional(text),
     tools: optional(Switches),
+    format: optional(v.strictObject({ type: v.literal('json_schema'), schema: JsonObject, retryCount: number })),
   }),
   v.strictObject({
     ...messageEntries,
@@ -102,6 +107,7 @@ export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role'
     finish: optional(StoredFinish),
     error: optional(StoredError),
     summary: optional(v.boolean()),
+    structured: optional(v.unknown()),
   }),
 ]);
 

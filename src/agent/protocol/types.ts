@@ -57,6 +57,7 @@ export type MessageError =
   | { readonly name: 'MessageAbortedError'; readonly data: { readonly message: string } }
   | { readonly name: 'ContextOverflowError'; readonly data: { readonly message: string } }
   | { readonly name: 'ContentFilterError'; readonly data: { readonly message: string } }
+  | { readonly name: 'StructuredOutputError'; readonly data: { readonly message: string; readonly retries: number } }
   | {
       readonly name: 'APIError';
       readonly data: { readonly message: string; readonly statusCode?: number; readonly isRetryable: boolean };
@@ -67,6 +68,14 @@ export type Finish = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'erro
 
 export type MessageTokens = Tokens & { readonly total?: number };
 
+/** The form in which a client wants the answer: one JSON value that fits a schema. */
+export type OutputFormat = {
+  readonly type: 'json_schema';
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** How many more values the model may try after one that does not fit. */
+  readonly retryCount: number;
+};
+
 export type UserMessage = {
   readonly id: string;
   readonly sessionID: string;
@@ -76,6 +85,8 @@ export type UserMessage = {
   readonly model: ModelRef;
   readonly system?: string;
   readonly tools?: Readonly<Record<string, boolean>>;
+  /** A text, unless this says otherwise. */
+  readonly format?: OutputFormat;
 };
 
 /** One step of a model. A turn with tool calls has several, all with the same `parentID`. */
@@ -98,6 +109,8 @@ export type AssistantMessage = {
   readonly error?: MessageError;
   /** Whether it replaces earlier messages (compaction). */
   readonly summary?: boolean;
+  /** The value that the prompt's `format` asked for. */
+  readonly structured?: unknown;
 };
 
 export type Message = UserMessage | AssistantMessage;

@@ -1,10 +1,12 @@
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { type CompileSchema, SchemaError } from '../../core/json.ts';
 import { type AgentCatalog, type KnownAgent, requireAgent, requireModel } from '../agents/catalog.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, partUpdatedEvent } from '../events/records.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
-import type { FilePart, ModelRef, Session, TextPart, UserMessage } from '../protocol/types.ts';
+import type { FilePart, ModelRef, OutputFormat, Session, TextPart, UserMessage } from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
 import { createClientMessageIDs, createMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
@@ -17,6 +19,7 @@ type PromptAcceptanceNeeds = {
   readonly catalog: AgentCatalog;
   readonly ids: Ids;
   readonly clock: Clock;
+  readonly compileSchema: CompileSchema;
   /** The largest session that may grow further. */
   readonly sessionLimitBytes: number;
   /** Whether a session is being removed: it accepts no prompts any more. */
@@ -43,6 +46,19 @@ const toModelRef = (session: Session): ModelRef | undefined => {
 export const agentFor = (catalog: AgentCatalog, session: Session, requested: string | undefined): KnownAgent => {
   const own = session.agent === undefined ? undefined : catalog.agents.get(session.agent);
   return requested === undefined && own !== undefined ? own : requireAgent(catalog, requested ?? catalog.defaultAgent);
+};
+
+/** The format that is stored with a prompt; undefined for a text. A `bad-input` fault where its schema cannot be used. */
+const usableFormat = ({ format }: PromptBody, compileSchema: CompileSchema): OutputFormat | undefined => {
+  if (format === undefined || format.type === 'text') return undefined;
+  try {
+    compileSchema(format.schema);
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    const message = `format.schema: ${error.message}`;
+    throw new Fault({ kind: 'bad-input', code: 'invalid_body', param: 'format.schema', message });
+  }
+  return format;
 };
 
 const createPromptParts = (
@@ -79,6 +95,7 @@ export const createPromptAcceptance = ({
   catalog,
   ids,
   clock,
+  compileSchema,
   sessionLimitBytes,
   isClosing,
 }: PromptAcceptanceNeeds) => {
@@ -91,6 +108,7 @@ export const createPromptAcceptance = ({
     const before = await sessions.get(sessionID);
     await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
+    const format = usableFormat(prompt, compileSchema);
     const requested = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
     const model = requireModel(
       catalog,
@@ -106,6 +124,7 @@ export const createPromptAcceptance = ({
         model,
         ...(prompt.system === undefined ? {} : { system: prompt.system }),
         ...(prompt.tools === undefined ? {} : { tools: prompt.tools }),
+        ...(format === undefined ? {} : { format }),
       };
       const parts = createPromptParts(prompt, { sessionID, messageID: id }, ids);
       let removal: Publication = {};

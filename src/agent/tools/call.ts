@@ -41,7 +41,7 @@ type CallNeeds = PermissionCheckNeeds & {
 };
 
 /** Whether the turn goes on after a call: a person's bare rejection ends it, and so does a model that repeats itself. */
-type CallEnd = 'done' | 'rejected' | 'looping';
+export type CallEnd = 'done' | 'rejected' | 'looping';
 
 /** The outcome of a call, and how the turn goes on. `part` is the call as it is shown. */
 type CallResult = {

@@ -103,6 +103,7 @@ const DENIED = 'A permission rule of this server denies this call. Do not try it
 export const createPermissionCheck =
   ({ directory, tools, currentAction, approvals, withMessages }: PermissionCheckNeeds) =>
   async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<CallRefusal | undefined> => {
+    if (tool.isFree === true) return undefined;
     const { input } = part.state;
     const patterns = tool.patternsFor(input);
     const action = await currentAction(tool.name, patterns);

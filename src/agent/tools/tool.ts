@@ -38,6 +38,8 @@ export type CallContext = {
 export type AgentTool = ToolSpec & {
   /** The tool server that it really comes from, and its name there: other tools may have similar names. */
   readonly origin?: { readonly server: string; readonly tool: string };
+  /** Permission rules do not apply: the call has no effect but on the answer itself. */
+  readonly isFree?: boolean;
   /** The texts that a rule's pattern must match; `*` when the arguments do not matter. */
   readonly patternsFor: (input: Readonly<Record<string, unknown>>) => readonly string[];
   /** The tool without the parts that these rules deny, where rules can deny a part of it; undefined when they deny all. */

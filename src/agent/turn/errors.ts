@@ -53,5 +53,11 @@ export const isExpectedEnd = (error: unknown): boolean =>
   error instanceof SessionTooLarge ||
   error instanceof TurnTimeout;
 
+/** The error of a turn whose model gave no value that fits its schema. */
+export const noStructuredOutput = (reason: string, retries: number): MessageError => ({
+  name: 'StructuredOutputError',
+  data: { message: `The model gave no value that fits the schema: ${reason}`, retries },
+});
+
 /** The error of a turn that the server itself ended. */
 export const serverEndedTurn = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });

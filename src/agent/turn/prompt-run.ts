@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
+import type { CompileSchema } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
 import type { Responder } from '../agents/types.ts';
@@ -25,6 +26,7 @@ import type { AgentTool } from '../tools/tool.ts';
 import { runSummary } from './compaction.ts';
 import { serverEndedTurn, TurnTimeout } from './errors.ts';
 import { createFailureLog, type FailureLog } from './failure-log.ts';
+import { createStructuredOutput } from './structured-output.ts';
 import { isSummaryRequest } from './summary-request.ts';
 import { createSessionNamer } from './title.ts';
 import { runTurn } from './turn.ts';
@@ -69,6 +71,7 @@ type AnswerNeeds = {
   readonly catalog: AgentCatalog;
   /** All tools, after the tool servers had time to connect; each agent sees those that its rules do not hide. */
   readonly tools: (signal: AbortSignal, onWait: () => Promise<unknown>) => Promise<readonly AgentTool[]>;
+  readonly compileSchema: CompileSchema;
   /** The instructions that tool servers send for their tools. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
   readonly outputLimits: OutputLimits;
@@ -136,12 +139,16 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     const scope: RuleScope = { agent: agent.rules, session, user };
     const all = model.takesTools ? await needs.tools(signal, () => context.show({ type: 'busy' })) : [];
     const tools = toolsUnderRules(all, collectRules(scope).withoutInheritedAsk);
-    const prompt = [agent.prompt, ...instructionsFor(tools)].join('\n\n');
+    const { takesTools } = model;
+    const { compileSchema } = needs;
+    const output = user.format && createStructuredOutput(user.format, { compileSchema, takesTools });
+    const prompt = [agent.prompt, ...instructionsFor(tools), ...(output ? [output.instruction] : [])].join('\n\n');
     const request: TurnRequest = {
       session,
       user,
       responder: { ...responder, agent: { ...agent, prompt } },
-      tools,
+      tools: [...tools, ...(output?.tools ?? [])],
+      output,
       currentAction: currentActionFor(scope),
     };
     return runTurn(context, request, signal);

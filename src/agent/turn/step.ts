@@ -1,12 +1,13 @@
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { messagePublication, partPublication, sessionErrorPublication } from '../events/records.ts';
 import { costOf } from '../model/cost.ts';
-import { ModelError, type ModelRequest, type ToolSpec } from '../model/types.ts';
+import { ModelError, type ModelMessage, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
 import { sessionBytes, sessionLimitBytes } from '../session/sessions.ts';
 import type { MessageWithParts } from '../store/store.ts';
-import { createCallRunner } from '../tools/call.ts';
+import { type CallEnd, createCallRunner } from '../tools/call.ts';
 import { createLoopGuard } from '../tools/loop-guard.ts';
+import type { RequestedCall } from '../tools/tool.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
 import { toModelHistory } from './history.ts';
@@ -18,6 +19,7 @@ import type { TurnMessages } from './turn-messages.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
 
 const LAST_STEP = 'This is the last step of this turn, and no tools are left. Answer with what is known.';
+const LAST_VALUE = 'This is the last step of this turn. Answer with what is known.';
 const LOOPING = serverEndedTurn('The model made the same call again and again');
 const OUT_OF_STEPS = serverEndedTurn('The turn took all the steps it may, and the model asked for more');
 
@@ -25,6 +27,8 @@ const OUT_OF_STEPS = serverEndedTurn('The turn took all the steps it may, and th
 type Closing = {
   readonly last: Publication;
   readonly error?: MessageError | undefined;
+  /** The answer as a value, where one was asked for. */
+  readonly structured?: { readonly value: unknown } | undefined;
   /** Whether the turn ends with this message; false when another step follows. */
   readonly isEnd?: boolean;
   /** Publishes the closed message, together with more where that is needed. */
@@ -41,7 +45,7 @@ export const createStep = (
   signal: AbortSignal,
 ) => {
   const { clock, ids, publish, store, onBug } = needs;
-  const { session, user, responder, tools, currentAction } = request;
+  const { session, user, responder, tools, output, currentAction } = request;
   const sessionID = session.id;
   const guard = createLoopGuard();
   const callRunner = createCallRunner({
@@ -66,26 +70,35 @@ export const createStep = (
 
   const close = async (
     message: AssistantMessage,
-    { last, error, isEnd = true, publishEnd = publish }: Closing,
+    { last, error, structured, isEnd = true, publishEnd = publish }: Closing,
   ): Promise<AssistantMessage> => {
     const time = { ...message.time, completed: clock.now() };
-    const closed: AssistantMessage = { ...message, time, ...(error === undefined ? {} : { error, finish: 'error' }) };
+    const value = structured === undefined ? {} : { structured: structured.value, finish: 'stop' as const };
+    const failure = error === undefined ? {} : { error, finish: 'error' as const };
+    const closed: AssistantMessage = { ...message, time, ...value, ...failure };
     const failed = error === undefined ? {} : sessionErrorPublication(sessionID, error);
     const end = joinPublications(messagePublication(closed), failed, isEnd ? await needs.atEnd() : {});
-    await publishEnd(joinPublications(last, end)).catch(async (failure: unknown) => {
-      if (error === undefined) throw failure;
+    await publishEnd(joinPublications(last, end)).catch(async (reason: unknown) => {
+      if (error === undefined) throw reason;
       // The last output could not be stored. The message must be closed all the same.
-      onBug(failure);
+      onBug(reason);
       await publish(end);
     });
     return closed;
   };
+  /** Where a value is asked for, each step has to end in a call, the last one in that of the value. */
+  const toolsFor = (isLast: boolean): Pick<ModelRequest, 'tools' | 'toolChoice'> => {
+    if (output === undefined || output.tools.length === 0)
+      return { tools: specs, ...(isLast ? { toolChoice: 'none' } : {}) };
+    const names = new Set(output.tools.map(({ name }) => name));
+    return { tools: isLast ? specs.filter(({ name }) => names.has(name)) : specs, toolChoice: 'required' };
+  };
+  let reminder: readonly ModelMessage[] = [];
   const requestFor = (messages: readonly MessageWithParts[], isLast: boolean): ModelRequest => ({
     target: responder.model.target,
-    system: isLast ? `${system}\n\n${LAST_STEP}`.trim() : system,
-    messages: toModelHistory(messages, user.id, responder.model.media),
-    tools: specs,
-    ...(isLast ? { toolChoice: 'none' } : {}),
+    system: isLast ? `${system}\n\n${output === undefined ? LAST_STEP : LAST_VALUE}`.trim() : system,
+    messages: [...toModelHistory(messages, user.id, responder.model.media), ...reminder],
+    ...toolsFor(isLast),
     sessionID,
   });
   const compact = async (messages: readonly MessageWithParts[]): Promise<readonly MessageWithParts[]> => {
@@ -117,8 +130,35 @@ export const createStep = (
       return callModel(needs, { request: requestFor(await compact(before), isLast), parts, onSent }, signal);
     }
   };
+  /** In the last step no call is made any more, except that of the value. */
+  const runCalls = async (calls: readonly RequestedCall[], isLast: boolean): Promise<CallEnd> => {
+    if (!isLast) return callRunner.runAll(calls, signal);
+    const { own = [], others = [] } = Object.groupBy(calls, ({ part }) =>
+      output?.tools.some(({ name }) => name === part.tool) ? 'own' : 'others',
+    );
+    await callRunner.refuseAll(others);
+    return callRunner.runAll(own, signal);
+  };
+  /** Whether the turn ends with a step of these calls, and how. */
+  const endOfCalls = (end: CallEnd, isLast: boolean): Pick<Closing, 'error' | 'structured' | 'isEnd'> => {
+    const structured = output?.value();
+    if (structured !== undefined) return { structured, isEnd: true };
+    const exhausted = output === undefined && isLast ? OUT_OF_STEPS : output?.failure(isLast);
+    const error = end === 'looping' ? LOOPING : exhausted;
+    return { error, isEnd: error !== undefined || end !== 'done' };
+  };
+  /** The same for a step without calls: its text is the answer, if no value was asked for. */
+  const endOfText = (text: string, isLast: boolean): Pick<Closing, 'error' | 'structured' | 'isEnd'> => {
+    if (output === undefined) return { isEnd: true };
+    output.takeText(text);
+    const structured = output.value();
+    if (structured !== undefined) return { structured, isEnd: true };
+    const error = output.failure(isLast);
+    return { error, isEnd: error !== undefined };
+  };
   return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
     const messageID = message.id;
+    reminder = output?.reminder() ?? [];
     const parts = createResponseParts({ ids, clock, sessionID, messageID });
     /** Has a cost only once the session has it too. */
     let accounted = message;
@@ -135,16 +175,17 @@ export const createStep = (
       };
       const account = (closing: Publication) =>
         needs.addUsage({ tokens, cost }, (changed) => joinPublications(unpublished, changed, closing));
-      if (!parts.hasCalls()) return await close(finishedMessage, { last: finished(), publishEnd: account });
+      if (!parts.hasCalls()) {
+        const end = endOfText(parts.text(), isLast);
+        const closed = await close(finishedMessage, { last: finished(), publishEnd: account, ...end });
+        return end.isEnd === true ? closed : undefined;
+      }
       // With the session, because a server that dies while the calls run leaves its message as it is stored now.
       await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });
       accounted = finishedMessage;
-      const calls = parts.takeCalls();
-      const callsEnd = isLast ? await callRunner.refuseAll(calls) : await callRunner.runAll(calls, signal);
-      const error = callsEnd === 'looping' ? LOOPING : isLast ? OUT_OF_STEPS : undefined;
-      const isEnd = error !== undefined || callsEnd !== 'done';
-      const closed = await close(finishedMessage, { last: finished(), error, isEnd });
-      return isEnd ? closed : undefined;
+      const end = endOfCalls(await runCalls(parts.takeCalls(), isLast), isLast);
+      const closed = await close(finishedMessage, { last: finished(), ...end });
+      return end.isEnd === true ? closed : undefined;
     } catch (error) {
       if (!isExpectedEnd(error)) onBug(error);
       const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);

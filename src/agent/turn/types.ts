@@ -11,6 +11,7 @@ import type { Approvals } from '../tools/approvals.ts';
 import type { OutputLimits } from '../tools/output-limit.ts';
 import type { AgentTool } from '../tools/tool.ts';
 import type { FailureLog } from './failure-log.ts';
+import type { StructuredOutput } from './structured-output.ts';
 
 /** What the steps of one turn work with. */
 export type TurnContext = {
@@ -41,6 +42,8 @@ export type TurnContext = {
 /** One message to answer: the agent and model that answer it, and the tools they may use. */
 export type TurnRequest = Answered & {
   readonly tools: readonly AgentTool[];
+  /** The form of the answer, where the prompt names one. */
+  readonly output?: StructuredOutput | undefined;
   /** What the permission rules say at this moment. */
   readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
 };

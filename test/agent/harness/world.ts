@@ -1,3 +1,4 @@
+import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
 import type { AgentCatalog, KnownAgent } from '../../../src/agent/agents/catalog.ts';
 import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
 import type { ResolvedModel, Summariser, Titler } from '../../../src/agent/agents/types.ts';
@@ -185,6 +186,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     ids,
     newRequestId: () => 'req-test',
     chance: () => 0,
+    compileSchema: createSchemaCompiler(),
     version: '0.0.0-test',
     directory: '/srv/desk',
     credentials: undefined,

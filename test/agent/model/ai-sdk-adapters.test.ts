@@ -100,6 +100,25 @@ describe('every adapter', (check) => {
     });
   }
 
+  for (const npm of ADAPTERS) {
+    check(`forces a call where one must be made (${npm})`, async () => {
+      const { ask, control } = createModelWorld();
+      control.addReply(answer(calls({ name: 'weather', arguments: {}, id: 'c1' })));
+      await ask({ target: target({ npm }), tools: TOOLS, toolChoice: 'required' });
+      const isAnthropic = npm === '@ai-sdk/anthropic';
+      assert.equal(control.requests()[0]?.body.tool_choice, isAnthropic ? { type: 'any' } : 'required');
+    });
+  }
+
+  check('of Anthropic forces no call of a model that thinks, which the API would refuse', async () => {
+    const { ask, control } = createModelWorld();
+    for (const options of [{ thinking: { type: 'enabled', budgetTokens: 1024 } }, { reasoningEffort: 'high' }]) {
+      control.addReply(answer(calls({ name: 'weather', arguments: {}, id: 'c1' })));
+      await ask({ target: target({ npm: '@ai-sdk/anthropic', options }), tools: TOOLS, toolChoice: 'required' });
+      assert.equal(control.requests().at(-1)?.body.tool_choice, { type: 'auto' });
+    }
+  });
+
   check('of Anthropic fails when a tool is called where none may be', async () => {
     const { problem, control } = createModelWorld();
     control.addReply(answer(calls({ name: 'weather', arguments: {}, id: 'c1' })));
