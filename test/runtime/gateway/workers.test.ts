@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { judgedBy, type Script, startBackend } from '../backends.ts';
@@ -29,6 +30,22 @@ describe('a gateway with two workers', (check) => {
       assert.is(workerIds(gateway).length, 2);
     }),
   );
+
+  check('limits the young generation of its workers as npm start does, unless it is limited already', async () => {
+    const argumentsOf = async (variables: Variables): Promise<string[]> => {
+      let found: string[] = [];
+      await inWorld(judged, variables, async ({ gateway }) => {
+        found = workerIds(gateway).map((id) => readFileSync(`/proc/${id}/cmdline`, 'utf8'));
+      })();
+      return found.map((line) => /--max-semi-space-size=\d+/.exec(line)?.[0] ?? '');
+    };
+    const [plain, limited] = await Promise.all([
+      argumentsOf({}),
+      argumentsOf({ NODE_OPTIONS: '--max-semi-space-size=16' }),
+    ]);
+    assert.equal(plain, ['--max-semi-space-size=8', '--max-semi-space-size=8']);
+    assert.equal(limited, ['', '']);
+  });
 
   check(
     'spreads a few connections evenly',
