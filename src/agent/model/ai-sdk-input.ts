@@ -78,14 +78,14 @@ type FilePiece = Extract<UserPiece, { readonly kind: 'file' }>;
 
 const toFileContent = (piece: FilePiece, shorten: Shorten): TextContent | FileContent => {
   const file = toModelFile(piece);
-  if (file.kind === 'text') return { type: 'text', text: shorten(file.text) };
+  if (file.kind === 'text') return { type: 'text', text: shorten(file.text, piece) };
   const { mediaType } = file;
-  const data = { type: 'data' as const, data: shorten(file.data) };
+  const data = { type: 'data' as const, data: shorten(file.data, piece) };
   return { type: 'file', data, mediaType, ...(piece.filename === undefined ? {} : { filename: piece.filename }) };
 };
 
-/** Replaces long texts. */
-type Shorten = (text: string) => string;
+/** Replaces long texts. `holder` is the object of the request whose one text it is. */
+type Shorten = (text: string, holder: object) => string;
 
 const toAiMessage = (message: ModelMessage, shorten: Shorten): AiMessage => {
   switch (message.role) {
@@ -94,7 +94,7 @@ const toAiMessage = (message: ModelMessage, shorten: Shorten): AiMessage => {
         role: 'user',
         content: message.content
           .map((piece): TextContent | FileContent =>
-            piece.kind === 'text' ? { type: 'text', text: shorten(piece.text) } : toFileContent(piece, shorten),
+            piece.kind === 'text' ? { type: 'text', text: shorten(piece.text, piece) } : toFileContent(piece, shorten),
           )
           // Some backends refuse an empty text.
           .filter((content) => content.type === 'file' || content.text !== ''),
@@ -103,7 +103,7 @@ const toAiMessage = (message: ModelMessage, shorten: Shorten): AiMessage => {
       return {
         role: 'assistant',
         content: [
-          ...(message.text === '' ? [] : [{ type: 'text' as const, text: shorten(message.text) }]),
+          ...(message.text === '' ? [] : [{ type: 'text' as const, text: shorten(message.text, message) }]),
           ...message.calls.map(({ id, name, input }) => ({
             type: 'tool-call' as const,
             toolCallId: id,
@@ -116,11 +116,11 @@ const toAiMessage = (message: ModelMessage, shorten: Shorten): AiMessage => {
     case 'tool':
       return {
         role: 'tool',
-        content: message.results.map(({ id, name, output, isError }) => ({
+        content: message.results.map((result) => ({
           type: 'tool-result',
-          toolCallId: id,
-          toolName: name,
-          output: { type: isError ? 'error-text' : 'text', value: shorten(output) },
+          toolCallId: result.id,
+          toolName: result.name,
+          output: { type: result.isError ? 'error-text' : 'text', value: shorten(result.output, result) },
         })),
       };
     default:

@@ -12,7 +12,7 @@ import { type AiParts, readEvents } from './ai-sdk-events.ts';
 import { toAiMessages, toAiOptions, withoutLostThoughts } from './ai-sdk-input.ts';
 import { toModelError } from './ai-sdk-output.ts';
 import { type BackendLimits, createBackendFetch, DEFAULT_LIMITS, type Fetcher } from './http.ts';
-import { createLongTexts, type LongTexts } from './long-texts.ts';
+import { createLongTexts, type LongTexts, type WrittenTexts } from './long-texts.ts';
 import { type ChatModel, ModelError, type ModelRequest, type ModelTarget, type ToolSpec } from './types.ts';
 
 type AiModelNeeds = {
@@ -174,6 +174,7 @@ const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
  */
 export const createAiModel = (needs: AiModelNeeds): ChatModel => {
   const calls: Calls = new WeakMap();
+  const written: WrittenTexts = new WeakMap();
   const modelOf = createModelCache(needs, calls);
   const reportUnsupported = createUnsupportedReporter(needs);
   return async function* events(request, signal) {
@@ -185,7 +186,7 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     let isComplete = false;
     const onAbort = () => call.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    const texts = createLongTexts(crypto.randomUUID().replaceAll('-', ''));
+    const texts = createLongTexts(crypto.randomUUID().replaceAll('-', ''), written);
     calls.set(call.signal, { texts, onSent: request.onSent });
     try {
       const npm = requireAdapter(target);

@@ -8,11 +8,19 @@ const INDEX_DIGITS = 7;
 
 /** The long texts of one request, for which placeholders go through the SDK. */
 export type LongTexts = {
-  /** The text itself, or a placeholder for it, which is also valid base64. */
-  readonly shorten: (text: string) => string;
+  /**
+   * The text itself, or a placeholder for it, which is also valid base64. `holder` is an object whose one text it is: where
+   * that is sent again, its text is not written again.
+   */
+  readonly shorten: (text: string, holder?: object) => string;
   /** The body of the request with all texts in their places. A `Blob`, because `fetch` copies anything else at once. */
   readonly complete: (body: string) => Steps<Blob>;
 };
+
+/** Texts as they stand in bodies, by their holders. */
+export type WrittenTexts = Pick<WeakMap<object, Blob>, 'get' | 'set'>;
+
+type LongText = { readonly text: string; readonly holder: object | undefined };
 
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
@@ -29,27 +37,36 @@ function* piecesOf(text: string): Generator<string> {
 /**
  * The SDK copies every text several times and writes the whole body at once, which holds the event loop for longer than
  * anything else in a turn. So it gets a placeholder for each long text, and the body is completed in steps. `nonce` is 32
- * characters that no one can guess: a text of a user in their form would be replaced.
+ * characters that no one can guess: a text of a user in their form would be replaced. `written` is for all requests.
  */
-export const createLongTexts = (nonce: string): LongTexts => {
-  const texts: string[] = [];
+export const createLongTexts = (nonce: string, written: WrittenTexts): LongTexts => {
+  const texts: LongText[] = [];
   const mark = `gatehouse${nonce}`;
   const placeholder = new RegExp(`${mark}(\\d{${INDEX_DIGITS}})`);
+  function* write({ text, holder }: LongText): Steps<Blob> {
+    const known = holder === undefined ? undefined : written.get(holder);
+    if (known !== undefined) return known;
+    const chunks: Blob[] = [];
+    for (const part of piecesOf(text)) {
+      chunks.push(new Blob([JSON.stringify(part).slice(1, -1)]));
+      yield;
+    }
+    const [first = new Blob([]), ...more] = chunks;
+    const whole = more.length === 0 ? first : new Blob(chunks);
+    if (holder !== undefined) written.set(holder, whole);
+    return whole;
+  }
   return {
-    shorten(text) {
+    shorten(text, holder) {
       if (text.length < LONG_CHARS) return text;
-      return `${mark}${String(texts.push(text) - 1).padStart(INDEX_DIGITS, '0')}`;
+      return `${mark}${String(texts.push({ text, holder }) - 1).padStart(INDEX_DIGITS, '0')}`;
     },
     *complete(body) {
-      const chunks: Blob[] = [];
+      const chunks: (string | Blob)[] = [];
       // By turns what stands around the placeholders, and their numbers.
       for (const [place, piece] of body.split(placeholder).entries()) {
-        if (place % 2 === 0) chunks.push(new Blob([piece]));
-        else
-          for (const part of piecesOf(texts[Number(piece)] ?? '')) {
-            chunks.push(new Blob([JSON.stringify(part).slice(1, -1)]));
-            yield;
-          }
+        const long = place % 2 === 0 ? undefined : texts[Number(piece)];
+        chunks.push(long === undefined ? piece : yield* write(long));
       }
       return new Blob(chunks);
     },

@@ -4,18 +4,36 @@ import type { MessageWithParts } from '../store/store.ts';
 import { formatFileNote } from '../tools/tool.ts';
 
 type UserContent = Extract<ModelMessage, { readonly role: 'user' }>['content'];
+type Answer = Extract<ModelMessage, { readonly role: 'assistant' }>;
+type ToolResult = Extract<ModelMessage, { readonly role: 'tool' }>['results'][number];
+
+/**
+ * What is made of something stored, once for as long as that is held: a turn that keeps its messages then sends the same
+ * objects in each step, and a model need not write their texts again.
+ */
+const createConversions = <Stored extends object, Made>() => {
+  const known = new WeakMap<Stored, Made>();
+  return (stored: Stored, make: () => Made): Made => {
+    const made = known.get(stored) ?? make();
+    known.set(stored, made);
+    return made;
+  };
+};
+const pieceOf = createConversions<Part, UserContent[number]>();
+const resultOf = createConversions<ToolPart, ToolResult>();
+const answerOf = createConversions<readonly Part[], Answer>();
 
 const mediumOf = (mime: string): string => (mime === 'application/pdf' ? 'pdf' : mime.replace(/\/.*$/s, ''));
 
 const toUserContent = (parts: readonly Part[], media: readonly string[]): UserContent =>
   parts.flatMap((part): UserContent => {
-    if (part.type === 'text') return part.text === '' ? [] : [{ kind: 'text', text: part.text }];
+    if (part.type === 'text') return part.text === '' ? [] : [pieceOf(part, () => ({ kind: 'text', text: part.text }))];
     if (part.type !== 'file') return [];
     const { mime, url, filename } = part;
     // Images and documents are always tried: configurations often leave out what their models read.
     if (mediumOf(mime) === 'audio' && !media.includes('audio'))
       return [{ kind: 'text', text: `[attached ${formatName(filename ?? 'file')}: this model takes no audio]` }];
-    return [{ kind: 'file', mime, url, ...(filename === undefined ? {} : { filename }) }];
+    return [pieceOf(part, () => ({ kind: 'file', mime, url, ...(filename === undefined ? {} : { filename }) }))];
   });
 
 const formatName = (name: string): string => name.replace(/[^\w. -]/g, '?').slice(0, 100);
@@ -53,7 +71,7 @@ const unsentNotes = (part: ToolPart, { media, sent }: Readable): readonly string
       return formatFileNote(file, isReadable ? 'only newer files are sent again' : 'this model cannot read it');
     });
 
-const toToolResult = (part: ToolPart, readable: Readable) => {
+const toToolResult = (part: ToolPart, readable: Readable): ToolResult => {
   const { callID, tool, state } = part;
   const call = { id: callID, name: tool };
   if (state.status === 'completed') {
@@ -70,7 +88,7 @@ const toAttachedFiles = (tools: readonly ToolPart[], { sent }: Readable): readon
   const content = tools.flatMap((part): UserContent => {
     const files = attachmentsOf(part).filter((file) => sent.has(file));
     if (files.length === 0) return [];
-    const pieces = files.map(({ mime, url }) => ({ kind: 'file' as const, mime, url }));
+    const pieces = files.map((file) => pieceOf(file, () => ({ kind: 'file', mime: file.mime, url: file.url })));
     return [{ kind: 'text', text: `Files from the result of ${part.tool}:` }, ...pieces];
   });
   return content.length === 0 ? [] : [{ role: 'user', content }];
@@ -85,9 +103,13 @@ const toModelMessages = ({ info, parts }: MessageWithParts, readable: Readable):
   const tools = parts.filter((part) => part.type === 'tool').filter((part) => !isWithdrawn(part));
   const calls = tools.map(({ callID, tool, state }) => ({ id: callID, name: tool, input: state.input }));
   if (text === '' && calls.length === 0) return [];
-  const answer: ModelMessage = { role: 'assistant', text, calls };
+  const answer = answerOf(parts, () => ({ role: 'assistant', text, calls }));
   if (calls.length === 0) return [answer];
-  const results = tools.map((part) => toToolResult(part, readable));
+  const results = tools.map((part) => {
+    const make = (): ToolResult => toToolResult(part, readable);
+    // With files, the result says which of them are not sent.
+    return attachmentsOf(part).length === 0 ? resultOf(part, make) : make();
+  });
   return [answer, { role: 'tool', results }, ...toAttachedFiles(tools, readable)];
 };
 

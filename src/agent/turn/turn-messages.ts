@@ -14,8 +14,8 @@ import type { TurnContext } from './types.ts';
  * body again where the request is repeated. About three times the size, and the budget counts ten.
  */
 const SENT_SHARE = 0.4;
-/** The messages alone, with what is not collected yet. */
-const KEPT_SHARE = 0.2;
+/** The messages, and their long texts as the next request has them, with what is not collected yet. */
+const KEPT_SHARE = 0.3;
 /** How much is read at a time, because parsing it holds the event loop. A larger message is read alone. */
 const GROUP_BYTES = 512 * 1024;
 

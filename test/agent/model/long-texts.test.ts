@@ -99,23 +99,41 @@ describe('long texts of a request', (check) => {
   check('keep characters of two halves whole, wherever they are cut, and lone halves as JSON has them', async () => {
     for (const before of ['', 'x']) {
       const text = `${before}${'🙂'.repeat(300_000)}\ud83d`;
-      const { shorten, complete } = createLongTexts(NONCE);
+      const { shorten, complete } = createLongTexts(NONCE, new WeakMap());
       const body = await runAtOnce(complete(JSON.stringify({ text: shorten(text) }))).text();
       assert.is(body, JSON.stringify({ text }));
     }
   });
 
   check('are written in steps of at most 256 Ki characters', () => {
-    const { shorten, complete } = createLongTexts(NONCE);
+    const { shorten, complete } = createLongTexts(NONCE, new WeakMap());
     const steps = complete(JSON.stringify([shorten('x'.repeat(5 * 1024 * 1024))]));
     let count = 0;
     while (!steps.next().done) count += 1;
     assert.ok(count >= 20, `${count} steps`);
   });
 
+  check('of what is sent again are not written again', async () => {
+    const written = new WeakMap<object, Blob>();
+    const holders = [{ text: `"${'x'.repeat(600_000)}` }, { text: 'y'.repeat(2000) }];
+    const send = async () => {
+      const { shorten, complete } = createLongTexts(NONCE, written);
+      const steps = complete(JSON.stringify(holders.map((holder) => shorten(holder.text, holder))));
+      for (let count = 0; ; count += 1) {
+        const step = steps.next();
+        if (step.done) return { count, texts: JSON.parse(await step.value.text()) };
+      }
+    };
+    const texts = holders.map(({ text }) => text);
+    assert.equal(await send(), { count: 4, texts });
+    assert.equal(await send(), { count: 0, texts });
+    holders[1] = { text: 'z'.repeat(3000) };
+    assert.equal(await send(), { count: 1, texts: [texts[0], 'z'.repeat(3000)] });
+  });
+
   check('leave short texts alone, and texts that look like placeholders of others', async () => {
-    const { shorten, complete } = createLongTexts(NONCE);
-    const other = createLongTexts(NONCE.replaceAll('0', 'f')).shorten('x'.repeat(2000));
+    const { shorten, complete } = createLongTexts(NONCE, new WeakMap());
+    const other = createLongTexts(NONCE.replaceAll('0', 'f'), new WeakMap()).shorten('x'.repeat(2000));
     const body = JSON.stringify([shorten('short'), other, shorten('y'.repeat(2000))]);
     assert.equal(JSON.parse(await runAtOnce(complete(body)).text()), ['short', other, 'y'.repeat(2000)]);
   });

@@ -77,6 +77,21 @@ describe('the history of a session', (check) => {
     assert.equal(outputs, ['A\n\n[image/png, 3001 kB: only newer files are sent again]', 'B', 'C']);
   });
 
+  check(
+    'consists of the same objects as long as the stored parts are the same, so that they need not be written again',
+    () => {
+      const done = { status: 'completed', input: {}, output: 'out', title: '', metadata: {}, time: span } as const;
+      const messages = [user('1'), answer('2', '1', text('2', 'a'), tool('2', 'c', done))];
+      const objects = (): readonly unknown[] =>
+        toModelHistory(messages, '1', []).flatMap((message): readonly unknown[] =>
+          message.role === 'user' ? message.content : message.role === 'tool' ? message.results : [message],
+        );
+      const [first, again] = [objects(), objects()];
+      assert.is(first.length, 3);
+      for (const [place, object] of first.entries()) assert.is(again[place], object);
+    },
+  );
+
   check('ends with the prompt that is answered, whatever clocks the ids come from', () => {
     const ids = fc.uniqueArray(fc.stringMatching(/^[0-9a-f]{4}$/), { minLength: 1, maxLength: 8 });
     fc.assert(
