@@ -100,6 +100,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const sharedRequests = sharePermissionRequests(agent, feed);
   const conversations = createConversations({
     agent,
+    feed,
     clock,
     log,
     newHash,

@@ -36,7 +36,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'PATCH /session/{id}': {
     summary: 'Changes title, metadata, rules or archiving',
     body: SessionChangeBody,
-    answers: 'the session',
+    answers: 'the session, or 409 when x-gatehouse-if-revision does not fit its metadata',
   },
   'DELETE /session/{id}': { summary: 'Aborts what runs in a session and deletes it', answers: 'true' },
   'GET /session/{id}/children': {

@@ -1,10 +1,12 @@
 import { Fault } from '../../core/fault.ts';
+import { IF_REVISION_HEADER, metadataRevision } from '../../core/http/metadata-revision.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { requireAgent, requireModel } from '../agents/catalog.ts';
 import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
 import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
+import type { Session } from '../protocol/types.ts';
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
@@ -20,6 +22,15 @@ const unknownParent = () =>
     param: 'parentID',
     message: 'parentID: expected the id of a session',
   });
+
+/** Bridges change one session's metadata at a time: each change is made on top of what the others have written. */
+const requireRevision = (wanted: string | null, { metadata }: Session): void => {
+  if (wanted === null || wanted === String(metadataRevision(metadata))) return;
+  throw new Fault({
+    kind: 'conflict',
+    message: `${IF_REVISION_HEADER}: the metadata has another revision: read the session, and change that`,
+  });
+};
 
 /** Creates, lists, reads, changes, removes and aborts sessions. */
 export const sessionRoutes = ({
@@ -83,7 +94,9 @@ export const sessionRoutes = ({
       GET: async (_request, { id = '' }) => jsonResponse(200, await sessions.get(id)),
       async PATCH(request, { id = '' }) {
         const { title, metadata, permission, time } = await readBody(request, SessionChangeBody);
+        const revision = request.headers.get(IF_REVISION_HEADER);
         const changed = await sessions.update(id, (session) => {
+          requireRevision(revision, session);
           const { archived: before, ...times } = session.time;
           const archived = time?.archived === undefined ? before : (time.archived ?? undefined);
           return {
@@ -94,7 +107,7 @@ export const sessionRoutes = ({
             time: { ...times, ...(archived === undefined ? {} : { archived }) },
           };
         });
-        return jsonResponse(200, changed);
+        return jsonResponse(200, changed, revision === null ? {} : { [IF_REVISION_HEADER]: revision });
       },
       async DELETE(_request, { id = '' }) {
         await sessions.get(id);

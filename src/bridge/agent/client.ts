@@ -3,6 +3,7 @@ import { createDeadline, pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { HttpRequest, HttpResponse } from '../../core/http/client.ts';
+import { IF_REVISION_HEADER, metadataRevision } from '../../core/http/metadata-revision.ts';
 import { parseJsonValue, writeJson } from '../../core/json.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import { toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
@@ -27,6 +28,7 @@ type ApiCall<Schema> = {
   readonly body?: unknown;
   readonly limitBytes?: number;
   readonly isPrompt?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
   /** To do it twice makes no difference; true of everything but a POST unless given. */
   readonly isRepeatable?: boolean;
 };
@@ -99,7 +101,7 @@ export const createAgentClient = ({
     const { method, path, query, body, limitBytes = ANSWER_LIMIT_BYTES, isPrompt = false } = call;
     const { isRepeatable = method !== 'POST' } = call;
     const request = { method, url: urlOf(path, query), signal, limitBytes, isPrompt, isRepeatable };
-    const accepting = { ...headers, accept: 'application/json' };
+    const accepting = { ...headers, ...call.headers, accept: 'application/json' };
     try {
       if (body === undefined) return await httpClient({ ...request, headers: accepting });
       const json = { ...accepting, 'content-type': 'application/json' };
@@ -127,8 +129,14 @@ export const createAgentClient = ({
     call: ApiCall<Schema>,
     signal: AbortSignal,
   ): Promise<v.InferOutput<Schema>> => {
+    return readAnswer(call, await send(call, signal), signal);
+  };
+  const readAnswer = async <Schema extends v.GenericSchema>(
+    call: ApiCall<Schema>,
+    answer: HttpResponse,
+    signal: AbortSignal,
+  ): Promise<v.InferOutput<Schema>> => {
     const kind = { isPrompt: call.isPrompt ?? false };
-    const answer = await send(call, signal);
     if (answer.status < 200 || answer.status >= 300) throw toRefusalFault(answer, clock.now(), kind);
     const value = await read(call.schema, answer.text, signal);
     if (value === undefined) throw toUnusableAnswerFault(answer.text, kind);
@@ -145,6 +153,11 @@ export const createAgentClient = ({
   };
   const callInTime = <Schema extends v.GenericSchema>(call: ApiCall<Schema>, signal: AbortSignal) =>
     withTimeLimit(signal, (limited) => callAgent(call, limited));
+
+  const session: AgentClient['session'] = async (id, signal) =>
+    callInTime({ method: 'GET', path: `/session/${pathSegment(id)}`, schema: SessionRecord }, signal);
+  /** Whether the server was seen to observe the header. Until then each change is preceded by a look. */
+  let checksRevisions = false;
 
   return {
     models: (signal) =>
@@ -165,18 +178,30 @@ export const createAgentClient = ({
         },
         signal,
       ),
-    session: async (id, signal) =>
-      callInTime({ method: 'GET', path: `/session/${pathSegment(id)}`, schema: SessionRecord }, signal),
-    async sessions(limit, signal) {
-      const query = { roots: 'true', limit: String(limit) };
+    session,
+    async sessions(limit, signal, updatedSinceMs) {
+      const since: QueryParameters = updatedSinceMs === undefined ? {} : { start: String(updatedSinceMs) };
+      const query = { roots: 'true', limit: String(limit), ...since };
       const limitBytes = SESSIONS_LIMIT_BYTES;
       const schema = v.array(SessionRecord);
       const found = await callInTime({ method: 'GET', path: '/session', query, schema, limitBytes }, signal);
       return found.filter(({ parentID }) => parentID === undefined).slice(0, limit);
     },
-    async setMetadata(id, metadata, signal) {
-      const path = `/session/${pathSegment(id)}`;
-      await callInTime({ method: 'PATCH', path, schema: SessionRecord, body: { metadata } }, signal);
+    async setMetadata(id, metadata, signal, ifRevision) {
+      const call = { method: 'PATCH', path: `/session/${pathSegment(id)}`, schema: SessionRecord } as const;
+      if (ifRevision === undefined) {
+        await callInTime({ ...call, body: { metadata } }, signal);
+        return 'stored';
+      }
+      if (!checksRevisions && metadataRevision((await session(id, signal)).metadata) !== ifRevision) return 'outdated';
+      const conditional = { ...call, body: { metadata }, headers: { [IF_REVISION_HEADER]: String(ifRevision) } };
+      return withTimeLimit(signal, async (limited) => {
+        const answer = await send(conditional, limited);
+        if (answer.status === 409) return 'outdated';
+        await readAnswer(conditional, answer, limited);
+        checksRevisions = answer.header(IF_REVISION_HEADER) !== null;
+        return 'stored';
+      });
     },
     async deleteSession(id, signal) {
       await callInTime({ method: 'DELETE', path: `/session/${pathSegment(id)}`, schema: SuccessBody }, signal);

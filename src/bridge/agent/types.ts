@@ -46,9 +46,18 @@ export type AgentClient = {
     signal: AbortSignal,
   ) => Promise<SessionRecord>;
   readonly session: (id: string, signal: AbortSignal) => Promise<SessionRecord>;
-  /** Newest first, without child sessions. */
-  readonly sessions: (limit: number, signal: AbortSignal) => Promise<readonly SessionRecord[]>;
-  readonly setMetadata: (id: string, metadata: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<void>;
+  /** Newest first, without child sessions. `updatedSinceMs`: only those that were updated then or later, by the agent's time. */
+  readonly sessions: (limit: number, signal: AbortSignal, updatedSinceMs?: number) => Promise<readonly SessionRecord[]>;
+  /**
+   * Replaces a session's metadata. `ifRevision`: only if it has this revision (`metadataRevision`), else nothing is changed and
+   * the result is `outdated`. At an OpenCode server the revision is looked at before, so another bridge may come in between.
+   */
+  readonly setMetadata: (
+    id: string,
+    metadata: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+    ifRevision?: number,
+  ) => Promise<'stored' | 'outdated'>;
   readonly deleteSession: (id: string, signal: AbortSignal) => Promise<void>;
   /** Sends a prompt and waits for the whole turn. Resolves to its last message. */
   readonly prompt: (sessionID: string, prompt: Prompt, signal: AbortSignal) => Promise<MessageRecord>;

@@ -4,7 +4,7 @@ import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import { isNotFound } from '../agent/errors.ts';
-import type { AgentClient } from '../agent/types.ts';
+import type { AgentClient, AgentEventStream } from '../agent/types.ts';
 import type { NewHash } from './digest.ts';
 import { createConversationLocking } from './lock.ts';
 import { createConversationIndex, createStoppedAnswers, type IndexLimits } from './lookup.ts';
@@ -14,10 +14,12 @@ import { readResponseID } from './response-id.ts';
 import { createStartedTurns } from './started.ts';
 import { createConversationSync } from './sync.ts';
 import type { Conversations, Owner } from './types.ts';
+import { createConversationWrites } from './writes.ts';
 
 /** `limit` and `lifetimeMs` are about memory: at the agent all conversations stay. */
 export type ConversationsNeeds = IndexLimits & {
   readonly agent: AgentClient;
+  readonly feed: Pick<AgentEventStream, 'subscribe' | 'isOpen' | 'untilOpen'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly newHash: NewHash;
@@ -41,29 +43,36 @@ const TURN_RETRY_AFTER_MS = 5000;
 type Found = { readonly conversation: StoredConversation; readonly exchange: StoredExchange };
 
 /**
- * The conversations of all clients. They are read from the agent's sessions once, and written there after each exchange, so
- * they outlive this process. They are not read again: one bridge serves an agent, or each client uses always the same bridge.
+ * The conversations of all clients. The truth is in the metadata of the agent's sessions, where any number of bridges read and
+ * write it; what is here is an index of it, which follows the agent's events. What the index lacks is looked up, and whoever
+ * continues a conversation writes that down first, on top of what the index holds: if that is old, the agent refuses.
  */
 export const createConversations = (needs: ConversationsNeeds): Conversations => {
-  const { agent, clock, log, newHash, runInSlices, newToken, matching, limit, lifetimeMs, queueLimit } = needs;
+  const { agent, feed, clock, log, newHash, runInSlices, newToken, matching, limit, lifetimeMs, queueLimit } = needs;
   const newName = () => `chat_${newToken()}`;
   const index = createConversationIndex(clock, newName, { limit, lifetimeMs });
-  const sync = createConversationSync({ agent, index, limit, clock, log });
+  const writes = createConversationWrites({ agent, index, clock, log });
+  const sync = createConversationSync({ agent, feed, index, writes, limit, lifetimeMs, clock, log });
   const stopped = createStoppedAnswers();
   const queue = createKeyedQueue({
     count: queueLimit,
     per: 'key',
     createError: () => new Fault({ kind: 'overloaded', retryAfterMs: TURN_RETRY_AFTER_MS }),
   });
-  const lock = createConversationLocking({ agent, index, sync, stopped, newHash, runInSlices });
+  const claims = new Set<string>();
+  const lock = createConversationLocking({
+    ...{ agent, index, sync, writes, claims, stopped, clock, newName, newHash, runInSlices },
+  });
 
   const find = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {
     const location = readResponseID(responseID);
     if (location === undefined) return undefined;
-    await sync.load(signal);
-    await sync.loadSession(location.sessionID, signal);
-    const conversation = index.bySession(location.sessionID);
-    const exchange = conversation?.exchanges.find(({ token }) => token === location.token);
+    const { sessionID, token: wanted } = location;
+    const exchangeIn = (found: StoredConversation | undefined) =>
+      found?.exchanges.find(({ token }) => token === wanted);
+    if (exchangeIn(index.bySession(sessionID)) === undefined) await sync.refresh(sessionID, signal);
+    const conversation = index.bySession(sessionID);
+    const exchange = exchangeIn(conversation);
     return conversation?.owner !== owner || exchange === undefined ? undefined : { conversation, exchange };
   };
   /** Removes the session from memory first, so that no request continues it in the meantime. */
@@ -74,7 +83,7 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
 
   return {
     resolve: createResolver({ agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching }),
-    findStarted: createStartedTurns({ agent, index, sync, queue, lock, newHash, runInSlices, clock }),
+    findStarted: createStartedTurns({ agent, index, sync, queue, lock, claims, newHash, runInSlices, clock }),
     async findResponse(responseID, owner, signal) {
       const found = await find(responseID, owner, signal);
       if (found === undefined || found.exchange.promptID === '') return undefined;
@@ -84,15 +93,19 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
     async deleteResponse(responseID, owner, signal) {
       const found = await find(responseID, owner, signal);
       if (found === undefined) return false;
-      const { conversation } = found;
-      const exchanges = conversation.exchanges.map((exchange) =>
-        exchange === found.exchange ? { ...exchange, token: '' } : exchange,
-      );
-      if (exchanges.every(({ token }) => token === '') && queue.isFree(queueKeyOf(conversation)))
-        await deleteConversation(conversation, signal);
+      const { token: deleted } = found.exchange;
+      const withoutIt = (conversation: StoredConversation): StoredConversation => ({
+        ...conversation,
+        exchanges: conversation.exchanges.map((exchange) =>
+          exchange.token === deleted ? { ...exchange, token: '' } : exchange,
+        ),
+      });
+      const changed = withoutIt(found.conversation);
+      const isInUse = changed.claim !== undefined || !queue.isFree(queueKeyOf(changed));
+      if (!isInUse && changed.exchanges.every(({ token }) => token === '')) await deleteConversation(changed, signal);
       else {
-        index.put({ ...conversation, exchanges });
-        await sync.write({ ...conversation, exchanges }).catch(ignoreNotFound);
+        index.put(changed);
+        await writes.write(changed, withoutIt).catch(ignoreNotFound);
       }
       return true;
     },

@@ -1,3 +1,5 @@
+import { pause } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Ticket } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentClient } from '../agent/types.ts';
@@ -10,6 +12,7 @@ import { promptIDsIn, type StoredConversation, toSessionMetadata } from './recor
 import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
 import type { FinishedExchange, LockedConversation, Owner, RequestMark } from './types.ts';
+import type { ConversationWrites } from './writes.ts';
 
 /** A conversation to continue, and the history that its client assumes. */
 export type ConversationMatch = { readonly conversation: StoredConversation; readonly base: HistoryBase };
@@ -26,8 +29,10 @@ export type ConversationPlan = {
   readonly mark: RequestMark | undefined;
   /** Called when the request's turn has come. Undefined means: create a new session. */
   readonly find: () => ConversationMatch | undefined;
-  /** The history to send to a session that has no messages yet. */
-  readonly replay: ClientHistory;
+  /** Whether it waits while another bridge answers in the conversation. Else it gets a new session then. */
+  readonly waitsForOthers: boolean;
+  /** The history to send to a session that has no messages yet. `isLost`: in place of one that the agent has lost. */
+  readonly replay: (signal: AbortSignal, isLost: boolean) => Promise<ClientHistory>;
 };
 
 /** Waits for a request's turn, and locks its conversation from then until it is released. */
@@ -38,10 +43,15 @@ export type LockConversation = (
 ) => Promise<LockedConversation>;
 
 type ConversationLockingNeeds = {
-  readonly agent: Pick<AgentClient, 'createSession'>;
+  readonly agent: Pick<AgentClient, 'createSession' | 'busySessions' | 'permissionRequests'>;
   readonly index: ConversationIndex;
   readonly sync: ConversationSync;
+  readonly writes: ConversationWrites;
+  /** Tokens of the answers that this bridge gives now. */
+  readonly claims: Set<string>;
   readonly stopped: StoppedAnswers;
+  readonly clock: Clock;
+  readonly newName: () => string;
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
 };
@@ -59,6 +69,9 @@ const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): Stored
   hasReplay: false,
   exchanges: [],
   request: mark,
+  claim: mark?.token,
+  shownApprovals: [],
+  revision: 1,
   otherMetadata: {},
   createdAt: 0,
   usedAt: 0,
@@ -68,38 +81,96 @@ const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): Stored
 /** Whether the agent has any message of it. An answer that the bridge gave itself is not at the agent. */
 const hasMessages = (conversation: StoredConversation): boolean => promptIDsIn(conversation).size > 0;
 
+/** Whether another answer is given in it now, or a bridge has ended without a word. */
+const isClaimed = ({ claim }: StoredConversation, mark: RequestMark | undefined): boolean =>
+  mark !== undefined && claim !== undefined && claim !== mark.token;
+
+const CLAIM_PAUSES_MS = [50, 100, 200, 400] as const;
+const LONGEST_CLAIM_PAUSE_MS = 500;
+/** A bridge prompts the agent soon after it has claimed a conversation, and stores the exchange soon after the turn's end. */
+const CLAIM_WITHOUT_TURN_MS = 2000;
+
 export const createConversationLocking = (needs: ConversationLockingNeeds): LockConversation => {
-  const { agent, index, sync, stopped, newHash, runInSlices } = needs;
+  const { agent, index, sync, writes, claims, stopped, clock, newName, newHash, runInSlices } = needs;
   const never = new AbortController().signal;
 
-  const createSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession> => {
+  const createSession = async (plan: ConversationPlan, signal: AbortSignal, isLost = false): Promise<OpenSession> => {
+    const { base, messages } = await plan.replay(signal, isLost);
     const metadata = plan.isStored ? toSessionMetadata(notYetCreated(plan)) : {};
     const { id, time } = await agent.createSession({ title: sessionTitleFor(plan.prompt), metadata }, signal);
     const conversation = { ...notYetCreated(plan), sessionID: id, createdAt: time.created };
-    const { base, messages } = plan.replay;
     return { conversation, base, replay: messages, isNew: true };
   };
-  /** Not waited for: it is sent before the prompt, and a prompt must not be late for it. */
-  const storeMark = (conversation: StoredConversation, request: RequestMark): void => {
-    const marked = { ...conversation, request };
-    index.put(marked);
-    sync.write(marked).catch(() => {});
+  /** Whether a bridge is at work in the session. A turn that waits for an approval has ended its answer. */
+  const isAnswering = async (sessionID: string, signal: AbortSignal): Promise<boolean> => {
+    if (!(await agent.busySessions(signal)).has(sessionID)) return false;
+    return (await agent.permissionRequests(signal)).every((request) => request.sessionID !== sessionID);
   };
-  const findSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession | undefined> => {
-    const found = await sync.findUpToDate(plan.find, signal);
-    if (found !== undefined && plan.mark !== undefined && found.conversation.request !== plan.mark)
-      storeMark(found.conversation, plan.mark);
-    return found && { ...found, replay: hasMessages(found.conversation) ? [] : plan.replay.messages, isNew: false };
+  /** Waits while another bridge answers. What a bridge has left behind that was killed is taken over. */
+  const waitForClaim = async ({ sessionID, claim }: StoredConversation, signal: AbortSignal): Promise<void> => {
+    let quietSinceMs: number | undefined;
+    for (let tries = 0; ; tries += 1) {
+      await pause(clock, CLAIM_PAUSES_MS[tries] ?? LONGEST_CLAIM_PAUSE_MS, signal);
+      await sync.refresh(sessionID, signal);
+      const current = index.bySession(sessionID);
+      if (current === undefined || current.claim !== claim) return;
+      quietSinceMs = (await isAnswering(sessionID, signal)) ? undefined : (quietSinceMs ?? clock.now());
+      if (quietSinceMs === undefined || clock.now() - quietSinceMs < CLAIM_WITHOUT_TURN_MS) continue;
+      if (index.bySession(sessionID) === current) index.put({ ...current, claim: undefined, isUpToDate: false });
+      return;
+    }
+  };
+  /** Tells the other bridges that this one answers now. False: another one was faster. */
+  const claim = async (conversation: StoredConversation, mark: RequestMark): Promise<boolean> => {
+    const claimed = { ...conversation, claim: mark.token, request: mark };
+    index.put(claimed);
+    try {
+      return await writes.write(claimed, (current) => (current.claim === mark.token ? current : undefined));
+    } catch {
+      // A prompt is worth more than what is noted of it. A session that the agent has lost is not in the index any more.
+      return index.bySession(conversation.sessionID) !== undefined;
+    }
+  };
+  /** Undefined if there is none to continue, `claimed` if another bridge answers in it. */
+  const findSession = async (
+    plan: ConversationPlan,
+    signal: AbortSignal,
+  ): Promise<OpenSession | 'claimed' | undefined> => {
+    for (;;) {
+      const seen = plan.find()?.conversation;
+      if (seen !== undefined && isClaimed(seen, plan.mark)) {
+        if (!plan.waitsForOthers) return 'claimed';
+        await waitForClaim(seen, signal);
+        continue;
+      }
+      const found = await sync.findUpToDate(plan.find, signal);
+      if (found === undefined) return undefined;
+      if (isClaimed(found.conversation, plan.mark)) continue;
+      const replay = hasMessages(found.conversation) ? [] : (await plan.replay(signal, false)).messages;
+      signal.throwIfAborted();
+      // Who follows the turn of the same request claims nothing: that was done when it began.
+      const isMarked = plan.mark === undefined || found.conversation.request?.token === plan.mark.token;
+      if (isMarked || (plan.mark !== undefined && (await claim(found.conversation, plan.mark))))
+        return { ...found, replay, isNew: false };
+    }
+  };
+  const openSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession> => {
+    const found = await findSession(plan, signal);
+    // The name stays with the conversation that is in use.
+    if (found === 'claimed') return createSession({ ...plan, name: newName() }, signal);
+    return found ?? createSession(plan, signal);
   };
   const addTo = (
-    { conversation, base, replay }: OpenSession,
+    { conversation, base, replay, isNew }: OpenSession,
     exchange: FinishedExchange,
     extended: ExtendedHistory,
   ): OpenSession => {
     // A response of it may have been deleted in the meantime.
     const stored = index.bySession(conversation.sessionID) ?? conversation;
     const isReplayed = replay.length > 0 && exchange.promptID !== undefined;
-    const next = addExchange({ ...stored, hasReplay: stored.hasReplay || isReplayed }, exchange, extended);
+    // Before its first exchange the index may hold it by another name.
+    const { name } = isNew ? conversation : stored;
+    const next = addExchange({ ...stored, name, hasReplay: stored.hasReplay || isReplayed }, exchange, extended);
     return { conversation: next, base, replay, isNew: false };
   };
 
@@ -117,26 +188,43 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
       index.put(session.conversation);
       // A client that has the answer may send its next request now, and waits only for the write.
       ticket.announceRelease();
-      await sync.write(session.conversation).catch(() => {});
+      const { hasReplay } = session.conversation;
+      const onTopOf = (current: StoredConversation) => addExchange({ ...current, hasReplay }, exchange, extended);
+      await writes.write(session.conversation, onTopOf).catch(() => {});
+    };
+    const giveBack = (stored: StoredConversation): void => {
+      const isOurs = ({ claim: claimed }: StoredConversation): boolean =>
+        claimed !== undefined && claimed === plan.mark?.token;
+      const freed = isOurs(stored) ? { ...stored, claim: undefined } : stored;
+      // The agent may have accepted a prompt whose exchange was not recorded.
+      index.put({ ...freed, isUpToDate: false });
+      if (freed === stored) return;
+      const onTopOf = (current: StoredConversation) => (isOurs(current) ? { ...current, claim: undefined } : undefined);
+      writes.write(freed, onTopOf).catch(() => {});
     };
     const release = (): void => {
       if (isReleased) return;
       isReleased = true;
       const { sessionID } = session.conversation;
       const stored = index.bySession(sessionID);
-      if (session.isNew) sync.discard(sessionID);
-      // The agent may have accepted a prompt whose exchange was not recorded.
-      else if (!isRecorded && stored !== undefined) index.put({ ...stored, isUpToDate: false });
+      if (plan.mark !== undefined) claims.delete(plan.mark.token);
+      if (session.isNew) writes.discard(sessionID);
+      else if (!isRecorded && stored !== undefined) giveBack(stored);
       ticket.release();
     };
     const locked = (): LockedConversation => ({
-      session: { sessionID: session.conversation.sessionID, knownMessageIDs: promptIDsIn(session.conversation) },
+      session: {
+        sessionID: session.conversation.sessionID,
+        knownMessageIDs: promptIDsIn(session.conversation),
+        lastToken: session.conversation.exchanges.at(-1)?.token,
+        shownApprovals: session.conversation.shownApprovals,
+      },
       replay: session.replay,
       record,
       release,
       async renew(signal) {
         index.remove(session.conversation.sessionID);
-        session = await createSession(plan, signal);
+        session = await createSession(plan, signal, true);
         return locked();
       },
     });
@@ -145,9 +233,11 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
 
   return async (plan, ticket, signal) => {
     await ticket.waitForTurn(signal);
+    if (plan.mark !== undefined) claims.add(plan.mark.token);
     try {
-      return createLock(plan, ticket, (await findSession(plan, signal)) ?? (await createSession(plan, signal)));
+      return createLock(plan, ticket, await openSession(plan, signal));
     } catch (error) {
+      if (plan.mark !== undefined) claims.delete(plan.mark.token);
       ticket.release();
       throw error;
     }

@@ -6,8 +6,10 @@ import type { StoredConversation } from './record.ts';
 export type ConversationIndex = {
   /** Adds or replaces a conversation. Another one that has its name so far gets a new name. */
   readonly put: (conversation: StoredConversation) => void;
-  /** Adds a conversation that was read from the agent. Of two with one name the older gets a new name. */
+  /** Adds a conversation that was read from the agent. Of two with one name the older gets a new name, or one without exchanges. */
   readonly adopt: (conversation: StoredConversation) => void;
+  /** Adds conversations that were used before all others, the least recently used first, as far as there is room. */
+  readonly adoptOlder: (conversations: readonly StoredConversation[]) => void;
   readonly remove: (sessionID: string) => void;
   readonly bySession: (sessionID: string) => StoredConversation | undefined;
   readonly byName: (owner: string, name: string) => StoredConversation | undefined;
@@ -71,9 +73,27 @@ export const createConversationIndex = (
     if (sessions.size > limit && oldest !== undefined) remove(oldest);
   };
 
+  /** Until its first exchange a session may come to nothing, and then its name stays with the one before. */
+  const hasBegun = ({ exchanges }: StoredConversation): boolean => exchanges.length > 0;
+  const adopt = (conversation: StoredConversation): void =>
+    add(
+      conversation,
+      (other) => other.createdAt > conversation.createdAt || (hasBegun(other) && !hasBegun(conversation)),
+    );
+
   return {
     put: (conversation) => add({ ...conversation, usedAt: clock.now() }, () => false),
-    adopt: (conversation) => add(conversation, ({ createdAt }) => createdAt > conversation.createdAt),
+    adopt,
+    adoptOlder(conversations) {
+      const later = [...sessions.keys()];
+      const room = Math.max(0, limit - later.length);
+      for (const conversation of conversations.slice(Math.max(0, conversations.length - room))) adopt(conversation);
+      for (const sessionID of later) {
+        const conversation = sessions.get(sessionID);
+        sessions.delete(sessionID);
+        if (conversation !== undefined) sessions.set(sessionID, conversation);
+      }
+    },
     remove,
     bySession,
     byName,

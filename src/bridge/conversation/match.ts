@@ -108,7 +108,7 @@ export function* extendHistory(
 /** The conversation after an exchange. `extended`: what that has made of its history. */
 export const addExchange = (
   stored: StoredConversation,
-  { responseID, promptID, isStopped, isUnread }: FinishedExchange,
+  { responseID, promptID, isStopped, isUnread, approvalIDs }: FinishedExchange,
   { fingerprint, tail, beforeAnswer }: ExtendedHistory,
 ): StoredConversation => {
   const token = readResponseID(responseID)?.token ?? '';
@@ -118,9 +118,15 @@ export const addExchange = (
     tail,
     stoppedAt: isStopped ? beforeAnswer : undefined,
     request: stored.request && isUnread ? { ...stored.request, isUnread } : stored.request,
+    claim: undefined,
+    shownApprovals: approvalIDs,
+    isUpToDate: true,
     exchanges: latestExchanges([
-      // It may be known already as a prompt that an earlier process has sent.
-      ...stored.exchanges.filter((known) => known.promptID === '' || known.promptID !== promptID),
+      // It may be known already as a prompt that another process has sent, or from a write of which no answer came.
+      ...stored.exchanges.filter(
+        (known) =>
+          (known.promptID === '' || known.promptID !== promptID) && (known.token === '' || known.token !== token),
+      ),
       { token, promptID: promptID ?? '' },
     ]),
   };

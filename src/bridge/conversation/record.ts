@@ -11,7 +11,7 @@ export type StoredExchange = {
   readonly promptID: string;
 };
 
-/** What the bridge knows of a conversation. All but the last three members are stored in its session's metadata. */
+/** What the bridge knows of a conversation. All but the last four members are stored in its session's metadata. */
 export type StoredConversation = {
   readonly sessionID: string;
   readonly owner: Owner;
@@ -29,6 +29,12 @@ export type StoredConversation = {
   readonly exchanges: readonly StoredExchange[];
   /** The last request that was sent to the agent, as soon as it is. */
   readonly request?: RequestMark | undefined;
+  /** The token of the answer that a bridge gives in it now, this one or another. */
+  readonly claim: string | undefined;
+  /** Ids of the approval requests that the last answer ended with. */
+  readonly shownApprovals: readonly string[];
+  /** How often the record was written. Each write names the one that it replaces. */
+  readonly revision: number;
   /** Metadata of other programs, which is written back unchanged. */
   readonly otherMetadata: Readonly<Record<string, unknown>>;
   readonly createdAt: number;
@@ -70,12 +76,17 @@ const ConversationRecord = v.object({
       isUnread: v.optional(v.boolean()),
     }),
   ),
+  claim: v.optional(Token),
+  shownApprovals: v.optional(v.array(Token), []),
+  /** Read by `metadataRevision`. */
+  revision: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
 });
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
 /** The metadata to store with a conversation's session, including that of other programs. */
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
   const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
+  const { claim, shownApprovals, revision } = conversation;
   const record: ConversationRecord = {
     version: VERSION,
     owner,
@@ -87,6 +98,9 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     hasReplay,
     exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
     ...(request === undefined ? {} : { request }),
+    ...(claim === undefined ? {} : { claim }),
+    shownApprovals: [...shownApprovals],
+    revision,
   };
   return { ...conversation.otherMetadata, [KEY]: record };
 };
@@ -98,6 +112,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;
+  const { claim, shownApprovals, revision } = read.output;
   return {
     sessionID: id,
     owner,
@@ -109,6 +124,9 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
     hasReplay,
     exchanges: latestExchanges(exchanges.map(([token, promptID]) => ({ token, promptID }))),
     request,
+    claim,
+    shownApprovals,
+    revision,
     otherMetadata,
     createdAt: time.created,
     usedAt: time.updated,

@@ -33,6 +33,8 @@ type Sent = {
   readonly owner: Owner;
   readonly mark: RequestMark | undefined;
   readonly history: ClientHistory;
+  /** How many looks at the agent had begun when it came. */
+  readonly looks: number;
 };
 
 /** The key of a conversation's queue. No owner has a line break in it. */
@@ -70,15 +72,20 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       prompt: request.prompt,
       mark,
       find: () => undefined,
-      replay: history,
+      waitsForOthers: false,
+      replay: async () => history,
       ...given,
     };
     const ticket = queue.join(queueKeyOf(plan));
     return { name: plan.name, lock: (signal) => lock(plan, ticket, signal) };
   };
 
-  const resolveNamed = (sent: Sent, { id: name, isIncremental }: NamedReference): ResolvedConversation => {
-    const { owner, history } = sent;
+  const resolveNamed = async (
+    sent: Sent,
+    { id: name, isIncremental }: NamedReference,
+    signal: AbortSignal,
+  ): Promise<ResolvedConversation> => {
+    const { owner, history, looks } = sent;
     const reliesOnStored = isIncremental && history.entries.length === 0;
     const find = (): ConversationMatch | undefined => {
       const conversation = index.byName(owner, name);
@@ -89,22 +96,29 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       return isMatch ? { conversation, base: history.base } : undefined;
     };
     const queueKey = queueKeyOf({ owner, name });
+    if (find() === undefined && queue.isFree(queueKey)) await sync.lookAfter(looks, signal);
     const isMatchSoon = queue.isNearlyFree(queueKey) && find() !== undefined;
-    if (queue.isFree(queueKey) || reliesOnStored || isMatchSoon) return enqueue(sent, { name, isNamed: true, find });
+    if (queue.isFree(queueKey) || reliesOnStored || isMatchSoon)
+      return enqueue(sent, { name, isNamed: true, find, waitsForOthers: reliesOnStored });
     return enqueue(sent, { isNamed: true });
   };
 
+  const isNewAndUnnamed = ({ request, history }: Sent): boolean =>
+    request.conversation.kind === 'unnamed' && (matching === 'named' || history.entries.length === 0);
+
   const resolveUnnamed = async (sent: Sent, signal: AbortSignal): Promise<ResolvedConversation> => {
-    const { owner, history } = sent;
-    if (matching === 'named' || history.entries.length === 0) return enqueue(sent);
+    const { owner, history, looks } = sent;
+    if (isNewAndUnnamed(sent)) return enqueue(sent);
     const { head } = history.fingerprint;
     const findOnly = (): ConversationMatch | undefined => {
       const [conversation, ...others] = index.byHead(owner, head).filter(({ isNamed }) => !isNamed);
       return conversation === undefined || others.length > 0 ? undefined : { conversation, base: history.base };
     };
-    await sync.findUpToDate(findOnly, signal);
+    if (index.byHead(owner, head).length === 0) await sync.lookAfter(looks, signal);
+    if (findOnly()?.conversation.claim === undefined) await sync.findUpToDate(findOnly, signal);
     const found = findOnly();
-    if (found === undefined || !queue.isFree(queueKeyOf(found.conversation))) return enqueue(sent);
+    if (found === undefined || found.conversation.claim !== undefined || !queue.isFree(queueKeyOf(found.conversation)))
+      return enqueue(sent);
     const { sessionID, name } = found.conversation;
     const find = (): ConversationMatch | undefined => {
       const conversation = index.bySession(sessionID);
@@ -140,32 +154,44 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       const conversation = index.bySession(sessionID);
       return conversation?.owner === owner ? { conversation, base: storedBase(conversation) } : undefined;
     };
-    await sync.loadSession(sessionID, signal);
-    await sync.findUpToDate(find, signal);
-    const conversation = find()?.conversation;
-    const position = conversation?.exchanges.findIndex((exchange) => exchange.token === token) ?? -1;
-    if (conversation === undefined || position === -1) throw unknownResponse(responseID);
-    const { name, isNamed, exchanges } = conversation;
-    if (position < exchanges.length - 1 || !queue.isNearlyFree(queueKeyOf(conversation))) {
-      const earlier = await readMessagesUpTo(conversation, position, signal);
+    const positionIn = (conversation: StoredConversation | undefined): number =>
+      conversation?.exchanges.findIndex((exchange) => exchange.token === token) ?? -1;
+    const replay = async (replaySignal: AbortSignal, isLost: boolean): Promise<ClientHistory> => {
+      if (isLost) return sent.history;
+      const conversation = find()?.conversation;
+      const position = positionIn(conversation);
+      if (conversation === undefined || position === -1) throw unknownResponse(responseID);
+      const earlier = await readMessagesUpTo(conversation, position, replaySignal);
       if (earlier === undefined) throw unknownResponse(responseID);
-      return enqueue(sent, { isNamed, replay: await readInSlices([...earlier, ...request.history], signal) });
-    }
-    const findLast = (): ConversationMatch => {
-      const found = find();
-      if (found?.conversation.name === name && found.conversation.exchanges.at(-1)?.token === token) return found;
-      throw unknownResponse(responseID);
+      return readInSlices([...earlier, ...request.history], replaySignal);
     };
-    return enqueue(sent, { name, isNamed, find: findLast });
+    if (positionIn(find()?.conversation) === -1) await sync.refresh(sessionID, signal);
+    if (find()?.conversation.claim === undefined) await sync.findUpToDate(find, signal);
+    const conversation = find()?.conversation;
+    const position = positionIn(conversation);
+    if (conversation === undefined || position === -1) throw unknownResponse(responseID);
+    const { name, isNamed, exchanges, claim } = conversation;
+    if (position < exchanges.length - 1 || claim !== undefined || !queue.isNearlyFree(queueKeyOf(conversation))) {
+      const history = await replay(signal, false);
+      return enqueue(sent, { isNamed, replay: async () => history });
+    }
+    const findLast = (): ConversationMatch | undefined => {
+      const found = find();
+      return found?.conversation.exchanges.at(-1)?.token === token ? found : undefined;
+    };
+    return enqueue(sent, { name, isNamed, find: findLast, replay });
   };
 
   return async (request, owner, signal, mark) => {
-    const sent = { request, owner, mark, history: await readInSlices(request.history, signal) };
-    await sync.load(signal);
+    const looks = sync.looks();
+    const history = await readInSlices(request.history, signal);
+    const sent = { request, owner, mark, history, looks };
     index.dropOld();
     if (isOneOff(request)) return enqueue(sent, { isStored: false });
     const { conversation } = request;
-    if (conversation.kind === 'named') return resolveNamed(sent, conversation);
+    // What needs no search does not wait until all conversations are read.
+    if (conversation.kind !== 'after' && !isNewAndUnnamed(sent)) await sync.load(signal);
+    if (conversation.kind === 'named') return resolveNamed(sent, conversation, signal);
     if (conversation.kind === 'unnamed') return resolveUnnamed(sent, signal);
     return resolveAfter(sent, conversation.responseID, signal);
   };

@@ -20,6 +20,8 @@ type StartedTurnsNeeds = {
   readonly sync: ConversationSync;
   readonly queue: KeyedQueue;
   readonly lock: LockConversation;
+  /** Tokens of the answers that this bridge gives now: it knows whose they are. */
+  readonly claims: ReadonlySet<string>;
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
   readonly clock: Clock;
@@ -63,7 +65,7 @@ const readTurn = (
 
 /** Finds turns that were started before this process, by the marks in the metadata of their sessions. */
 export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['findStarted'] => {
-  const { agent, index, sync, queue, lock, newHash, runInSlices, clock } = needs;
+  const { agent, index, sync, queue, lock, claims, newHash, runInSlices, clock } = needs;
   /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
   const given = new Set<string>();
 
@@ -74,6 +76,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     const isMeant = (conversation: StoredConversation): boolean => {
       if (!isMarked(conversation) || clock.now() - conversation.usedAt > KNOWN_MS) return false;
       const { keyDigest, digest: known, token } = conversation.request;
+      if (claims.has(token)) return false;
       if (keyDigest !== mark.keyDigest) return false;
       return keyDigest !== undefined || (known === mark.digest && !isNew(conversation) && !given.has(token));
     };
@@ -119,7 +122,17 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       return { conversation, base: reliesOnStored ? storedBase(conversation) : history.base };
     };
     const { prompt } = request;
-    const plan = { owner, name, isNamed, isStored: true, prompt, mark: found.request, find, replay: history };
+    const plan = {
+      owner,
+      name,
+      isNamed,
+      isStored: true,
+      prompt,
+      mark: found.request,
+      find,
+      waitsForOthers: false,
+      replay: async () => history,
+    };
     const ticket = queue.join(queueKeyOf(plan));
     return {
       kind: 'known',

@@ -23,6 +23,10 @@ export type ConversationSession = {
   readonly sessionID: string;
   /** Ids of its known user messages, about which the agent may send events again. */
   readonly knownMessageIDs: ReadonlySet<string>;
+  /** The token of its last answer's id, whichever bridge has given that; undefined before the first one. */
+  readonly lastToken: string | undefined;
+  /** Ids of the approval requests that the last answer ended with. */
+  readonly shownApprovals: readonly string[];
 };
 
 /** A prompt with its answer, as recorded to recognise the conversation by. */
@@ -39,6 +43,8 @@ export type FinishedExchange = {
   readonly isStopped: boolean;
   /** No client read the answer when it ended. */
   readonly isUnread: boolean;
+  /** Ids of the approval requests that the answer ended with, while its turn waits for them. */
+  readonly approvalIDs: readonly string[];
 };
 
 /** A conversation that no other request continues until it is released. */

@@ -1,6 +1,6 @@
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
-import { responseIDFor } from '../conversation/response-id.ts';
+import { responseIDFor, responseTokenOf } from '../conversation/response-id.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
 import type { LockedConversation } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
@@ -123,7 +123,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
   const finish = async (
     lock: CurrentLock,
     { turn, log, from, ifSilent }: AnswerSource,
-    { request: { prompt }, started, handle }: AnswerStart,
+    { request: { prompt }, started, handle, token }: AnswerStart,
     responseID: string,
   ): Promise<TurnOutcome> => {
     try {
@@ -141,9 +141,12 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
           promptID: turn?.promptID(),
           isStopped: turn?.isAborted() === true,
           isUnread: !handle.hasReader(),
+          approvalIDs: outcome.last.kind === 'end' ? outcome.last.end.approvalRequests.map(({ id }) => id) : [],
         });
       }
       if (turn !== undefined && log.end() === undefined) waitingTurns.add(turn, outcome);
+      if (turn?.refusal() === undefined)
+        waitingTurns.setEnded({ sessionID: lock.locked.session.sessionID, token: responseTokenOf(token) });
       return outcome;
     } finally {
       lock.locked.release();

@@ -20,8 +20,13 @@ export type AnswerSource = {
   readonly ifSilent?: string;
 };
 
+/** An answer that has ended: the session, and the token of its id. */
+type EndedAnswer = { readonly sessionID: string; readonly token: string };
+
 /** Turns that wait for a user's approval, by session. */
 type WaitingTurns = {
+  /** An answer of this bridge has ended. Until another bridge gives one in its session, nothing has to be looked up there. */
+  readonly setEnded: (answer: EndedAnswer) => void;
   /** `from` is where an answer ended while its turn did not. */
   readonly add: (turn: AgentTurn, from: LogPosition & Partial<Pick<TurnOutcome, 'last'>>) => void;
   /** What a request continues in its session; undefined when it is a new prompt, which aborts the turn. */
@@ -42,6 +47,11 @@ const createTextAnswer = (text: string, approvalRequests: readonly ApprovalReque
   if (approvalRequests.length === 0) writer.finish({ kind: 'answered', finish: 'stop' });
   return { turn: undefined, log: writer.log, from: LOG_START };
 };
+
+/** A request of which no more is known than that an answer has shown it. */
+const closedRequest = (id: string, sessionID: string): ApprovalRequest => ({
+  ...{ id, sessionID, tool: '', input: '', notes: [] },
+});
 
 /** The verdicts as decisions, to say what was tried. */
 const decisionsOf = (verdicts: readonly Verdict[]): readonly ApprovalDecision[] =>
@@ -78,31 +88,38 @@ export const createWaitingTurns = (
   const shown = new Map<string, readonly ApprovalRequest[]>();
   const setShown = (sessionID: string, requests: readonly ApprovalRequest[]) =>
     setNewest(shown, [sessionID, requests], SESSIONS_LIMIT);
-  /** Sessions that need no look at the agent. In others a turn of an earlier process may wait. */
-  const checked = new Map<string, true>();
+  /** The last answer of this bridge in a session, by its token. If another bridge has given one since, a turn of that may wait. */
+  const ended = new Map<string, string>();
 
+  const setEnded: WaitingTurns['setEnded'] = ({ sessionID, token }) =>
+    void setNewest(ended, [sessionID, token], SESSIONS_LIMIT);
   const add: WaitingTurns['add'] = (turn, from) => {
     const sessionID = turn.sessionID();
     // A turn that is dropped here can be found again at the agent.
     const evicted = setNewest(waiting, [sessionID, { turn, from }], TURNS_LIMIT);
-    if (evicted !== undefined) checked.delete(evicted);
-    // It is not known what an earlier process has shown of a turn that was found at the agent.
+    if (evicted !== undefined) ended.delete(evicted);
     setShown(sessionID, from.last?.kind === 'end' ? from.last.end.approvalRequests : []);
   };
-  const findAtAgent = async (
-    { sessionID, knownMessageIDs }: ConversationSession,
-    signal: AbortSignal,
-  ): Promise<void> => {
+  const findAtAgent = async (session: ConversationSession, signal: AbortSignal): Promise<void> => {
+    const { sessionID, knownMessageIDs, lastToken, shownApprovals } = session;
     // In a session without messages no turn waits.
-    if (checked.has(sessionID) || waiting.has(sessionID) || knownMessageIDs.size === 0) return;
+    if (knownMessageIDs.size === 0) return;
+    if (lastToken === undefined ? waiting.has(sessionID) : ended.get(sessionID) === lastToken) return;
+    waiting.delete(sessionID);
     if ((await agent.busySessions(signal)).has(sessionID)) {
       const turn = startTurn(sessionID, { kind: 'existing' }, turnNeeds);
       await turn.loaded;
       add(turn, { items: turn.log.closeTexts(), usage: turn.log.usage() });
     }
-    setNewest(checked, [sessionID, true], SESSIONS_LIMIT);
+    const open = waiting.get(sessionID)?.turn.log.approvalRequests() ?? [];
+    setShown(
+      sessionID,
+      shownApprovals.map((id) => open.find((request) => request.id === id) ?? closedRequest(id, sessionID)),
+    );
+    if (lastToken !== undefined) setEnded({ sessionID, token: lastToken });
   };
   return {
+    setEnded,
     add,
     async resume(session, request, signal) {
       await findAtAgent(session, signal);

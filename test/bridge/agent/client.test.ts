@@ -204,6 +204,21 @@ describe('an agent over HTTP', (check) => {
     assert.equal(sent[1]?.headers, { accept: 'application/json', 'content-type': 'application/json' });
   });
 
+  check('looks at the revision first where the server does not observe it', async () => {
+    const stored = { ...SESSION, metadata: { gatehouse: { revision: 3 } } };
+    for (const isObserved of [false, true]) {
+      const headers = isObserved ? { 'x-gatehouse-if-revision': '3' } : {};
+      const { agent, sent, asked } = agentOver(() => ({ ...jsonAnswer(stored), headers }));
+      assert.is(await agent.setMetadata(SES, {}, never, 2), 'outdated');
+      for (const _ of ['first', 'second']) assert.is(await agent.setMetadata(SES, {}, never, 3), 'stored');
+      const methods = asked().map((line) => line.split(' ')[0]);
+      assert.equal(methods, ['GET', 'GET', 'PATCH', ...(isObserved ? [] : ['GET']), 'PATCH']);
+      assert.is(sent.at(-1)?.headers['x-gatehouse-if-revision'], '3');
+    }
+    const refusing = agentOver(({ method }) => (method === 'GET' ? jsonAnswer(stored) : { status: 409, text: '' }));
+    assert.is(await refusing.agent.setMetadata(SES, {}, never, 3), 'outdated');
+  });
+
   check('finds an agent below a path', async () => {
     const { agent, sent } = agentOver(() => jsonAnswer([]), { baseUrl: 'https://host.test:1/agent//' });
     await agent.permissionRequests(never);

@@ -137,6 +137,38 @@ describe('the agent server, over HTTP', (check) => {
     }),
   );
 
+  check('changes metadata only on top of what the bridge has read, and lists what was updated since', () =>
+    withAgent({}, async (reach) => {
+      const { agent, settled, world } = reach;
+      const id = await newSession(reach);
+      const written = (revision: number, words: string) => ({ gatehouse: { revision, words } });
+      const write = (revision: number, words: string) =>
+        settled(agent.setMetadata(id, written(revision, words), never, revision - 1));
+      assert.is(await write(1, 'one'), 'stored');
+      await world.clock.advance(10);
+      const other = await newSession(reach);
+      // The one has begun with the same revision as the other.
+      const both = await Promise.all([write(2, 'two'), write(2, 'other two')]);
+      assert.equal([...both].sort(), ['outdated', 'stored']);
+      const words = both[0] === 'stored' ? 'two' : 'other two';
+      assert.equal((await settled(agent.session(id, never))).metadata, written(2, words));
+      assert.is(await write(2, 'late'), 'outdated');
+      assert.is(await write(3, 'three'), 'stored');
+      const { time } = await settled(agent.session(other, never));
+      await world.clock.advance(10);
+      assert.is(await write(4, 'four'), 'stored');
+      const listed = (sinceMs: number) => settled(agent.sessions(10, never, sinceMs));
+      assert.equal(
+        (await listed(time.updated)).map((session) => session.id),
+        [id, other],
+      );
+      assert.equal(
+        (await listed(time.updated + 1)).map((session) => session.id),
+        [id],
+      );
+    }),
+  );
+
   check('takes a prompt with all that belongs to it', () =>
     withAgent({ tools: [toolNamed('docs_search')] }, async (reach) => {
       const { agent, settled, world } = reach;

@@ -24,7 +24,7 @@ describe('a bridge that is started anew', (check) => {
     assert.is((await report(asking({ conversation: after(response.responseID) }))).sessionID, response.sessionID);
     assert.is(fake.sessions.size, 4);
     assert.is(conversations().count(), 4);
-    assert.is(fake.calls('sessions'), 2, 'once for each start');
+    assert.is(fake.calls('sessions'), 3, 'once for each start, and for a name that was not known');
   });
 
   check('keeps owners apart', async () => {
@@ -172,10 +172,12 @@ describe('a bridge that is started anew', (check) => {
       [{ ...TOO_LARGE, isRetryable: true }, 7],
       [TOO_SLOW, 2],
     ] as const) {
-      const { report, restart, fake, conversations, lines } = createWorld();
+      const { report, restart, fake, clock, conversations, lines } = createWorld();
       const reported: string[] = [];
-      for (let number = 0; number < 103; number += 1)
+      for (let number = 0; number < 103; number += 1) {
         reported.push((await report(asking({ conversation: remembered(`s${number}`) }))).sessionID);
+        if (number === 0) await clock.advance(60_000);
+      }
       restart();
       fake.failNext('sessions', detail, tries);
       const before = fake.calls('sessions');
@@ -190,22 +192,23 @@ describe('a bridge that is started anew', (check) => {
   check('asks for fewer no more than that, and at no other failure', async () => {
     const { report, fake } = createWorld();
     fake.failNext('sessions', TOO_SLOW, 3);
-    const slow = await rejection(report(asking()));
+    const searched = asking({ conversation: remembered('s') });
+    const slow = await rejection(report(searched));
     assert.is(slow instanceof Fault && slow.detail.kind, 'backend-timeout');
     assert.is(fake.calls('sessions'), 3);
     fake.failNext('sessions', { ...TOO_LARGE, code: 'agent_refused', isRetryable: true });
-    const refused = await rejection(report(asking()));
+    const refused = await rejection(report(searched));
     assert.is(refused instanceof Fault && refused.detail.kind, 'agent-failed');
     assert.is(fake.calls('sessions'), 4);
   });
 
   check('does not stop asking because the first who wanted to know has left', async () => {
-    const { restart, fake, conversations, report } = createWorld();
-    restart();
+    const { fake, conversations, report } = createWorld();
     const letThrough = fake.hold('sessions');
     const left = new AbortController();
-    const gone = conversations().resolve(asking(), 'owner', left.signal);
-    const next = report(asking());
+    const searched = asking({ history: HISTORY });
+    const gone = conversations().resolve(searched, 'owner', left.signal);
+    const next = report(searched);
     left.abort(new Fault({ kind: 'client-left' }));
     await rejection(gone);
     letThrough();
@@ -366,6 +369,7 @@ describe('an exchange of which nothing is noted', (check) => {
       promptID: undefined,
       isStopped: false,
       isUnread: false,
+      approvalIDs: [],
     });
     held.release();
     const history = [...HISTORY, user('approve'), assistant('No such question.')];

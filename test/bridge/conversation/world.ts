@@ -1,7 +1,7 @@
 import { createNodeHash } from '../../../src/adapter/node/crypto.ts';
 import { type ConversationsNeeds, createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import { responseIDFor } from '../../../src/bridge/conversation/response-id.ts';
-import type { Conversations, LockedConversation } from '../../../src/bridge/conversation/types.ts';
+import type { Conversations, LockedConversation, RequestMark } from '../../../src/bridge/conversation/types.ts';
 import {
   type BridgeRequest,
   type ConversationReference,
@@ -55,7 +55,7 @@ type ReportOptions = { readonly reported?: string; readonly isStopped?: boolean 
 export const never = new AbortController().signal;
 
 /** One bridge after another in front of the same agent; with `BRIDGES`, several at a time behind a round-robin. */
-export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
+export const createWorld = (given: Partial<ConversationsNeeds> = {}, bridges = bridgeCount()) => {
   const clock = createFakeClock();
   const fake: FakeAgent = createFakeAgent(clock);
   const lines: { readonly event: string; readonly fields: LogFields | undefined }[] = [];
@@ -68,6 +68,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
   const startOne = (): Conversations =>
     createConversations({
       agent: fake.agent,
+      feed: fake.feed,
       clock,
       newHash: createNodeHash,
       runInSlices: createTimeSlices(clock),
@@ -79,14 +80,17 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
       log: (_level, event, fields) => void lines.push({ event, fields }),
       ...given,
     });
-  const start = () => roundRobin([startOne(), ...Array.from({ length: bridgeCount() - 1 }, startOne)]);
+  const start = () => roundRobin([startOne(), ...Array.from({ length: bridges - 1 }, startOne)]);
   let conversations = start();
 
+  /** What several bridges know each other's requests by. One alone needs none. */
+  const newMark = (): RequestMark | undefined =>
+    bridges === 1 ? undefined : { digest: 'any', token: newToken(), createdSeconds: 0 };
   const hold = async (
     asked: BridgeRequest,
     owner = 'owner',
   ): Promise<LockedConversation & { readonly name: string }> => {
-    const placement = await conversations().resolve(asked, owner, never);
+    const placement = await conversations().resolve(asked, owner, never, newMark());
     return { ...(await placement.lock(never)), name: placement.name };
   };
   /** Has the agent answer what is asked, as the bridge does. */
@@ -113,6 +117,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
       promptID,
       isStopped,
       isUnread: false,
+      approvalIDs: [],
     });
     return responseID;
   };
@@ -129,6 +134,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}) => {
   return {
     fake,
     newResponseID,
+    newMark,
     clock,
     lines,
     hold,

@@ -1,9 +1,17 @@
 import type { MessageRecord, PartRecord, PermissionRecord, SessionRecord } from '../../../src/bridge/agent/schema.ts';
-import type { AgentClient, AgentModels, AgentPermissionReply, Prompt } from '../../../src/bridge/agent/types.ts';
+import type {
+  AgentClient,
+  AgentEventStream,
+  AgentEventUpdate,
+  AgentModels,
+  AgentPermissionReply,
+  Prompt,
+} from '../../../src/bridge/agent/types.ts';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { Fault } from '../../../src/core/fault.ts';
+import { metadataRevision } from '../../../src/core/http/metadata-revision.ts';
 
 type FakeSession = {
   readonly id: string;
@@ -16,6 +24,10 @@ type FakeSession = {
 /** An agent in memory. It answers every prompt with the same words unless told otherwise. */
 export type FakeAgent = {
   readonly agent: AgentClient;
+  /** What it says of its sessions, each time a little later. It is always open. */
+  readonly feed: Pick<AgentEventStream, 'subscribe' | 'isOpen' | 'untilOpen'>;
+  /** Keeps events back from now on; the returned function sends them. */
+  readonly holdEvents: () => () => void;
   /** Its sessions, in the order in which they were made. */
   readonly sessions: ReadonlyMap<string, FakeSession>;
   readonly calls: (method: keyof AgentClient) => number;
@@ -48,6 +60,15 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
   const running = new Map<string, () => void>();
   let made = 0;
   let time = 0;
+
+  const listeners = new Set<(update: AgentEventUpdate) => void>();
+  let eventGate = Promise.resolve();
+  const publish = (type: 'session.created' | 'session.updated' | 'session.deleted', session: FakeSession): void => {
+    const update: AgentEventUpdate = { kind: 'event', event: { type, properties: { info: recordOf(session) } } };
+    void eventGate.then(() => {
+      for (const listener of listeners) listener(update);
+    });
+  };
 
   const newID = (prefix: string): string => {
     made += 1;
@@ -146,6 +167,19 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
       };
     },
     addPrompt,
+    feed: {
+      subscribe(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      isOpen: () => true,
+      untilOpen: async () => {},
+    },
+    holdEvents() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      eventGate = promise;
+      return resolve;
+    },
     forget: (sessionID) => void sessions.delete(sessionID),
     agent: {
       async models(signal) {
@@ -157,27 +191,33 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         const at = now();
         const session = { id: newID('ses'), title, metadata, time: { created: at, updated: at }, messages: [] };
         sessions.set(session.id, session);
+        publish('session.created', session);
         return recordOf(session);
       },
       async session(id, signal) {
         await called('session', signal);
         return recordOf(sessionAt(id));
       },
-      async sessions(limit, signal) {
+      async sessions(limit, signal, updatedSinceMs = 0) {
         await called('sessions', signal);
-        const latest = [...sessions.values()].sort((left, right) => right.time.updated - left.time.updated);
+        const updated = [...sessions.values()].filter(({ time: at }) => at.updated >= updatedSinceMs);
+        const latest = updated.sort((left, right) => right.time.updated - left.time.updated);
         return latest.slice(0, limit).map(recordOf);
       },
-      async setMetadata(id, metadata, signal) {
+      async setMetadata(id, metadata, signal, ifRevision) {
         await called('setMetadata', signal);
         const session = sessionAt(id);
+        if (ifRevision !== undefined && metadataRevision(session.metadata) !== ifRevision) return 'outdated';
         session.metadata = structuredClone({ ...metadata });
         session.time.updated = now();
+        publish('session.updated', session);
+        return 'stored';
       },
       async deleteSession(id, signal) {
         await called('deleteSession', signal);
-        sessionAt(id);
+        const session = sessionAt(id);
         sessions.delete(id);
+        publish('session.deleted', session);
       },
       async prompt(sessionID, prompt, signal) {
         await called('prompt', signal);

@@ -77,9 +77,10 @@ const killable = (agent: AgentClient, killed: AbortSignal): AgentClient => {
   const guarded: Record<string, unknown> = {};
   for (const [name, method] of Object.entries(agent))
     guarded[name] = (...given: unknown[]) => {
-      const signal = given.at(-1) as AbortSignal;
+      const place = given.findIndex((one) => one instanceof AbortSignal);
+      const signal = given[place] as AbortSignal;
       if (killed.aborted) return Promise.reject(killed.reason);
-      const called = (method as (...all: unknown[]) => Promise<unknown>)(...given.slice(0, -1), never);
+      const called = (method as (...all: unknown[]) => Promise<unknown>)(...given.with(place, never));
       return untilAborted(untilAborted(called, killed), signal);
     };
   return guarded as AgentClient;
@@ -119,6 +120,7 @@ const createPlay = () => {
       sharedRequests: sharePermissionRequests(agent, feed),
       conversations: createConversations({
         agent,
+        feed: fake.feed,
         clock,
         log,
         runInSlices,

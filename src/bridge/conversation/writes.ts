@@ -1,0 +1,110 @@
+import { createDeadline, untilAborted } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { Log } from '../../core/log.ts';
+import { isNotFound } from '../agent/errors.ts';
+import type { AgentClient } from '../agent/types.ts';
+import type { ConversationIndex } from './lookup.ts';
+import { readConversation, type StoredConversation, toSessionMetadata } from './record.ts';
+
+/** What a write makes of a record that another bridge has changed in the meantime. Undefined: the write is given up. */
+type Reapply = (current: StoredConversation) => StoredConversation | undefined;
+
+/** Stores conversations in the metadata of their sessions. */
+export type ConversationWrites = {
+  /**
+   * Stores what the index holds of a conversation, or `given` where it holds nothing. Writes of one conversation run in order.
+   * Resolves to false if another bridge was faster and `reapply` gave up: the index holds then what that has written. A
+   * failure is logged, and rejects.
+   */
+  readonly write: (given: StoredConversation, reapply: Reapply) => Promise<boolean>;
+  /** Whether a write of the session is under way: what is read of it now may be older. */
+  readonly isWriting: (sessionID: string) => boolean;
+  /** Deletes a session that no client knows. Never throws. */
+  readonly discard: (sessionID: string) => void;
+};
+
+type ConversationWritesNeeds = {
+  readonly agent: Pick<AgentClient, 'session' | 'setMetadata' | 'deleteSession'>;
+  readonly index: ConversationIndex;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+const WRITE_LIMIT_MS = 10_000;
+/** Bridges that change one conversation at a time get their turns within a few tries. */
+const TRIES = 10;
+
+/** The work with a time limit of its own, whether or not it ends when its signal aborts. */
+export const withinLimit = async <T>(
+  clock: Clock,
+  limitMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  const { signal, clear } = createDeadline(clock, limitMs);
+  try {
+    return await untilAborted(work(signal), signal);
+  } finally {
+    clear();
+  }
+};
+
+export const createConversationWrites = ({ agent, index, clock, log }: ConversationWritesNeeds): ConversationWrites => {
+  const writes = new Map<string, Promise<void>>();
+  const logFailure = (event: string, session: string, error: unknown): void =>
+    log('warn', event, { session, reason: error instanceof Fault ? error.detail.kind : 'bug' });
+
+  /** Every write names the revision that it replaces, so what another bridge has written is never lost. */
+  const writeOver = async (given: StoredConversation, reapply: Reapply, signal: AbortSignal): Promise<boolean> => {
+    const { sessionID } = given;
+    for (let tries = 1; ; tries += 1) {
+      const current = index.bySession(sessionID) ?? given;
+      const revision = current.revision + 1;
+      const metadata = toSessionMetadata({ ...current, revision });
+      if ((await agent.setMetadata(sessionID, metadata, signal, current.revision)) === 'stored') {
+        const latest = index.bySession(sessionID);
+        if (latest !== undefined && latest.revision < revision) index.put({ ...latest, revision });
+        return true;
+      }
+      const stored = readConversation(await agent.session(sessionID, signal));
+      const next = stored && reapply(stored);
+      if (stored === undefined) index.remove(sessionID);
+      else index.adopt({ ...(next ?? stored), usedAt: clock.now() });
+      if (next === undefined) return false;
+      if (tries === TRIES) throw new Fault({ kind: 'backend-error', reason: 'Other bridges change the conversation' });
+    }
+  };
+  const writeNow = async (given: StoredConversation, reapply: Reapply): Promise<boolean> => {
+    try {
+      return await withinLimit(clock, WRITE_LIMIT_MS, (signal) => writeOver(given, reapply, signal));
+    } catch (error) {
+      if (isNotFound(error)) index.remove(given.sessionID);
+      logFailure('conversation-not-kept', given.sessionID, error);
+      throw error;
+    }
+  };
+  return {
+    write(given, reapply) {
+      const { sessionID } = given;
+      const written = (writes.get(sessionID) ?? Promise.resolve()).then(() => writeNow(given, reapply));
+      const settled = written
+        .then(
+          () => {},
+          () => {},
+        )
+        .then(() => {
+          if (writes.get(sessionID) === settled) writes.delete(sessionID);
+        });
+      writes.set(sessionID, settled);
+      return written;
+    },
+    isWriting: (sessionID) => writes.has(sessionID),
+    discard(sessionID) {
+      index.remove(sessionID);
+      const deleting = withinLimit(clock, WRITE_LIMIT_MS, (signal) => agent.deleteSession(sessionID, signal));
+      deleting.catch((error: unknown) => {
+        if (!isNotFound(error)) logFailure('session-not-deleted', sessionID, error);
+      });
+    },
+  };
+};
