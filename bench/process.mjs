@@ -114,6 +114,7 @@ export const startServer = async ({ readyPath, port, probeLimitMs, ...plan }) =>
     port,
     startMs,
     stop,
+    signal: (name) => child.kill(name),
     residentMb: () => sum(withChildren(child.pid).map(residentMb)),
     cpuMs: () => treeCpuMs(child.pid),
     endedWith: () => end,

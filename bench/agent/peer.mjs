@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { freePort, startServer } from '../process.mjs';
 import { median } from '../table.mjs';
 import { alternated, versionsToMeasure } from '../versions.mjs';
+import { openSession, post, sendMessage } from './client.mjs';
 import { agentReport } from './peer-table.mjs';
 import { serversIn } from './plans.mjs';
 
@@ -29,8 +30,6 @@ const PARALLEL = 20;
 const REST_MS = 2000;
 /** The peer never answers who connects between the opening of its port and its readiness, so who waits asks again. */
 const PROBE_LIMIT_MS = 250;
-const EXPECTED = 'The bench model says the same to everyone.';
-const QUESTION = { parts: [{ type: 'text', text: 'What do you say?' }] };
 
 const directory = mkdtempSync(join(tmpdir(), 'agent-bench-'));
 process.on('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
@@ -44,41 +43,16 @@ const backend = await startServer({
 });
 const backendUrl = `http://127.0.0.1:${port}`;
 
-const posted = async (url, body) => {
-  const startedAtMs = performance.now();
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  const tookMs = performance.now() - startedAtMs;
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 200)}`);
-  return { text, tookMs };
-};
 const askBackend = async () => {
-  const messages = [{ role: 'user', content: QUESTION.parts[0].text }];
-  return (await posted(`${backendUrl}/v1/chat/completions`, { model: 'main', messages, stream: true })).tookMs;
-};
-const openSession = async ({ address }) => {
-  const { text, tookMs } = await posted(`${address}/session`, { title: 'bench' });
-  return { id: JSON.parse(text).id, tookMs };
-};
-const sendMessage = async ({ address }, id) => {
-  const { text, tookMs } = await posted(`${address}/session/${id}/message`, QUESTION);
-  if (!text.includes(EXPECTED)) throw new Error(`unexpected answer: ${text.slice(0, 300)}`);
-  return tookMs;
+  const messages = [{ role: 'user', content: 'What do you say?' }];
+  const body = JSON.stringify({ model: 'main', messages, stream: true });
+  return (await post(backend.port, '/v1/chat/completions', body)).tookMs;
 };
 
 const launch = async (server) => {
   const own = await freePort();
-  const running = await startServer({
-    ...server.plan(own),
-    readyPath: '/global/health',
-    port: own,
-    probeLimitMs: PROBE_LIMIT_MS,
-  });
-  return { ...running, address: `http://127.0.0.1:${own}` };
+  const plan = server.plan(own);
+  return startServer({ ...plan, readyPath: '/global/health', port: own, probeLimitMs: PROBE_LIMIT_MS });
 };
 
 const [{ programs }] = versionsToMeasure(undefined, ['agent.js'], directory);
@@ -122,17 +96,17 @@ for (let start = 0; start <= starts; start++) {
 
 const runBlock = async (server) => {
   for (let session = 0; session < sessionsPerBlock; session++) {
-    const { id, tookMs } = await openSession(server.running);
+    const { id, tookMs } = await openSession(server.running.port);
     server.sessionsMs.push(tookMs);
     for (let message = 0; message < MESSAGES_PER_SESSION; message++) {
-      server.messagesMs.push(await sendMessage(server.running, id));
+      server.messagesMs.push(await sendMessage(server.running.port, id));
     }
   }
 };
 const runParallel = async ({ running, parallelMs }) => {
-  const opened = await Promise.all(Array.from({ length: PARALLEL }, () => openSession(running)));
+  const opened = await Promise.all(Array.from({ length: PARALLEL }, () => openSession(running.port)));
   const startedAtMs = performance.now();
-  await Promise.all(opened.map(({ id }) => sendMessage(running, id)));
+  await Promise.all(opened.map(({ id }) => sendMessage(running.port, id)));
   parallelMs.push(performance.now() - startedAtMs);
 };
 
@@ -143,8 +117,8 @@ for (let round = 1; round <= rounds; round++) {
       await pause(REST_MS);
       server.idleMb.push(server.running.residentMb());
       // The first message loads what the others find loaded.
-      const { id } = await openSession(server.running);
-      server.firstMs.push(await sendMessage(server.running, id));
+      const { id } = await openSession(server.running.port);
+      server.firstMs.push(await sendMessage(server.running.port, id));
       server.cpuBeforeMs = server.running.cpuMs();
     });
   }

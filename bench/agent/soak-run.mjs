@@ -1,108 +1,111 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort, startServer } from '../process.mjs';
+import { median, percentile } from '../table.mjs';
+import { openSession, sendMessage } from './client.mjs';
+import { ourPlan } from './plans.mjs';
 
-const PARALLEL_WARM = 200;
+const WARM_SESSIONS = 200;
 const SETTLE_MS = 5000;
-const EXPECTED = 'The bench model says the same to everyone.';
-const QUESTION = JSON.stringify({ parts: [{ type: 'text', text: 'What do you say?' }] });
+/** The memory is read this many times in a soak. */
+const SAMPLES = 200;
+const SNAPSHOT_MS = 20_000;
 
-const configFor = (modelUrl) =>
-  JSON.stringify({
-    model: 'bench/main',
-    small_model: 'bench/main',
-    provider: {
-      bench: {
-        npm: '@ai-sdk/openai-compatible',
-        options: { baseURL: `${modelUrl}/v1`, apiKey: 'none' },
-        models: { main: { name: 'Main', limit: { context: 100_000, output: 8000 } } },
-      },
-    },
-  });
-const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-const p95 = (times) =>
-  at(
-    [...times].sort((left, right) => left - right),
-    0.95,
-  );
 const one = (number) => number.toFixed(1);
+const p95 = (times) => percentile(times, 0.95);
 
-/** Starts a fake model and an agent server on the store at `url`, has all of it said, and tells what that took. */
-export const startSoaked = async ({ url, sessions, messages, parallel, directory, settleMs = SETTLE_MS }) => {
-  const [modelPort, port] = [await freePort(), await freePort()];
-  const root = join(import.meta.dirname, '../..');
-  const model = await startServer({
-    args: [join(import.meta.dirname, 'fake-chat.mjs')],
-    env: { PORT: String(modelPort) },
-    readyPath: '/health',
-    port: modelPort,
-  });
-  const server = await startServer({
-    args: [join(root, 'dist/agent.js')],
-    env: {
-      PORT: String(port),
-      HOST: '127.0.0.1',
-      LOG_LEVEL: 'error',
-      AGENT_ALLOW_ANONYMOUS: 'true',
-      AGENT_CONFIG_CONTENT: configFor(`http://127.0.0.1:${modelPort}`),
-      AGENT_DATABASE_URL: url,
-    },
-    directory,
-    readyPath: '/ready',
-    port,
-  });
-  const post = async (path, body) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    });
-    const text = await response.text();
-    if (response.status !== 200) throw new Error(`${path} was answered with ${response.status}`);
-    return text;
-  };
-  const run = async (count) => {
-    const tookMs = [];
-    const quartersMb = [];
-    let begun = 0;
-    const lane = async () => {
-      while (begun < count) {
-        begun += 1;
-        const { id } = JSON.parse(await post('/session', '{"title":"soak"}'));
-        for (let message = 0; message < messages; message++) {
-          const startedAt = performance.now();
-          const text = await post(`/session/${id}/message`, QUESTION);
-          if (!text.includes(EXPECTED)) throw new Error('an unexpected answer');
-          tookMs.push(performance.now() - startedAt);
-          if (tookMs.length % Math.ceil((count * messages) / 4) === 0) quartersMb.push(server.residentMb());
-        }
+/** The middle of the memory between two shares of the messages: that of a single moment depends on the garbage. */
+const memoryBetween = (samples, from, until) =>
+  median(samples.filter(({ share }) => share > from && share <= until).map(({ residentMb }) => residentMb));
+
+/** The processor time of a message between two shares of them, which a busy machine changes less than its latency. */
+const costBetween = (samples, from, until) => {
+  const within = samples.filter(({ share }) => share >= from && share <= until);
+  const [first, last] = [within[0], within.at(-1)];
+  return (last.cpuMs - first.cpuMs) / (last.count - first.count);
+};
+
+/** Sends each of the sessions its messages, `parallel` sessions at a time; `onMessage` is told how many have been answered. */
+const chat = async (port, { sessions, messages, parallel }, onMessage = () => {}) => {
+  const tookMs = [];
+  let begun = 0;
+  const lane = async () => {
+    while (begun < sessions) {
+      begun += 1;
+      const { id } = await openSession(port);
+      for (let message = 0; message < messages; message++) {
+        tookMs.push(await sendMessage(port, id));
+        onMessage(tookMs.length);
       }
-    };
-    await Promise.all(Array.from({ length: parallel }, lane));
-    return { tookMs, quartersMb };
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, lane));
+  return tookMs;
+};
+
+const startModel = async () => {
+  const port = await freePort();
+  const args = [join(import.meta.dirname, 'fake-chat.mjs')];
+  return startServer({ args, env: { PORT: String(port) }, readyPath: '/health', port });
+};
+
+const startAgent = async ({ program, url, directory, snapshots }, model) => {
+  const port = await freePort();
+  const { args, env, ...plan } = ourPlan(program, directory, `http://127.0.0.1:${model.port}`)(port);
+  // As in the images; a signal writes what is on the heap.
+  const options = [
+    '--max-semi-space-size=8',
+    '--heapsnapshot-signal=SIGUSR2',
+    `--diagnostic-dir=${snapshots ?? directory}`,
+  ];
+  const own = { ...plan, args: [...options, ...args], env: { ...env, AGENT_DATABASE_URL: url } };
+  return startServer({ ...own, readyPath: '/ready', port });
+};
+
+/**
+ * Starts a fake model and an agent server on the store at `url`, has all of it said, and tells how many times the memory and the
+ * p95 at the end are what they were: `growth` over the tenth after the first quarter, `slower` over the first tenth. With
+ * `snapshots`, a folder, the heap is written there before and after.
+ */
+export const startSoaked = async ({ settleMs = SETTLE_MS, ...given }) => {
+  const { sessions, messages } = given;
+  const model = await startModel();
+  const server = await startAgent(given, model);
+  const writeHeap = async () => {
+    if (given.snapshots === undefined) return;
+    server.signal('SIGUSR2');
+    await pause(SNAPSHOT_MS);
   };
   try {
     // What is loaded and compiled once is not growth.
-    await run(Math.min(PARALLEL_WARM, Math.ceil(sessions / 4)));
+    await chat(server.port, { ...given, sessions: Math.min(WARM_SESSIONS, Math.ceil(sessions / 4)) });
     await pause(settleMs);
+    await writeHeap();
     const beforeMb = server.residentMb();
-    const startedAt = performance.now();
-    const { tookMs, quartersMb } = await run(sessions);
-    const seconds = (performance.now() - startedAt) / 1000;
+    const samples = [];
+    const total = sessions * messages;
+    const every = Math.ceil(total / SAMPLES);
+    const startedAtMs = performance.now();
+    samples.push({ count: 0, share: 0, residentMb: beforeMb, cpuMs: server.cpuMs() });
+    const tookMs = await chat(server.port, given, (count) => {
+      if (count % every > 0) return;
+      samples.push({ count, share: count / total, residentMb: server.residentMb(), cpuMs: server.cpuMs() });
+    });
+    const seconds = (performance.now() - startedAtMs) / 1000;
     await pause(settleMs);
-    const afterMb = server.residentMb();
+    await writeHeap();
+    const tenths = Array.from({ length: 10 }, (_, tenth) => memoryBetween(samples, tenth / 10, (tenth + 1) / 10));
+    const [afterQuarterMb, endMb] = [memoryBetween(samples, 0.25, 0.35), tenths.at(-1)];
     const tenth = Math.ceil(tookMs.length / 10);
     const [first, last] = [p95(tookMs.slice(0, tenth)), p95(tookMs.slice(-tenth))];
-    // In the first half the runtime still finds the room that it is at ease with.
-    const growthMb = afterMb - (quartersMb[1] ?? beforeMb);
     return {
-      growthMb,
+      growth: endMb / afterQuarterMb,
       slower: last / first,
-      tookMs,
       lines: [
         `${tookMs.length} messages in ${one(seconds)} s`,
-        `memory ${one(beforeMb)} MB before, ${quartersMb.map(one).join(', ')} MB after each quarter, ${one(afterMb)} MB settled (${one(growthMb)} MB more than at half)`,
-        `p95 ${one(first)} ms in the first tenth, ${one(last)} ms in the last (${(last / first).toFixed(2)} times)`,
+        `memory ${one(beforeMb)} MB before, ${tenths.map(one).join(', ')} MB in each tenth, ${one(afterQuarterMb)} MB after the first quarter, ${one(server.residentMb())} MB settled`,
+        `p95 ${one(first)} ms in the first tenth, ${one(last)} ms in the last`,
+        `processor time of a message ${costBetween(samples, 0, 0.1).toFixed(2)} ms in the first tenth, ${costBetween(samples, 0.9, 1).toFixed(2)} ms in the last`,
       ],
     };
   } finally {

@@ -15,8 +15,10 @@ const server = createServer((request, response) => {
     const [, pieces, chars, ms] = /(\d+) pieces of (\d+) every (\d+)/.exec(Buffer.concat(chunks).toString('utf8'));
     const piece = chunkOf(JSON.stringify({ content: `${'abcdefghij'.slice(0, Number(chars) - 1)} ` }), 'null');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const startedAtMs = performance.now();
     for (let said = 0; said < Number(pieces); said++) {
-      if (said > 0) await pause(Number(ms));
+      const dueMs = startedAtMs + said * Number(ms) - performance.now();
+      if (dueMs > 0) await pause(dueMs);
       response.write(piece);
     }
     return response.end(`${chunkOf('{}', '"stop"')}data: [DONE]\n\n`);

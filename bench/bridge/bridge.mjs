@@ -1,239 +1,136 @@
-// The bridge beside a direct call to the agent server, over one fake model, in one run. Prints, judges nothing.
-// node bench/bridge/bridge.mjs [--rounds 5] [--calls 20] [--streams 200] [--seconds 10]
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { get } from 'node:http';
+// The bridge: what it adds to an agent's first words, what a chunk costs, and many streams at once. Prints, judges nothing.
+// node bench/bridge/bridge.mjs [--rounds 3] [--calls 20] [--streams 500] [--idle 2000] [--seconds 10] [--against DIST|COMMIT]
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freePort, LOAD_CPU, SERVER_CPU, startServer } from '../process.mjs';
-import { fixed, median, table } from '../table.mjs';
+import { allowedCpus, coresFor } from '../cores.mjs';
+import { freePort, isPinned, startServer } from '../process.mjs';
+import { alternated, versionsToMeasure } from '../versions.mjs';
+import { bridgeReport } from './bridge-table.mjs';
+import { measureFirstWords } from './first-words.mjs';
+import { chunkCost, holdConversations, pacedStreams } from './streams.mjs';
 
 const { values: flags } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
     calls: { type: 'string', default: '20' },
-    streams: { type: 'string', default: '200' },
+    streams: { type: 'string', default: '500' },
+    idle: { type: 'string', default: '2000' },
     seconds: { type: 'string', default: '10' },
+    against: { type: 'string' },
   },
 });
-const [rounds, calls, streams, seconds] = [flags.rounds, flags.calls, flags.streams, flags.seconds].map(Number);
+const [rounds, calls, streams, idle, seconds] = [
+  flags.rounds,
+  flags.calls,
+  flags.streams,
+  flags.idle,
+  flags.seconds,
+].map(Number);
+const CHUNK_PIECES = 2000;
+/** Memory does not grow with the length of a stream. */
+const SECONDS_BESIDE_IDLE = 5;
 
 const directory = mkdtempSync(join(tmpdir(), 'bridge-bench-'));
 process.on('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
-// Copies: whoever builds meanwhile does not change what is measured.
-const copyOf = (name) => {
-  const copy = join(directory, name.replace('.js', '.mjs'));
-  copyFileSync(join(import.meta.dirname, '../../dist', name), copy);
-  return copy;
-};
-const programs = { agent: copyOf('agent.js'), bridge: copyOf('bridge.js') };
-const script = (name) => join(import.meta.dirname, name);
+const versions = versionsToMeasure(flags.against, ['bridge.js'], directory);
+const [{ programs }] = versionsToMeasure(undefined, ['agent.js'], directory);
+const cores = coresFor(1);
+const tell = (text) => process.stderr.write(`${text}\n`);
 
 const startOn = async (plan, readyPath) => {
   const port = await freePort();
   const env = { HOME: directory, HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...plan.env };
-  const running = await startServer({ ...plan, directory, env, port, readyPath });
-  return { ...running, address: `http://127.0.0.1:${port}` };
+  return startServer({ ...plan, directory, env, port, readyPath });
 };
-const startBridge = (agent, env = {}) =>
-  startOn(
-    {
-      args: ['--max-semi-space-size=8', programs.bridge],
-      cpu: SERVER_CPU,
-      env: { AGENT_BASE_URL: agent.address, ...env },
-    },
-    '/ready',
-  );
-
-const orderOf = (pieces, chars, everyMs) => `${pieces} pieces of ${chars} every ${everyMs}`;
-
-/** Reads events as they come; `onData` is given the data of each, and ends the reading by returning true. */
-const readEvents = async (stream, onData) => {
-  let rest = '';
-  for await (const bytes of stream) {
-    const lines = (rest + bytes.toString('utf8')).split('\n');
-    rest = lines.pop();
-    for (const line of lines) if (line.startsWith('data: ') && onData(line.slice(6)) === true) return;
-  }
+const startScript = (name, readyPath, cpu) => startOn({ args: [join(import.meta.dirname, name)], cpu }, readyPath);
+const startBridge = (version, agent, more = {}) => {
+  // The flag is that of the image.
+  const args = ['--max-semi-space-size=8', version.programs['bridge.js']];
+  const env = { AGENT_BASE_URL: `http://127.0.0.1:${agent.port}`, MAX_CONCURRENCY: '1000', ...more };
+  return startOn({ args, cpu: cores.servers[0], env }, '/ready');
 };
-
-async function* bytesOf(body) {
-  for await (const bytes of body) yield Buffer.from(bytes);
-}
-
-const postStream = async (address, text, sessionName) =>
-  fetch(`${address}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-session-id': sessionName },
-    body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: text }] }),
-  });
-
-/** Streams an answer. How long its first words and all of it took, and how many chunks there were. */
-const streamed = async (address, text, sessionName) => {
-  const startedAtMs = performance.now();
-  const response = await postStream(address, text, sessionName);
-  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
-  let firstMs;
-  let chunks = 0;
-  let chars = 0;
-  await readEvents(bytesOf(response.body), (data) => {
-    if (data === '[DONE]') return true;
-    const { choices, error } = JSON.parse(data);
-    if (error !== undefined) throw new Error(error.message);
-    const content = choices[0]?.delta?.content ?? '';
-    if (content === '') return false;
-    chunks += 1;
-    chars += content.length;
-    firstMs ??= performance.now() - startedAtMs;
-    return false;
-  });
-  return { firstMs, tookMs: performance.now() - startedAtMs, chunks, chars };
-};
-
-/** The agent's own events, on one connection for all calls. */
-const listenTo = async (address) => {
-  let onDelta = () => {};
-  const stream = await new Promise((resolve, reject) => {
-    get(`${address}/event`, { agent: false }, resolve).on('error', reject);
-  });
-  readEvents(stream, (data) => {
-    if (data.includes('"message.part.delta"')) onDelta();
-  }).catch(() => {});
-  return {
-    nextDelta: () =>
-      new Promise((resolve) => {
-        onDelta = () => {
-          onDelta = () => {};
-          resolve();
-        };
-      }),
-    leave: () => stream.destroy(),
+const startAgent = (model) => {
+  const config = {
+    model: 'bench/main',
+    permission: 'allow',
+    provider: { bench: { options: { baseURL: `http://127.0.0.1:${model.port}/v1` }, models: { main: {} } } },
   };
-};
-const json = { 'content-type': 'application/json' };
-const openSession = async ({ address }) => {
-  const response = await fetch(`${address}/session`, { method: 'POST', headers: json, body: '{"title":"bench"}' });
-  return (await response.json()).id;
-};
-const directFirst = async ({ address }, id, text, listening) => {
-  const first = listening.nextDelta();
-  const startedAtMs = performance.now();
-  const body = JSON.stringify({ parts: [{ type: 'text', text }] });
-  const posted = fetch(`${address}/session/${id}/message`, { method: 'POST', headers: json, body });
-  await first;
-  const firstMs = performance.now() - startedAtMs;
-  await (await posted).text();
-  return firstMs;
+  const env = {
+    AGENT_CONFIG_CONTENT: JSON.stringify(config),
+    AGENT_DATABASE_URL: `sqlite:${join(directory, 'agent.db')}`,
+  };
+  return startOn({ args: [programs['agent.js']], cpu: cores.behind, env }, '/ready');
 };
 
-const model = await startOn({ args: [script('fake-talker.mjs')], cpu: LOAD_CPU }, '/');
-const config = {
-  model: 'bench/main',
-  permission: 'allow',
-  provider: { bench: { options: { baseURL: `${model.address}/v1` }, models: { main: {} } } },
-};
-const agent = await startOn(
-  {
-    args: [programs.agent],
-    env: {
-      AGENT_CONFIG_CONTENT: JSON.stringify(config),
-      AGENT_DATABASE_URL: `sqlite:${join(directory, 'agent.db')}`,
-    },
-  },
-  '/ready',
-);
+const rows = versions.map(({ name }) => ({
+  version: name,
+  startsMs: [],
+  idleMb: [],
+  chunkMicros: [],
+  paced: [],
+  beside: [],
+}));
 
-// The first words, each way in turn, in sessions that are there already.
-const bridge = await startBridge(agent);
-const idleMb = bridge.residentMb();
-const startMs = bridge.startMs;
-const listening = await listenTo(agent.address);
-const firsts = { direct: [], bridged: [] };
-const SHORT = orderOf(20, 8, 5);
+tell('first words');
+const model = await startScript('fake-talker.mjs', '/', cores.load);
+const agent = await startAgent(model);
+const bridges = await Promise.all(versions.map((version) => startBridge(version, agent)));
+const firstWords = await measureFirstWords({ agent, bridges, rounds, calls });
+for (const [index, bridge] of bridges.entries()) {
+  rows[index].afterMb = bridge.residentMb();
+  rows[index].firstMs = firstWords.bridged[index];
+}
+for (const server of [...bridges, agent, model]) await server.stop();
+
+// From here on before an agent that costs nothing.
+const cheap = await startScript('fake-agent.mjs', '/config', cores.behind);
+const load = await startScript('stream-load.mjs', '/', cores.load);
+
+tell('a chunk');
+const unpaced = { OPENAI_STREAM_CHUNK_SIZE: '4', OPENAI_STREAM_CHUNK_DELAY_MS: '0' };
+const bare = { server: await startScript('bare-stream.mjs', '/', cores.servers[0]), chunkMicros: [] };
+const writers = [bare];
+for (const [index, version] of versions.entries()) {
+  writers.push({ server: await startBridge(version, cheap, unpaced), chunkMicros: rows[index].chunkMicros });
+}
 for (let round = 0; round <= rounds; round++) {
-  const id = await openSession(agent);
-  const name = `round-${round}`;
-  await directFirst(agent, id, SHORT, listening);
-  await streamed(bridge.address, SHORT, name);
-  for (let call = 0; call < calls; call++) {
-    const direct = async () => firsts.direct.push(await directFirst(agent, id, SHORT, listening));
-    const bridged = async () => firsts.bridged.push((await streamed(bridge.address, SHORT, name)).firstMs);
-    for (const step of (round + call) % 2 === 0 ? [direct, bridged] : [bridged, direct]) await step();
-    // What runs after an answer must not be in the way of the next one's first words.
-    await pause(20);
-  }
-}
-listening.leave();
-const afterMb = bridge.residentMb();
-await bridge.stop();
-await agent.stop();
-
-// The cost of a chunk, and many streams at once, before an agent that costs nothing.
-const cheap = await startOn({ args: [script('fake-agent.mjs')], cpu: LOAD_CPU }, '/config');
-const costs = { bare: [], bridge: [] };
-{
-  const bare = await startOn({ args: [script('bare-stream.mjs')], cpu: SERVER_CPU }, '/');
-  const running = await startBridge(cheap, { OPENAI_STREAM_CHUNK_SIZE: '4', OPENAI_STREAM_CHUNK_DELAY_MS: '0' });
-  const measure = async (server, round) => {
-    const long = orderOf(3000, 4, 1);
-    const before = server.cpuMs();
-    const names = Array.from({ length: 4 }, (_, index) => `long-${round}-${index}`);
-    const many = await Promise.all(names.map((name) => streamed(server.address, long, name)));
-    return ((server.cpuMs() - before) * 1000) / many.reduce((sum, one) => sum + one.chunks, 0);
-  };
-  for (let round = 0; round <= rounds; round++) {
-    const bridgeCost = await measure(running, round);
-    const bareCost = await measure(bare, round);
+  for (const { server, chunkMicros } of alternated(writers, round)) {
+    const cost = await chunkCost({ load, server, name: `chunk-${round}`, pieces: CHUNK_PIECES });
     // The first one warms up.
-    if (round > 0) {
-      costs.bridge.push(bridgeCost);
-      costs.bare.push(bareCost);
-    }
+    if (round > 0) chunkMicros.push(cost);
   }
-  await running.stop();
-  await bare.stop();
 }
+for (const { server } of writers) await server.stop();
 
-const paced = await startBridge(cheap);
-await Promise.all(Array.from({ length: 20 }, (_, index) => streamed(paced.address, SHORT, `warm-${index}`)));
-const text = orderOf((seconds * 1000) / 25, 10, 25);
-const cpuBefore = paced.cpuMs();
-const startedAtMs = performance.now();
-const many = await Promise.all(
-  Array.from({ length: streams }, (_, index) => streamed(paced.address, text, `many-${index}`)),
-);
-const wallMs = performance.now() - startedAtMs;
-const cpuShare = (paced.cpuMs() - cpuBefore) / wallMs;
-const manyMb = paced.residentMb();
-const lateMs = Math.max(...many.map(({ tookMs }) => tookMs)) - seconds * 1000;
-const chunks = many.reduce((sum, one) => sum + one.chunks, 0);
-await paced.stop();
+for (let round = 1; round <= rounds; round++) {
+  tell(`streams, round ${round} of ${rounds}`);
+  for (const [index, version] of alternated([...versions.entries()], round)) {
+    const row = rows[index];
+    const bridge = await startBridge(version, cheap);
+    row.startsMs.push(bridge.startMs);
+    row.idleMb.push(bridge.residentMb());
+    const given = { load, agent: cheap, bridge, streams };
+    await holdConversations(load, bridge, 100, `warm-${round}-${index}`);
+    row.paced.push(await pacedStreams({ ...given, seconds, name: `first-${round}-${index}` }));
+    await holdConversations(load, bridge, idle, `idle-${round}-${index}`);
+    row.beside.push(await pacedStreams({ ...given, seconds: SECONDS_BESIDE_IDLE, name: `second-${round}-${index}` }));
+    await bridge.stop();
+  }
+}
+await load.stop();
 await cheap.stop();
-await model.stop();
 
-const direct = median(firsts.direct);
-const bridged = median(firsts.bridged);
+const where = isPinned ? 'the bridge held on a core of its own' : 'processes not pinned';
 console.log(
-  `Bridge, Node ${process.version}; ${rounds} rounds of ${calls} alternated calls; ${streams} streams for ${seconds} s, held on one core where that can be done\n`,
-);
-console.log(
-  table(
-    ['', 'measured', 'target'],
-    [
-      ['start to ready, ms', fixed(startMs, 0), '-'],
-      ['first words of the agent itself, ms', fixed(direct, 2), '-'],
-      ['first words over the bridge, ms', fixed(bridged, 2), '-'],
-      ['what the bridge adds, ms', fixed(bridged - direct, 2), '5'],
-      ['processor time a chunk, µs', fixed(median(costs.bridge), 1), '20'],
-      ['of a bare server that writes the same, µs', fixed(median(costs.bare), 1), '-'],
-      [`chunks of ${streams} paced streams`, String(chunks), '-'],
-      ['processor of one core for them', fixed(cpuShare, 2), '1'],
-      ['the last of them is late by, ms', fixed(lateMs, 0), '1000'],
-      ['RSS idle, MB', fixed(idleMb, 0), '120'],
-      ['RSS after the calls, MB', fixed(afterMb, 0), '120'],
-      [`RSS with ${streams} streams, MB`, fixed(manyMb, 0), '120'],
-    ],
-  ),
+  bridgeReport({
+    title: `Bridge, Node ${process.version}, ${allowedCpus().length} cores, ${where}; medians of ${rounds} alternated rounds; ${calls} calls a round, streams for ${seconds} s`,
+    rows,
+    directMs: firstWords.direct,
+    bareMicros: bare.chunkMicros,
+    streams,
+    idle,
+  }),
 );
 process.exit(0);

@@ -5,7 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const listeners = new Set();
 const sessions = new Map();
+/** The last messages of each session, for whoever has lost events. */
+const messages = new Map();
 let count = 0;
+/** By how much the last piece of an answer came late at most, since that was last asked. */
+let latestMs = 0;
 const newId = (prefix) => `${prefix}_${String(++count).padStart(26, '0')}`;
 const tell = (type, properties) => {
   const line = `data: ${JSON.stringify({ type, properties })}\n\n`;
@@ -24,7 +28,8 @@ const answer = async (sessionID, text) => {
   const piece = `${'abcdefghij'.repeat(Math.ceil(Number(chars) / 10)).slice(0, Number(chars) - 1)} `;
   const user = newId('msg');
   const time = { created: Date.now() };
-  tell('message.updated', { info: { id: user, sessionID, role: 'user' } });
+  const asked = { id: user, sessionID, role: 'user', time };
+  tell('message.updated', { info: asked });
   const info = {
     id: newId('msg'),
     sessionID,
@@ -37,15 +42,22 @@ const answer = async (sessionID, text) => {
   tell('message.updated', { info });
   const part = { id: newId('prt'), sessionID, messageID: info.id, type: 'text', text: '' };
   tell('message.part.updated', { part });
+  const startedAtMs = performance.now();
   for (let said = 0; said < Number(pieces); said++) {
-    if (Number(ms) > 0 && said > 0) await pause(Number(ms));
+    // By the clock and not by the piece before, so that the delays of timers do not add up.
+    const dueMs = startedAtMs + said * Number(ms) - performance.now();
+    if (Number(ms) > 0 && dueMs > 0) await pause(dueMs);
     tell('message.part.delta', { sessionID, messageID: info.id, partID: part.id, field: 'text', delta: piece });
   }
+  const tookMs = performance.now() - startedAtMs;
+  latestMs = Math.max(latestMs, tookMs - (Number(pieces) - 1) * Number(ms));
   const whole = { ...part, text: piece.repeat(Number(pieces)), time: { start: 1, end: 2 } };
   tell('message.part.updated', { part: whole });
   const done = { ...info, time: { ...time, completed: Date.now() }, finish: 'stop' };
   tell('message.updated', { info: done });
-  return { info: done, parts: [whole] };
+  const record = { info: done, parts: [whole] };
+  messages.set(sessionID, [{ info: asked, parts: [] }, record]);
+  return record;
 };
 
 const server = createServer((request, response) => {
@@ -60,10 +72,14 @@ const server = createServer((request, response) => {
       response.write('data: {"type":"server.connected","properties":{}}\n\n');
       listeners.add(response);
       response.on('close', () => listeners.delete(response));
+    } else if (pathname === '/bench/late') {
+      reply(response, { latestMs });
+      latestMs = 0;
     } else if (pathname === '/config/providers') reply(response, PROVIDERS);
     else if (pathname === '/config') reply(response, { model: 'bench/main' });
     else if (kind === 'session' && id === 'status') reply(response, {});
     else if (pathname === '/permission') reply(response, []);
+    else if (what === 'message' && request.method === 'GET') reply(response, messages.get(id) ?? []);
     else if (kind === 'session' && what === 'message') reply(response, await answer(id, text));
     else if (kind === 'session' && id !== undefined) {
       const known = { ...sessions.get(id), ...(text === '' ? {} : JSON.parse(text)) };

@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { describe } from './check.ts';
+
+type Cores = {
+  readonly servers: readonly number[];
+  readonly behind: string;
+  readonly load: number;
+  readonly isOneEach: boolean;
+};
+type Costs = {
+  readonly servers: number;
+  readonly serverMs: number;
+  readonly databaseMs: number | undefined;
+  readonly databaseCores: number;
+};
+type Benches = {
+  readonly coresFor: (servers: number, cpus: readonly number[]) => Cores;
+  readonly modelPerSecond: (costs: Costs) => { readonly part: string; readonly perSecond: number };
+};
+
+const BENCH = join(import.meta.dirname, '../bench');
+const { coresFor }: Benches = await import(join(BENCH, 'cores.mjs'));
+const { modelPerSecond }: Benches = await import(join(BENCH, 'agent/messages-table.mjs'));
+
+describe('where a bench holds its parts', (check) => {
+  check('each server has a core, the database what is left, the load the last one', () => {
+    assert.equal(coresFor(2, [0, 1, 2, 3, 4]), { servers: [0, 1], behind: '2,3', load: 4, isOneEach: true });
+  });
+
+  check('with too few cores for two servers these share one, and that is told', () => {
+    assert.equal(coresFor(2, [0, 1]), { servers: [0, 0], behind: '1', load: 1, isOneEach: false });
+    assert.is(coresFor(1, [0, 1]).isOneEach, true);
+    assert.equal(coresFor(1, [3]), { servers: [3], behind: '3', load: 3, isOneEach: false });
+  });
+});
+
+describe('the messages a second that processor time allows', (check) => {
+  check('the part that is full first sets the limit', () => {
+    const costs = { serverMs: 5, databaseMs: 4, databaseCores: 1 };
+    assert.equal(modelPerSecond({ ...costs, servers: 1 }), { part: 'servers', perSecond: 200 });
+    assert.equal(modelPerSecond({ ...costs, servers: 2 }), { part: 'database', perSecond: 250 });
+    assert.equal(modelPerSecond({ ...costs, servers: 2, databaseCores: 2 }), { part: 'servers', perSecond: 400 });
+    assert.is(modelPerSecond({ ...costs, servers: 3, databaseMs: undefined }).perSecond, 600);
+  });
+});
