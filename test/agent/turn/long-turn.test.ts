@@ -9,7 +9,7 @@ import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { createIds, type Ids } from '../../../src/agent/protocol/ids.ts';
-import type { Store } from '../../../src/agent/store/store.ts';
+import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { dropSchema, startPostgres } from '../../adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
 import { bestStall, STALL_LIMIT_MS } from '../../event-loop-stall.ts';
@@ -20,6 +20,7 @@ const MIB = 1024 * 1024;
 const SESSION_BYTES = 20 * MIB;
 const MESSAGES = 500;
 const STEPS = 50;
+const COMMITTED_TOGETHER = 25;
 
 type OpenStore = { readonly store: Store; readonly close: () => Promise<void> };
 
@@ -98,17 +99,18 @@ const callingModel = (onRequest: () => void) => {
 
 const fill = async ({ store }: AgentWorld, sessionID: string): Promise<void> => {
   const text = 'ab c'.repeat(SESSION_BYTES / MESSAGES / 4);
-  for (let at = 1; at <= MESSAGES; at += 1) {
-    const place = `${String(at).padStart(12, '0')}aaaaaaaaaaaaaa`;
-    const messageID = `msg_${place}`;
-    const part = textPart({ id: `prt_${place}`, messageID, sessionID }, text);
-    await store.commit(
-      [
+  const placeOf = (at: number): string => `${String(at).padStart(12, '0')}aaaaaaaaaaaaaa`;
+  for (let from = 1; from <= MESSAGES; from += COMMITTED_TOGETHER) {
+    const places = Array.from({ length: COMMITTED_TOGETHER }, (_, index) => placeOf(from + index));
+    const changes = places.flatMap((place): StoreChange[] => {
+      const messageID = `msg_${place}`;
+      const part = textPart({ id: `prt_${place}`, messageID, sessionID }, text);
+      return [
         { kind: 'message', message: userMessage(messageID, sessionID) },
         { kind: 'part', part },
-      ],
-      [],
-    );
+      ];
+    });
+    await store.commit(changes, []);
   }
 };
 

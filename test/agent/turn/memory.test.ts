@@ -1,7 +1,9 @@
 import * as assert from 'uvu/assert';
+import type { AgentMetrics } from '../../../src/agent/metrics.ts';
 import type { Rule } from '../../../src/agent/protocol/types.ts';
 import type { AgentTool } from '../../../src/agent/tools/tool.ts';
 import { describe } from '../../check.ts';
+import { NO_AGENT_METRICS } from '../harness/metrics.ts';
 import {
   type AgentWorld,
   calling,
@@ -167,6 +169,39 @@ describe('the messages that turns hold', (check) => {
     await begin(last);
     await world.clock.advance(1000);
     assert.match(JSON.stringify(await world.get(`/session/${last}/message`)), /"last"/);
+  });
+
+  check('are kept while tools run until others need them, and given back at the end of the turn', async () => {
+    let bytesInFlight = (): number => 0;
+    const metrics: AgentMetrics = {
+      ...NO_AGENT_METRICS,
+      watch(read) {
+        bytesInFlight = () => read().bytesInFlight;
+      },
+    };
+    const running: (() => void)[] = [];
+    const tool = toolNamed('wait', async () => {
+      await new Promise<void>((resolve) => running.push(resolve));
+      return outcome('waited');
+    });
+    const wait = calling({ name: 'wait', input: {} });
+    const scripts = [wait, calling({ name: 'wait', input: { again: true } }), replying('other'), replying('done')];
+    const world = await createAgentWorld({ scripts, tools: [tool], changes: { memory, metrics } });
+    const [held, other] = [await sessionWithText(world), await world.session()];
+    assert.is((await world.call('POST', `/session/${held}/prompt_async`, prompt('go on'))).status, 204);
+    await world.clock.advance(100);
+    const keptBytes = bytesInFlight();
+    assert.ok(keptBytes > 18_000 && keptBytes < 20_000, String(keptBytes));
+    running.shift()?.();
+    await world.clock.advance(100);
+    assert.is(bytesInFlight() > 18_000, true);
+    assert.match(JSON.stringify(await world.post(`/session/${other}/message`, prompt('y'.repeat(85_000)))), /"other"/);
+    assert.is(bytesInFlight() < 85_000, true);
+    running.shift()?.();
+    await world.clock.advance(100);
+    assert.match(JSON.stringify(world.asked.at(-1)?.messages), /x{60000}/);
+    assert.match(JSON.stringify(await world.get(`/session/${held}/message`)), /"done"/);
+    assert.is(bytesInFlight(), 0);
   });
 
   check('end the turn of a session that has more than all of them may be, in words', async () => {
