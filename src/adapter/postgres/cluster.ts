@@ -3,7 +3,7 @@ import { columnText } from '../sql-store.ts';
 import { createPostgresApprovals } from './approvals.ts';
 import type { PostgresConnection } from './connection.ts';
 import { createPostgresLeases } from './leases.ts';
-import { type ClusterNotification, createNotificationChannel } from './notifications.ts';
+import type { ClusterNotification } from './notifications.ts';
 import type { SharedStore } from './store.ts';
 
 /** How often a server sends a heartbeat, and how long without one it counts as alive. */
@@ -11,7 +11,7 @@ export type HeartbeatTimes = { readonly beatMs: number; readonly aliveMs: number
 
 type ClusterParts = {
   readonly connection: PostgresConnection;
-  readonly shared: Pick<SharedStore, 'membership' | 'tail' | 'checkForEvents'>;
+  readonly shared: Pick<SharedStore, 'membership' | 'tail' | 'channel'>;
   readonly times: HeartbeatTimes;
   /** Called for each heartbeat that fails: for all of them while the database is unavailable. */
   readonly onError: (error: unknown) => void;
@@ -23,12 +23,11 @@ type ClusterParts = {
  */
 export const createPostgresCluster = ({
   connection,
-  shared: { membership, tail, checkForEvents },
+  shared: { membership, tail, channel },
   times: { beatMs, aliveMs },
   onError,
 }: ClusterParts): Peers & { readonly close: () => Promise<void> } => {
   const { query } = connection;
-  const channel = createNotificationChannel(connection);
   const leases = createPostgresLeases({ connection, membership, channel });
   const approvals = createPostgresApprovals({ connection, membership, channel });
   let healthySince: number | undefined;
@@ -41,7 +40,7 @@ export const createPostgresCluster = ({
   const onNotification = (own: PeerListener, { kind, from, about }: ClusterNotification): void => {
     notifiedAt = performance.now();
     if (from === membership.serverID()) return;
-    if (kind === 'events') checkForEvents();
+    if (kind === 'events') tail.check();
     if (kind === 'ticket') leases.onReleased(about);
     if (kind === 'end' && about !== undefined) own.onAbort(about);
     if (kind === 'answer') approvals.deliverOutcomes().catch(onError);
@@ -92,7 +91,7 @@ export const createPostgresCluster = ({
     await approvals.deliverOutcomes();
     for (const sessionID of await leases.sessionsToAbort()) own.onAbort(sessionID);
     leases.onReleased(undefined);
-    checkForEvents();
+    tail.check();
     if (await hasAbandonedSessions()) own.onAbandoned();
     // This server's own notifications arrive too, and show that the listening connection works.
     if (!isClosed && performance.now() - notifiedAt > 3 * beatMs) {

@@ -82,6 +82,15 @@ export const isRejected = (error: unknown): boolean => {
   return error instanceof RangeError || (error instanceof Error && error.name === 'PostgresError');
 };
 
+/** A task of a group that `commit_group` refused: its place in the group, and why. */
+export type RefusedTask = { readonly place: number; readonly reason: string };
+
+/** The refused task that an error of the driver is about. */
+export const refusedTask = (error: unknown): RefusedTask | undefined => {
+  if (codeOf(error) !== 'GH001' || !(error instanceof Error) || !('detail' in error)) return undefined;
+  return { place: Number(error.detail), reason: error.message };
+};
+
 /** Whether a row refers to one that does not exist any more. */
 export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';
 

@@ -55,8 +55,16 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     const id = membership.serverID();
     taking += 1;
     try {
-      const [row] = await query((sql) => sql`SELECT take_ticket(${sessionID}, ${id})::text AS seq`);
-      const ticket: Ticket = { seq: columnText(row, 'seq'), sessionID, onLost, wake: () => {}, isWaiting: true };
+      const [row] = await query(
+        (sql) => sql`SELECT taken::text AS seq, is_first FROM queue_ticket(${sessionID}, ${id})`,
+      );
+      const ticket: Ticket = {
+        seq: columnText(row, 'seq'),
+        sessionID,
+        onLost,
+        wake: () => {},
+        isWaiting: row?.is_first !== true,
+      };
       tickets.set(ticket.seq, ticket);
       return ticket;
     } catch (error) {
@@ -102,12 +110,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
   };
   const deleteTicket = async (seq: string): Promise<void> => {
     const id = membership.serverID();
-    await query(
-      (sql) => sql`
-        WITH gone AS (DELETE FROM ticket WHERE seq = ${seq}::bigint RETURNING session_id)
-        SELECT pg_notify(${connection.schema}, json_build_object('kind', 'ticket', 'from', ${id}::text, 'about', session_id)::text)
-        FROM gone WHERE EXISTS (SELECT 1 FROM server WHERE id <> ${id})`,
-    );
+    await query((sql) => sql`SELECT release_ticket(${seq}::bigint, ${id})`);
     unreleased.delete(seq);
   };
   const release = async ({ seq, sessionID }: Ticket): Promise<void> => {
@@ -142,7 +145,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     async acquire(sessionID, onLost) {
       const ticket = await takeTicket(sessionID, onLost);
       try {
-        await waitForTurn(ticket);
+        if (ticket.isWaiting) await waitForTurn(ticket);
         ticket.isWaiting = false;
         return toLease(ticket);
       } catch (error) {

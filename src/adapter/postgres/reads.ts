@@ -50,6 +50,17 @@ const asJson = (text: string): string => JSON.stringify(text);
 /** The driver takes no undefined. A null limit means none. */
 const limitOf = (limit: number | undefined): number | null => limit ?? null;
 
+/** Sorts after every event id. */
+const AFTER_EVENTS = 'z';
+
+type EventPage = {
+  readonly events: readonly DirectoryEvent[];
+  /** Every group of commits up to this one has ended. */
+  readonly settled: number;
+  /** Whether these are all settled events of the query. */
+  readonly isWhole: boolean;
+};
+
 /** Queries of the store. `newest` returns the newest state of a part, which may be ahead of its row while it grows. */
 export const createPostgresReads = ({ query }: PostgresConnection, newest: (part: Part) => Part) => {
   const newestMessages = (sql: Sql, sessionID: string, { limit, beforeID, fromID }: MessageQuery) => sql`
@@ -65,10 +76,40 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
     SELECT asked.id, asked.data, part.data AS part FROM (
       SELECT id, data ${newestMessages(sql, sessionID, asked)}
     ) AS asked LEFT JOIN part ON part.message_id = asked.id ORDER BY asked.id, part.id`;
-  const eventPage = (sql: Sql, { afterID, directory }: EventQuery, limit: number) => sql`
-    SELECT id, directory, data FROM event WHERE id > ${asID(afterID)}
-      ${directory === undefined ? sql`` : sql`AND directory = ${asJson(directory)}`}
-    ORDER BY id LIMIT ${limit}`;
+  /** Once settled, a group stays so. A later query of the database may know less: see `settled_group`. */
+  let settled = 0;
+  const noteSettled = (group: number): void => {
+    settled = Math.max(settled, group);
+  };
+  const settledRows = async ({ afterID, directory }: EventQuery, beforeID: string, limit: number) => {
+    const [first, ...rows] = await query(
+      (sql) => sql`
+        SELECT settled::text AS settled, event_id AS id, event_directory AS directory, event_data AS data
+        FROM settled_events(${settled}, ${asID(afterID)}, ${beforeID},
+          ${directory === undefined ? null : asJson(directory)}, ${limit})`,
+    );
+    noteSettled(Number(columnText(first, 'settled')));
+    return rows;
+  };
+  /** Events that no event of an earlier group can come before any more, before the id `beforeID`. */
+  const settledEvents = async (selection: EventQuery, beforeID = AFTER_EVENTS): Promise<EventPage> => {
+    const { limit, limitBytes = Number.POSITIVE_INFINITY } = selection;
+    const events: DirectoryEvent[] = [];
+    let bytes = 0;
+    let afterID = selection.afterID;
+    while (events.length < limit) {
+      const count = Math.min(EVENTS_PER_QUERY, limit - events.length);
+      const rows = await settledRows({ ...selection, afterID }, beforeID, count);
+      for (const row of rows) {
+        events.push(rowToEvent(row));
+        bytes += columnText(row, 'data').length;
+        if (bytes >= limitBytes) return { events, settled, isWhole: false };
+      }
+      if (rows.length < count) return { events, settled, isWhole: true };
+      afterID = columnText(rows.at(-1), 'id');
+    }
+    return { events, settled, isWhole: false };
+  };
   return {
     session: async (id: string): Promise<Session | undefined> => {
       const [row] = await query((sql) => sql`SELECT data FROM session WHERE id = ${asID(id)} AND NOT is_hidden`);
@@ -141,29 +182,21 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return rows.map(rowToOwedAnswer);
     },
-    async events(selection: EventQuery): Promise<readonly DirectoryEvent[]> {
-      const { limit, limitBytes = Number.POSITIVE_INFINITY } = selection;
-      const page: DirectoryEvent[] = [];
-      let bytes = 0;
-      let afterID = selection.afterID;
-      while (page.length < limit) {
-        const count = Math.min(EVENTS_PER_QUERY, limit - page.length);
-        const from = { ...selection, afterID };
-        const rows = await query((sql) => eventPage(sql, from, count));
-        for (const row of rows) {
-          page.push(rowToEvent(row));
-          bytes += columnText(row, 'data').length;
-          if (bytes >= limitBytes) return page;
-        }
-        if (rows.length < count) return page;
-        afterID = columnText(rows.at(-1), 'id');
-      }
-      return page;
+    settledEvents,
+    noteSettled,
+    events: async (selection: EventQuery): Promise<readonly DirectoryEvent[]> =>
+      (await settledEvents(selection)).events,
+    /** The newest group of commits up to which every one has ended. */
+    async settledGroup(): Promise<number> {
+      const [row] = await query((sql) => sql`SELECT settled_group()::text AS settled`);
+      noteSettled(Number(columnText(row, 'settled')));
+      return settled;
     },
     async eventSpan(): Promise<EventSpan> {
       const [row] = await query(
         (sql) => sql`
-          SELECT coalesce((SELECT min(id) FROM event), '') AS oldest, forgotten, newest FROM event_mark`,
+          SELECT coalesce((SELECT min(id) FROM event), '') AS oldest, forgotten,
+            greatest(newest, (SELECT max(id) FROM event)) AS newest FROM event_mark`,
       );
       return rowToEventSpan(row);
     },
@@ -179,16 +212,16 @@ export const pruneEvents = async (
   { keep, limitBytes }: { readonly keep: number; readonly limitBytes: number },
 ): Promise<void> => {
   await sql.begin(async (within) => {
-    // Locked as by every commit: the newest id must be recorded before events are deleted.
-    await within`SELECT 1 FROM event_mark FOR UPDATE`;
     const [last] = await within`
       SELECT max(id) AS id FROM (
         SELECT id, row_number() OVER newest_first AS place, sum(octet_length(data)) OVER newest_first AS bytes
         FROM event WINDOW newest_first AS (ORDER BY id DESC ROWS UNBOUNDED PRECEDING)
       ) AS aged WHERE place > ${keep} OR bytes > ${limitBytes}`;
     if (typeof last?.id === 'string') {
-      await within`UPDATE event_mark SET forgotten = greatest(forgotten, ${last.id} COLLATE "C")`;
       await within`DELETE FROM event WHERE id <= ${last.id}`;
+      // Afterwards: who removes a session has deleted its events when it changes this row.
+      await within`
+        UPDATE event_mark SET forgotten = greatest(forgotten, ${last.id} COLLATE "C"), newest = greatest(newest, ${last.id} COLLATE "C")`;
     }
     await within`DELETE FROM session WHERE is_hidden AND begun_at < now() - ${ABANDONED_AFTER}::interval`;
   });

@@ -1,4 +1,5 @@
-import { COMMIT_TASKS, PUT_CHANGE } from './commit-function.ts';
+import { COMMIT_GROUP, EVENT_GROUPS } from './commit-function.ts';
+import { COMMIT_TASKS, PUT_CHANGE } from './earlier-commit-function.ts';
 
 /** Ids are compared byte by byte, which is the order of their creation. */
 const ID = 'text COLLATE "C"';
@@ -105,5 +106,28 @@ const SECOND = `
   CREATE OR REPLACE ${PUT_CHANGE}
 `;
 
+/** Commits of different sessions stop waiting for each other. */
+const THIRD = `
+  ${EVENT_GROUPS}
+  ${COMMIT_GROUP}
+  -- As take_ticket, and says whether the ticket holds the session at once.
+  CREATE FUNCTION queue_ticket(in_session text, own_id text, OUT taken bigint, OUT is_first boolean) LANGUAGE plpgsql AS $$
+  BEGIN
+    taken := take_ticket(in_session, own_id);
+    is_first := NOT EXISTS (SELECT 1 FROM ticket WHERE session_id = in_session AND seq < taken);
+  END $$;
+  CREATE FUNCTION release_ticket(in_seq bigint, own_id text) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    released text;
+  BEGIN
+    -- Not awaited: after a crash of the database the server finds a ticket that it does not know, and deletes it.
+    PERFORM set_config('synchronous_commit', 'off', true);
+    DELETE FROM ticket WHERE seq = in_seq RETURNING session_id INTO released;
+    IF FOUND AND EXISTS (SELECT 1 FROM server WHERE id <> own_id) THEN
+      PERFORM pg_notify(current_schema(), json_build_object('kind', 'ticket', 'from', own_id, 'about', released)::text);
+    END IF;
+  END $$;
+`;
+
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND];
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];

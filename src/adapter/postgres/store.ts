@@ -1,69 +1,15 @@
-import type { Ids } from '../../agent/protocol/ids.ts';
-import type { DirectoryEvent, Store } from '../../agent/store/store.ts';
+import type { Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
 import { createCommitQueue } from './commit-queue.ts';
 import type { PostgresConnection } from './connection.ts';
+import { isTransactionConflict } from './errors.ts';
+import { createEventTail, type EventTail } from './event-tail.ts';
 import { joinCluster, type Membership } from './membership.ts';
+import { createNotificationChannel, type NotificationChannel } from './notifications.ts';
 import { createPostgresReads, pruneEvents } from './reads.ts';
-
-const PAGE = { limit: 500, limitBytes: 4 * 1024 * 1024 };
-const RETRY_AFTER_MS = 200;
-
-type TailNeeds = {
-  readonly reads: Pick<ReturnType<typeof createPostgresReads>, 'events'>;
-  /** The id of the newest event when this server started. */
-  readonly from: string;
-  readonly isClosing: () => boolean;
-};
-
-/**
- * Reads the events that other servers have stored. The caller of `commit` publishes this server's own events; the tail calls
- * its listener with the events of others that precede an own one, before the commit of that one settles.
- */
-const createEventTail = ({ reads, from, isClosing }: TailNeeds) => {
-  let last = from;
-  let onEvents: ((placed: readonly DirectoryEvent[]) => void) | undefined;
-  /** Passes on the events after the last one that was passed on, up to the id `upTo` or all of them. */
-  const readNext = async (upTo: string | undefined): Promise<void> => {
-    for (;;) {
-      const page = await reads.events({ afterID: last, ...PAGE });
-      const events = upTo === undefined ? page : page.filter(({ event }) => event.id <= upTo);
-      if (events.length > 0) onEvents?.(events);
-      last = events.at(-1)?.event.id ?? last;
-      if (events.length < page.length || page.length === 0) return;
-    }
-  };
-  /** Retries until it succeeds: events that are skipped now would arrive out of order. */
-  const readWithRetries = async (upTo: string | undefined): Promise<void> => {
-    while (!isClosing()) {
-      try {
-        return await readNext(upTo);
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
-      }
-    }
-  };
-  return {
-    listen(listener: (placed: readonly DirectoryEvent[]) => void): void {
-      onEvents = listener;
-    },
-    async onCommitted({
-      after,
-      placed,
-    }: {
-      readonly after: string;
-      readonly placed: readonly DirectoryEvent[];
-    }): Promise<void> {
-      if (after > last) await readWithRetries(after);
-      last = placed.at(-1)?.event.id ?? last;
-    },
-    onCheck: () => readWithRetries(undefined),
-  };
-};
 
 type PostgresStoreOptions = {
   readonly connection: PostgresConnection;
-  readonly ids: Ids;
   readonly newServerID: () => string;
   /** A server without a heartbeat for so long is dead. */
   readonly aliveMs: number;
@@ -77,9 +23,8 @@ type PostgresStoreOptions = {
 export type SharedStore = {
   readonly store: Store;
   readonly membership: Membership;
-  readonly tail: Pick<ReturnType<typeof createEventTail>, 'listen'>;
-  /** Has the tail read events that other servers may have stored. */
-  readonly checkForEvents: () => void;
+  readonly tail: Pick<EventTail, 'listen' | 'check'>;
+  readonly channel: NotificationChannel;
 };
 
 const EVENT_LIMIT_BYTES = 256 * 1024 * 1024;
@@ -95,7 +40,6 @@ const GROWING_EVERY_MS = 250;
  */
 export const openPostgresStore = async ({
   connection,
-  ids,
   newServerID,
   aliveMs,
   eventLimitBytes: limitBytes = EVENT_LIMIT_BYTES,
@@ -105,15 +49,19 @@ export const openPostgresStore = async ({
   const growing = createGrowingParts(() => performance.now(), GROWING_EVERY_MS);
   const reads = createPostgresReads(connection, growing.newest);
   let isClosed = false;
-  const tail = createEventTail({ reads, from: (await reads.eventSpan()).newest, isClosing: connection.isClosed });
-  const queue = createCommitQueue({
-    connection,
-    membership,
-    ids,
-    limitMs,
-    onCommitted: tail.onCommitted,
-    onCheck: tail.onCheck,
-  });
+  const tail = createEventTail({ reads, from: await reads.settledGroup(), isClosing: connection.isClosed });
+  const channel = createNotificationChannel(connection);
+  const queue = createCommitQueue({ connection, membership, channel, tail, limitMs });
+  /** A removal of a session may delete the same events in another order, and one of the two has to begin again. */
+  const prune = async (keep: number): Promise<void> => {
+    for (;;) {
+      try {
+        return await connection.query((sql) => pruneEvents(sql, { keep, limitBytes }), PRUNE_LIMIT_MS);
+      } catch (error) {
+        if (!isTransactionConflict(error)) throw error;
+      }
+    }
+  };
   const open = <Given extends readonly unknown[], T>(work: (...given: Given) => Promise<T>) => {
     return async (...given: Given): Promise<T> => {
       if (isClosed) throw new Error('Cannot use the store: it is closed');
@@ -139,7 +87,7 @@ export const openPostgresStore = async ({
     owed: open((sessionID?: string) => reads.owed(sessionID)),
     events: open(reads.events),
     eventSpan: open(reads.eventSpan),
-    pruneEvents: open((keep) => connection.query((sql) => pruneEvents(sql, { keep, limitBytes }), PRUNE_LIMIT_MS)),
+    pruneEvents: open(prune),
     async close() {
       if (isClosed) return;
       // The newest state of growing parts is not in the database yet.
@@ -154,5 +102,5 @@ export const openPostgresStore = async ({
       await connection.close();
     },
   };
-  return { store, membership, tail, checkForEvents: queue.check };
+  return { store, membership, tail, channel };
 };

@@ -25,15 +25,15 @@ const HEARTBEATS_PER_LEASE = 3.5;
 /** Every server sees the command as alive, and the command counts no server as dead, because it does not know their lease. */
 const COMMAND_TIMES = { beatMs: 500, aliveMs: 86_400_000 } as const;
 
-type SharedNeeds = Omit<AgentStoreNeeds, 'leaseMs'> & { readonly times: HeartbeatTimes };
+type SharedNeeds = Pick<AgentStoreNeeds, 'onError'> & { readonly times: HeartbeatTimes };
 
-const openShared = async (url: string, { ids, times, onError }: SharedNeeds): Promise<AgentStore> => {
+const openShared = async (url: string, { times, onError }: SharedNeeds): Promise<AgentStore> => {
   // Loaded only for PostgreSQL: a server with a file does not need it.
   const { openPostgres } = await import('../../adapter/postgres/connection.ts');
   const { createPostgresCluster } = await import('../../adapter/postgres/cluster.ts');
   const { openPostgresStore } = await import('../../adapter/postgres/store.ts');
   const connection = await openPostgres({ url });
-  const shared = await openPostgresStore({ connection, ids, newServerID: newId, aliveMs: times.aliveMs });
+  const shared = await openPostgresStore({ connection, newServerID: newId, aliveMs: times.aliveMs });
   const peers = createPostgresCluster({ connection, shared, times, onError });
   return {
     store: shared.store,
@@ -56,9 +56,7 @@ export const openAgentStore = async (
   { ids, leaseMs, onError }: AgentStoreNeeds,
 ): Promise<AgentStore> => {
   const times = { beatMs: leaseMs / HEARTBEATS_PER_LEASE, aliveMs: leaseMs };
-  return database.kind === 'postgres'
-    ? openShared(database.url, { ids, times, onError })
-    : openFile(database.path, { ids });
+  return database.kind === 'postgres' ? openShared(database.url, { times, onError }) : openFile(database.path, { ids });
 };
 
 /** The same for a command that runs next to servers: it sends heartbeats and runs no session. */
@@ -67,7 +65,7 @@ export const openStoreForCommand = async (
   { ids }: Pick<AgentStoreNeeds, 'ids'>,
 ): Promise<Pick<AgentStore, 'store' | 'close'>> => {
   if (database.kind === 'sqlite') return openFile(database.path, { ids });
-  const opened = await openShared(database.url, { ids, times: COMMAND_TIMES, onError() {} });
+  const opened = await openShared(database.url, { times: COMMAND_TIMES, onError() {} });
   opened.peers.listen({ onEvents() {}, onAbort() {}, onAbandoned() {} });
   return opened;
 };

@@ -1,13 +1,11 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres, { type Sql } from 'postgres';
-import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createPostgresCluster, type HeartbeatTimes } from '../../../src/adapter/postgres/cluster.ts';
 import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
-import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
+import { newId } from '../../../src/adapter/web/crypto.ts';
 import type { EventDraft } from '../../../src/agent/protocol/events.ts';
-import { createIds } from '../../../src/agent/protocol/ids.ts';
 import type { DirectoryEvent, Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { reported } from '../../agent/store/samples.ts';
 import { dropSchema, type TestPostgres } from './world.ts';
@@ -33,7 +31,6 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
   const connection = await openPostgres({ url, schema, connections, queryLimitMs: answerLimitMs });
   const shared = await openPostgresStore({
     connection: connection,
-    ids: createIds(systemClock, randomBytes),
     newServerID: newId,
     aliveMs: times.aliveMs,
     ...(awayLimitMs === undefined ? {} : { awayLimitMs }),

@@ -5,7 +5,7 @@ import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 
 import { ConfigError } from '../../../src/core/config.ts';
-import { idsFrom, reported, sessionOf, userMessage } from '../../agent/store/samples.ts';
+import { reported, sessionOf, userMessage } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
 import { freePort } from '../../runtime/processes.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -24,7 +24,6 @@ const openAt = async (url: string, schema: string) => {
   const connection = await openPostgres({ url, schema, connections: 2 });
   return openPostgresStore({
     connection: connection,
-    ids: idsFrom(),
     newServerID: () => crypto.randomUUID(),
     aliveMs: 7000,
   });

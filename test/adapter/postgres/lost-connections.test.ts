@@ -39,7 +39,7 @@ describe('commits whose connection is cut', (check) => {
       const cutting = (async () => {
         while (!isOver) {
           const cut = await root`
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%commit_tasks(%' AND pid <> pg_backend_pid()`;
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%commit_group(%' AND pid <> pg_backend_pid()`;
           cuts += cut.length;
           await sleep(Math.random() * 60);
         }
@@ -71,7 +71,7 @@ describe('commits whose connection is cut', (check) => {
       const peer = await openPeer(wire.urlOf(database.url), schema);
       try {
         let answers = 0;
-        wire.cutAt((answer) => answer.includes('"after" :') && ++answers % 3 === 0);
+        wire.cutAt((answer) => answer.includes('"number" :') && ++answers % 3 === 0);
         for (const count of upTo(60)) await peer.report(`0.${count}`);
         const cuts = wire.cuts();
         wire.cutAt(() => false);
@@ -87,11 +87,9 @@ describe('commits whose connection is cut', (check) => {
 
   check('and come to it so late that a later one was kept are not kept any more', () =>
     withPeers(database, 1, async ([peer], { root }) => {
-      const tasks = JSON.stringify([
-        { changes: [], events: [{ id: 'evt_000000000001', directory: '"/"', data: '{}' }] },
-      ]);
+      const drafts = JSON.stringify([{ directory: '"/"', data: '{}' }]);
       const send = (batch: number) =>
-        root`SELECT commit_tasks(${peer!.membership.serverID()}, ${batch}, ${tasks}::text::json)`;
+        root`SELECT commit_group(${peer!.membership.serverID()}, ${batch}, '[]', '[]', ${drafts}::text::json)`;
       await send(1);
       await send(1);
       await send(2);

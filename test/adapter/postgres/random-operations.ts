@@ -12,10 +12,12 @@ import {
   type WorldGiven,
 } from '../../agent/harness/world.ts';
 import type { Check } from '../../check.ts';
+import { followEvents } from './event-follower.ts';
 import { type Replica, startReplica } from './replicas.ts';
 import { dropSchema, startPostgres } from './world.ts';
 
 const LANES = 8;
+const FOLLOWERS = 3;
 /** A server dies after so many operations. */
 const DEATH_EVERY = 143;
 /** How long the database is away, once. */
@@ -201,6 +203,7 @@ export const checkRandomOperations = (check: Check, operations: number): void =>
         while (count < operations / 2) await sleep(20);
         await database.restart(RESTART_MS);
       };
+      const followers = Array.from({ length: FOLLOWERS }, () => followEvents(any, random));
       try {
         const answering = { isOver: false };
         // Questions that nobody answers would hold up everything behind them.
@@ -222,12 +225,25 @@ export const checkRandomOperations = (check: Check, operations: number): void =>
         const events = await any().events();
         const ids = events.map(({ id }) => id);
         assert.equal(ids, [...new Set(ids)].sort());
+        for (const follower of followers) {
+          const seen = await follower.upTo(ids.at(-1) ?? '');
+          assert.equal(seen.ids, [...new Set(seen.ids)].sort(), 'an event came twice, or out of order');
+          const received = new Set(seen.ids);
+          const first = seen.ids[0] ?? '';
+          assert.equal(
+            ids.filter((id) => id > first && !received.has(id)),
+            [],
+            'events were lost',
+          );
+          assert.ok(seen.connections > 1);
+        }
         const counts = Object.groupBy(world.sent, ({ outcome: what }) => what);
         console.log(
           `figure: ${world.sent.length} prompts, ${counts.answered?.length ?? 0} answered, ${counts.aborted?.length ?? 0} aborted, ${counts.unknown?.length ?? 0} not known`,
         );
         assert.ok((counts.answered?.length ?? 0) > operations / 10);
       } finally {
+        await Promise.all(followers.map(({ stop }) => stop()));
         await Promise.all(replicas.map((replica) => replica.leave().catch(() => {})));
         await dropSchema(database, schema);
         await database.stop();

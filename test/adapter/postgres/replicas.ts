@@ -37,7 +37,7 @@ export const startReplica = async (
   const ids = createIds(clock, randomBytes);
   const connection = await openPostgres({ url, schema, connections: 4 });
   const { aliveMs } = times;
-  const shared = await openPostgresStore({ connection: connection, ids, newServerID: newId, aliveMs });
+  const shared = await openPostgresStore({ connection, newServerID: newId, aliveMs });
   const errors: unknown[] = [];
   const onFailure = (error: unknown): void => void errors.push(error);
   const peers = createPostgresCluster({ connection: connection, shared, times, onError: onFailure });

@@ -1,11 +1,9 @@
 import * as assert from 'uvu/assert';
-import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createPostgresCluster } from '../../../src/adapter/postgres/cluster.ts';
 import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { explainPostgresError, toTrouble } from '../../../src/adapter/postgres/errors.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
-import { newId, randomBytes } from '../../../src/adapter/web/crypto.ts';
-import { createIds } from '../../../src/agent/protocol/ids.ts';
+import { newId } from '../../../src/adapter/web/crypto.ts';
 import { ask, textOf } from '../../agent/harness/permission-requests.ts';
 import { type AgentWorld, createAgentWorld, prompt } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
@@ -26,9 +24,8 @@ const withTrouble = async (
 ): Promise<void> => {
   const schema = database.freshSchema();
   const connection = await openPostgres({ url: database.url, schema, connections: 3 });
-  const ids = createIds(systemClock, randomBytes);
   const times = { beatMs: 20, aliveMs: 900 };
-  const given = { connection, ids, newServerID: newId, aliveMs: times.aliveMs, awayLimitMs: 100 };
+  const given = { connection, newServerID: newId, aliveMs: times.aliveMs, awayLimitMs: 100 };
   const shared = await openPostgresStore(given);
   const peers = createPostgresCluster({ connection, shared, times, onError() {} });
   const { store } = shared;

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
 import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
-import type { Ids } from '../../../src/agent/protocol/ids.ts';
 import { checkStore } from '../../agent/store/contract.ts';
 import { describe, thorough } from '../../check.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -9,10 +8,10 @@ import { dropSchema, startPostgres } from './world.ts';
 const ALIVE_MS = 7000;
 const database = await startPostgres();
 
-const openAt = async (schema: string, ids: Ids) => {
+const openAt = async (schema: string) => {
   const connection = await openPostgres({ url: database.url, schema, connections: 4 });
   const newServerID = () => crypto.randomUUID();
-  return (await openPostgresStore({ connection: connection, ids, newServerID, aliveMs: ALIVE_MS })).store;
+  return (await openPostgresStore({ connection, newServerID, aliveMs: ALIVE_MS })).store;
 };
 
 describe('a store in PostgreSQL', (check) => {
@@ -21,7 +20,7 @@ describe('a store in PostgreSQL', (check) => {
     randomRuns: thorough(20, 60),
     async createPlace() {
       const schema = database.freshSchema();
-      return { open: (ids) => openAt(schema, ids), clear: () => dropSchema(database, schema) };
+      return { open: () => openAt(schema), clear: () => dropSchema(database, schema) };
     },
   });
 });

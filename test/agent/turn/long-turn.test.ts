@@ -36,13 +36,12 @@ const openSqlite = async (ids: Ids): Promise<OpenStore> => {
   };
 };
 
-const openShared = async (ids: Ids): Promise<OpenStore> => {
+const openShared = async (): Promise<OpenStore> => {
   const database = await startPostgres();
   const schema = database.freshSchema();
   const connection = await openPostgres({ url: database.url, schema, connections: 4 });
   const { store } = await openPostgresStore({
     connection,
-    ids,
     newServerID: () => crypto.randomUUID(),
     aliveMs: 60_000,
   });

@@ -22,7 +22,7 @@ const isTakenOver = async (sql: Sql): Promise<boolean> => {
 };
 /** Nothing belongs to what is not there, and no event is after the newest. */
 const strays = (sql: Sql) => sql`
-  SELECT 'event' AS what, id FROM event WHERE id > (SELECT newest FROM event_mark)
+  SELECT 'event' AS what, id FROM event WHERE id >= event_id((SELECT last_value FROM event_group) + 1, 0)
   UNION ALL SELECT 'output', part_id FROM output WHERE NOT EXISTS (SELECT 1 FROM session WHERE id = output.session_id)
   UNION ALL SELECT 'ticket', seq::text FROM ticket WHERE NOT EXISTS (SELECT 1 FROM server WHERE id = ticket.server_id)`;
 

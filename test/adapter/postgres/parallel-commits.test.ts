@@ -1,0 +1,253 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sql } from 'postgres';
+import * as assert from 'uvu/assert';
+import { beforeGroup, groupOf } from '../../../src/adapter/postgres/commit-function.ts';
+import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
+import type { StoreChange } from '../../../src/agent/store/store.ts';
+import { deltaOf, sessionOf } from '../../agent/store/samples.ts';
+import { describe } from '../../check.ts';
+import { type Peer, textsIn, until, withPeers } from './cluster-world.ts';
+import { startPostgres } from './world.ts';
+
+const database = await startPostgres();
+const GATE = 4242;
+/** Long enough for what must not happen to happen. */
+const WHILE_MS = 300;
+
+const changeOf = (id: string): StoreChange => ({ kind: 'session', session: sessionOf(id) });
+const listenAll = (peers: readonly Peer[]): void => {
+  for (const peer of peers) peer.listen();
+};
+const hasSettled = async (work: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    work.then(
+      () => true,
+      () => true,
+    ),
+    sleep(WHILE_MS).then(() => false),
+  ]);
+
+/** Commits that write the session `ses_held` to the table stay open until the returned function is called. */
+const holdCommits = async (root: Sql, table: 'session' | 'event'): Promise<() => Promise<void>> => {
+  const column = table === 'event' ? 'session_id' : 'id';
+  await root.unsafe(`
+    CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_advisory_xact_lock_shared(${GATE}); RETURN NEW; END $$;
+    CREATE TRIGGER hold BEFORE INSERT ON ${table} FOR EACH ROW WHEN (NEW.${column} = 'ses_held') EXECUTE FUNCTION hold()`);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+  const holding = root.begin(async (within) => {
+    await within`SELECT pg_advisory_xact_lock(${GATE})`;
+    hold();
+    await released;
+  });
+  await held;
+  return async () => {
+    release();
+    await holding;
+  };
+};
+const heldText = (text: string) => ({ directory: '/', draft: deltaOf('ses_held', text) });
+const untilOpen = (root: Sql): Promise<void> =>
+  until('the commit is open', async () => {
+    const rows = await root`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = ${GATE} AND NOT granted`;
+    return rows.length === 1;
+  });
+
+describe('commits of several servers', (check) => {
+  check('of other sessions do not wait for one that is held open, nor do their events', () =>
+    withPeers(database, 3, async ([a, b, c], { root }) => {
+      listenAll([a!, b!, c!]);
+      const release = await holdCommits(root, 'session');
+      const held = a!.report('held', [changeOf('ses_held')]);
+      await untilOpen(root);
+      for (const count of [1, 2, 3]) await b!.report(`b${count}`, [changeOf(`ses_${count}`)]);
+      await until('the third hears of them', () => c!.log.length === 3);
+      const sameSession = b!.report('same session', [changeOf('ses_held')]);
+      assert.not.ok(await hasSettled(sameSession));
+      assert.not.ok(await hasSettled(held));
+      await release();
+      await Promise.all([held, sameSession]);
+      for (const peer of [a!, b!, c!]) {
+        await until('all is told', () => peer.log.length === 5);
+        assert.equal(peer.log, ['b1', 'b2', 'b3', 'held', 'same session']);
+      }
+    }),
+  );
+
+  check('are stored while one has its number and is held open, and no reader passes it', () =>
+    withPeers(database, 3, async ([a, b, c], { root }) => {
+      listenAll([a!, b!, c!]);
+      const release = await holdCommits(root, 'event');
+      const held = a!.store.commit([], [heldText('held')]);
+      await untilOpen(root);
+      const after = [b!.report('after', [changeOf('ses_1')]), c!.report('later', [changeOf('ses_2')])];
+      await until('both are stored', async () => (await root`SELECT 1 FROM session`).length === 2);
+      await sleep(WHILE_MS);
+      for (const peer of [a!, b!, c!]) assert.equal([peer.log, await textsIn(peer.store)], [[], []]);
+      await release();
+      const [reported] = await held;
+      await Promise.all(after);
+      for (const peer of [b!, c!]) {
+        await until('all is told', () => peer.log.length === 3);
+        assert.is(peer.log[0], 'held');
+        assert.equal(peer.log, await textsIn(peer.store));
+      }
+      assert.ok(reported !== undefined && groupOf(reported.event.id) > 0);
+    }),
+  );
+
+  check('go on when the connection of one that is held open dies, and that one is stored once, later', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([a!, b!]);
+      const release = await holdCommits(root, 'event');
+      const held = a!.store.commit([], [heldText('held')]);
+      await untilOpen(root);
+      const after = b!.report('after');
+      assert.not.ok(await hasSettled(after));
+      await root`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%commit_group(%' AND pid <> pg_backend_pid()`;
+      await after;
+      await release();
+      await held;
+      await until('all is told', () => b!.log.length === 2);
+      assert.equal(b!.log, ['after', 'held']);
+      assert.equal(await textsIn(a!.store), ['after', 'held']);
+    }),
+  );
+
+  check('are reported while another program keeps a transaction open', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([a!, b!]);
+      await root.begin(async (within) => {
+        await within`CREATE TABLE other (id integer)`;
+        await a!.report('a');
+        await until('it is heard', () => b!.log.length === 1);
+        assert.equal(await textsIn(b!.store), ['a']);
+      });
+    }),
+  );
+
+  check('wait for no number that a failed commit took', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([a!, b!]);
+      await a!.report('before');
+      for (let count = 0; count < 5; count++) await root`SELECT nextval('event_group')`;
+      await b!.report('between');
+      await root`SELECT nextval('event_group')`;
+      await a!.report('after');
+      for (const peer of [a!, b!]) {
+        await until('all is told', () => peer.log.length === 3);
+        assert.equal(peer.log, ['before', 'between', 'after']);
+      }
+    }),
+  );
+
+  check('leave out what is refused, and store the rest', () =>
+    withPeers(database, 1, async ([a]) => {
+      const lease = await a!.leases.acquire('ses_1', () => {});
+      await lease.release();
+      const outcomes = await Promise.allSettled([
+        a!.report('first'),
+        a!.report('no lease', [changeOf('ses_1')], lease.id),
+        a!.report('second', [changeOf('ses_2')]),
+        a!.report('stale', [{ kind: 'session', session: sessionOf('ses_2'), before: sessionOf('ses_9') }]),
+      ]);
+      const namesOf = outcomes.map((one) => (one.status === 'rejected' ? one.reason.name : one.status));
+      assert.equal(namesOf, ['fulfilled', 'LeaseLost', 'fulfilled', 'StaleSessionError']);
+      assert.equal(await textsIn(a!.store), ['first', 'second']);
+    }),
+  );
+});
+
+describe('a server of the earlier release', (check) => {
+  const taskOf = (text: string) => ({
+    changes: [],
+    events: [
+      { id: 'evt_ffffffffffff', session: 'ses_1', directory: '"/"', data: JSON.stringify(deltaOf('ses_1', text)) },
+    ],
+  });
+  const commitEarlier = async (sql: Sql, batch: number, text: string): Promise<readonly string[]> => {
+    const tasks = JSON.stringify([taskOf(text)]);
+    const [row] = await sql`SELECT commit_tasks('earlier', ${batch}, ${tasks}::text::json) AS answer`;
+    return JSON.parse(row?.answer).tasks[0];
+  };
+
+  check('is served in the order that it expects until it is gone', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([a!, b!]);
+      await a!.report('alone');
+      await root`INSERT INTO server (id) VALUES ('earlier')`;
+      const [first = ''] = await commitEarlier(root, 1, 'by the earlier one');
+      await a!.report('by a');
+      const { newest, after } = await root.begin(async (within) => {
+        await commitEarlier(within as never, 2, 'held by the earlier one');
+        const waiting = b!.report('by b');
+        assert.not.ok(await hasSettled(waiting));
+        const [mark] = await within`SELECT newest FROM event_mark`;
+        return { newest: String(mark?.newest), after: { waiting } };
+      });
+      await after.waiting;
+      const texts = ['alone', 'by the earlier one', 'by a', 'held by the earlier one', 'by b'];
+      assert.equal(await textsIn(a!.store), texts);
+      for (const peer of [a!, b!]) {
+        await until('all is told', () => peer.log.length === texts.length);
+        assert.equal(peer.log, texts);
+      }
+      const ids = (await a!.store.events({ afterID: '', limit: 10 })).map(({ event }) => event.id);
+      assert.equal([ids[1], ids[3]], [first, newest]);
+      const [mark] = await root`SELECT newest FROM event_mark`;
+      assert.is(mark?.newest, ids[4]);
+      await root`DELETE FROM server WHERE id = 'earlier'`;
+      const release = await holdCommits(root, 'session');
+      const held = a!.report('held', [changeOf('ses_held')]);
+      await untilOpen(root);
+      await b!.report('not held');
+      await release();
+      await held;
+    }),
+  );
+
+  check('comes back only between groups of commits', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      const release = await holdCommits(root, 'event');
+      const held = a!.store.commit([], [heldText('held')]);
+      await untilOpen(root);
+      const coming = root.begin((within) => within`INSERT INTO server (id) VALUES ('earlier')`);
+      // It would not see the group that is held when it reads up to this one.
+      await until('it waits', async () => {
+        const rows = await a!.connection.sql`SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted`;
+        return rows.length === 1;
+      }).catch(async (error) => {
+        await release();
+        throw error;
+      });
+      await release();
+      await Promise.all([held, coming]);
+      await b!.report('after');
+      assert.is((await commitEarlier(root, 1, 'last')).length, 1);
+      assert.equal(await textsIn(b!.store), ['held', 'after', 'last']);
+    }),
+  );
+
+  check('leaves ids behind after which the next ones come', () =>
+    withPeers(database, 1, async ([a], { root }) => {
+      // As its migrations have left it.
+      await root`UPDATE event_mark SET newest = 'evt_19a0f00d1234abcdefghijklmn'`;
+      await root.unsafe('DROP TRIGGER admit_earlier_release ON server; DROP FUNCTION admit_earlier_release');
+      await root.unsafe(`DROP FUNCTION event_id, next_event_group, settled_group, settled_events, commit_group, queue_ticket,
+        release_ticket; DROP SEQUENCE event_group; ALTER TABLE server DROP COLUMN reads_settled`);
+      await root.unsafe(POSTGRES_MIGRATIONS[2] ?? '');
+      await root`UPDATE server SET reads_settled = true`;
+      await a!.store.commit([], [heldText('next')]);
+      const [id = ''] = (await a!.store.events({ afterID: '', limit: 1 })).map(({ event }) => event.id);
+      assert.ok(id > 'evt_19a0f00d1234abcdefghijklmn' && id.startsWith(beforeGroup(0x19a0f00d1235)), id);
+    }),
+  );
+});
+
+describe('the database of these tests', (check) => {
+  check('is stopped', async () => {
+    await database.stop();
+    assert.ok(true);
+  });
+});
