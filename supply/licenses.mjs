@@ -8,6 +8,7 @@ const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '
 /** Packages that are published without the text of their licence, and where that of their repository stands. */
 const TEXT_OF = {
   '@ai-sdk/provider-utils': 'node_modules/@ai-sdk/provider/LICENSE',
+  '@cfworker/json-schema': 'supply/licenses/cfworker.txt',
   '@whatwg-node/disposablestack': 'supply/licenses/whatwg-node.txt',
   '@whatwg-node/fetch': 'supply/licenses/whatwg-node.txt',
   '@whatwg-node/node-fetch': 'supply/licenses/whatwg-node.txt',

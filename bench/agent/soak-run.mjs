@@ -5,7 +5,7 @@ import { median, percentile } from '../table.mjs';
 import { openSession, sendMessage } from './client.mjs';
 import { ourPlan } from './plans.mjs';
 
-const WARM_SESSIONS = 200;
+const WARM_SESSIONS = 500;
 const SETTLE_MS = 5000;
 /** The memory is read this many times in a soak. */
 const SAMPLES = 200;
