@@ -17,6 +17,9 @@ import { ConfigError } from '../core/config.ts';
 /** The error for a database that cannot be used. Names the variable, never its value. */
 export const databaseConfigError = (reason: string): ConfigError => new ConfigError([`AGENT_DATABASE_URL: ${reason}`]);
 
+/** The next turn of the event loop: all that waits meanwhile comes first. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
 /** A row of either database, by column names. */
 export type StoredRow = Readonly<Record<string, unknown>>;
 

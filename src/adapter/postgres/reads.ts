@@ -14,6 +14,7 @@ import {
 } from '../../agent/store/store.ts';
 import {
   columnText,
+  nextTurn,
   rowToEvent,
   rowToEventSpan,
   rowToMessage,
@@ -31,18 +32,29 @@ import type { PostgresConnection, Sql } from './connection.ts';
 /** Events of one query: some of them hold long texts. */
 const EVENTS_PER_QUERY = 200;
 
+/** How much is parsed before the event loop gets a turn. A larger message is parsed at once. */
+const SLICE_CHARS = 512 * 1024;
+
 /** Messages from rows of one part each. The rows are in the order of messages and of their parts. */
-const toStoredMessages = (rows: readonly StoredRow[], newest: (part: Part) => Part): readonly MessageWithParts[] =>
-  [...Map.groupBy(rows, (row) => columnText(row, 'id')).values()].flatMap((group) => {
+const toStoredMessages = async (
+  rows: readonly StoredRow[],
+  newest: (part: Part) => Part,
+): Promise<readonly MessageWithParts[]> => {
+  const messages: MessageWithParts[] = [];
+  let chars = 0;
+  for (const group of Map.groupBy(rows, (row) => columnText(row, 'id')).values()) {
+    const parts = group.filter((row) => row.part !== null);
+    chars += parts.reduce((sum, row) => sum + columnText(row, 'part').length, 0);
+    if (chars > SLICE_CHARS && messages.length > 0) {
+      chars = 0;
+      await nextTurn();
+    }
     const [first] = group;
-    if (first === undefined) return [];
-    return [
-      {
-        info: rowToMessage(first),
-        parts: group.flatMap((row) => (row.part === null ? [] : [newest(rowToPart(row, 'part'))])),
-      },
-    ];
-  });
+    if (first === undefined) continue;
+    messages.push({ info: rowToMessage(first), parts: parts.map((row) => newest(rowToPart(row, 'part'))) });
+  }
+  return messages;
+};
 
 /** An id that PostgreSQL can store, which has no NUL and no lone surrogate. An id that does not exist still does not exist. */
 const asID = (id: string): string => id.toWellFormed().replaceAll('\0', '\ufffd');
@@ -155,7 +167,7 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
           FROM message LEFT JOIN part ON part.message_id = message.id
           WHERE message.id = ${asID(messageID)} AND message.session_id = ${asID(sessionID)} ORDER BY part.id`,
       );
-      return toStoredMessages(rows, newest)[0];
+      return (await toStoredMessages(rows, newest))[0];
     },
     output: async (sessionID: string, partID: string): Promise<string | undefined> => {
       const [row] = await query(

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Ids } from '../../agent/protocol/ids.ts';
 import type { StoreHealth } from '../../agent/store/cluster.ts';
 import type { MessageOutline, MessageWithParts, Store } from '../../agent/store/store.ts';
-import { createGrowingParts } from '../sql-store.ts';
+import { createGrowingParts, nextTurn } from '../sql-store.ts';
 import { COMMIT_BUSY_LIMIT_MS, createStatementCache, inTransaction } from './database.ts';
 import { createSqliteHealth } from './health.ts';
 import { createWriteQueue } from './queue.ts';
@@ -49,9 +49,6 @@ const PROBE_EVERY_MS = 5000;
 const GROUP_BYTES = 1024 * 1024;
 /** What has blocked the event loop for longer is followed by a turn of it, before anything is done with the result. */
 const LONG_MS = 3;
-
-/** The next turn of the event loop: all that waits meanwhile comes first. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /**
  * Opens a store in one SQLite file. If they are missing, the file and its directory are created, with access for their owner
