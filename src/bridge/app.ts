@@ -24,6 +24,8 @@ import { createStoredResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
 import type { BridgeSettings } from './settings.ts';
+import { createPieceShare } from './stream/piece-share.ts';
+import { shareTimers } from './stream/shared-timers.ts';
 import { createAnswers } from './turn/answers.ts';
 import { createSessionFamilies, sharePermissionRequests } from './turn/permission-requests.ts';
 
@@ -146,9 +148,11 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     newHash,
     runInSlices,
     settings,
+    timers: shareTimers(clock),
+    share: createPieceShare(),
   };
   const chat = createChatEndpoint({ showsTools: settings.showsTools });
-  const responses = createResponsesEndpoint({ clock, runInSlices });
+  const responses = createResponsesEndpoint({ clock });
   const readiness = createReadiness({ feed, catalog, servers, clock, log, isStopping });
   meter.watch(() => ({
     answersRunning: semaphore.running(),

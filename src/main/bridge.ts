@@ -60,7 +60,15 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     });
   }
   const { host, port } = settings;
-  return { handler: bridge.handler, host, port, log, onStopping: bridge.stop, close };
+  return {
+    handler: bridge.handler,
+    host,
+    port,
+    directPaths: ['/v1/chat/completions', '/v1/responses'],
+    log,
+    onStopping: bridge.stop,
+    close,
+  };
 };
 
 /** Starts the bridge as this process's service. */

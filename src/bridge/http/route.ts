@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
-import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
+import { pushedSseResponse, type SendSse } from '../../core/http/sse.ts';
 import { jsonPieces, writeJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
@@ -15,12 +15,15 @@ import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
 import { type BridgeRequest, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { paceOutput } from '../stream/pacing.ts';
+import type { PieceShare } from '../stream/piece-share.ts';
+import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
 import { createRequestReservation } from './reservation.ts';
 import type { ActiveRequest, ActiveRequests } from './shutdown.ts';
+import { streamAnswer } from './stream-answer.ts';
 
-type MeasurementOptions = {
+export type MeasurementOptions = {
   readonly clock: Clock;
   readonly meter: Pick<BridgeMetrics, 'recordAnswer'>;
   readonly startedAt: number;
@@ -30,29 +33,44 @@ type MeasurementOptions = {
 };
 
 /** The same output, measured when it has ended or its reader has stopped. */
-export async function* measureOutput(
-  output: AsyncGenerator<OutputEvent>,
+export const measureOutput = (
+  output: PolledOutput,
   { clock, meter, startedAt, endpoint, isStreamed, onEnd }: MeasurementOptions,
-): AsyncGenerator<OutputEvent> {
+): PolledOutput => {
   let firstWordMs: number | undefined;
   let outcome: AnswerMeasurement['outcome'] = 'left';
-  try {
-    for await (const event of output) {
-      if (event.kind === 'text') firstWordMs ??= clock.now() - startedAt;
-      else if (event.kind === 'failure') outcome = 'failed';
-      else if (event.kind === 'end') {
-        outcome = event.end.approvalRequests.length > 0 ? 'asked' : 'answered';
-        onEnd?.(event.end);
-      }
-      yield event;
-    }
-  } catch (error) {
-    if (!(error instanceof Fault && error.detail.kind === 'client-left')) outcome = 'failed';
-    throw error;
-  } finally {
+  let isRecorded = false;
+  const record = (): void => {
+    if (isRecorded) return;
+    isRecorded = true;
     meter.recordAnswer({ endpoint, isStreamed, outcome, firstWordMs, durationMs: clock.now() - startedAt });
-  }
-}
+  };
+  const measure = (event: OutputEvent): void => {
+    if (event.kind === 'text') firstWordMs ??= clock.now() - startedAt;
+    else if (event.kind === 'failure') outcome = 'failed';
+    else if (event.kind === 'end') {
+      outcome = event.end.approvalRequests.length > 0 ? 'asked' : 'answered';
+      onEnd?.(event.end);
+    }
+  };
+  return {
+    ...output,
+    poll() {
+      try {
+        const event = output.poll();
+        if (event !== undefined) measure(event);
+        return event;
+      } catch (error) {
+        if (!(error instanceof Fault && error.detail.kind === 'client-left')) outcome = 'failed';
+        throw error;
+      }
+    },
+    stop() {
+      output.stop();
+      record();
+    },
+  };
+};
 
 /** How answers are sent. `chunkSize` is in graphemes. */
 type DeliverySettings = {
@@ -75,6 +93,9 @@ type AnswerRouteOptions = {
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
   readonly settings: DeliverySettings;
+  /** The clock with timers that all streams share, and what else they share. */
+  readonly timers: Clock;
+  readonly share: PieceShare;
 };
 
 const LONG_BYTES = 65_536;
@@ -117,7 +138,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
     };
   };
-  const filterEcho = (output: AsyncGenerator<OutputEvent>, { prompt }: BridgeRequest): AsyncGenerator<OutputEvent> =>
+  const filterEcho = (output: PolledOutput, { prompt }: BridgeRequest): PolledOutput =>
     settings.dropsLeadingEcho ? filterLeadingEcho(output, textOfParts(prompt), clock) : output;
 
   const sendBody = async (
@@ -130,7 +151,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       approvalRequest = approvalRequests[0];
     };
     const output = measureOutput(filterEcho(answer.output, parsed), { ...measurement, onEnd });
-    const body = await endpoint.toBody(output, parsed, answer);
+    const body = await endpoint.toBody(waitForEach(output), parsed, answer);
     return jsonTextResponse(200, await runInSlices(writeJson(body), signal), {
       ...answerHeaders(answer, parsed),
       // For clients that have a button for it.
@@ -138,19 +159,20 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     });
   };
   const sendStream = (answer: ClientAnswer, parsed: Parsed, { measurement, disconnect, end }: Streaming): Response => {
-    async function* events(disconnected: AbortSignal): AsyncGenerator<SseEvent> {
+    const encoder = endpoint.createEncoder(parsed, answer);
+    const sendEvents = async (send: SendSse, disconnected: AbortSignal): Promise<void> => {
       disconnected.addEventListener('abort', disconnect, { once: true });
       try {
         const output = measureOutput(filterEcho(answer.output, parsed), measurement);
+        const paced = paceOutput(output, { clock: options.timers, chunkSize, delayMs, share: options.share });
         // Not the active request's signal: that aborts when the bridge stops, too, and the client still gets that failure.
-        const pieces = paceOutput(output, { clock, chunkSize, delayMs }, disconnected);
-        yield* endpoint.toEvents(pieces, parsed, answer);
+        await streamAnswer(paced, { encoder, clock, runInSlices, send }, disconnected);
       } finally {
         end();
       }
-    }
-    const emptyEvent = heartbeat === 'chunk' ? endpoint.emptyEvent(parsed, answer) : undefined;
-    const response = sseResponse(events, {
+    };
+    const emptyEvent = heartbeat === 'chunk' ? encoder.empty() : undefined;
+    const response = pushedSseResponse(sendEvents, {
       clock,
       heartbeat: heartbeat === 'off' ? undefined : () => emptyEvent ?? { comment: 'ping' },
       onBug: (error) =>

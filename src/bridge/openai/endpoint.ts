@@ -1,7 +1,7 @@
-import type { SseEvent } from '../../core/http/sse.ts';
 import type { OutputEvent } from '../output.ts';
 import type { BridgeRequest } from '../request.ts';
 import type { ClientAnswer } from '../turn/answers.ts';
+import type { StreamEncoder } from './stream-encoder.ts';
 
 /** How an endpoint parses its requests and writes its answers. */
 export type Endpoint<A extends BridgeRequest> = {
@@ -10,7 +10,5 @@ export type Endpoint<A extends BridgeRequest> = {
   readonly effortMember: string;
   readonly parse: (body: unknown, headers: Headers) => A;
   readonly toBody: (output: AsyncIterable<OutputEvent>, request: A, answer: ClientAnswer) => Promise<unknown>;
-  readonly toEvents: (output: AsyncIterable<OutputEvent>, request: A, answer: ClientAnswer) => AsyncGenerator<SseEvent>;
-  /** An event without content, for clients that ignore comments; undefined where the protocol has none. */
-  readonly emptyEvent: (request: A, answer: ClientAnswer) => SseEvent | undefined;
+  readonly createEncoder: (request: A, answer: ClientAnswer) => StreamEncoder;
 };

@@ -3,7 +3,7 @@ import { withSingleBlanks } from '../../core/text.ts';
 import { runAtOnce } from '../../core/time-slices.ts';
 import type { OutputEvent } from '../output.ts';
 import { hasGraphemes } from './graphemes.ts';
-import { type ReadAhead, readAhead, stopOnReturn } from './read-ahead.ts';
+import type { PolledOutput } from './polled-output.ts';
 
 /** A shorter prompt, such as "Hello", may well begin an answer that means it. */
 const SHORTEST_ECHO = 16;
@@ -66,29 +66,35 @@ const createEchoMatcher = (promptText: string): EchoMatcher | undefined => {
 export const removeEcho = (answer: string, promptText: string): string =>
   createEchoMatcher(promptText)?.textAfter(answer) ?? answer;
 
-/** Reads the beginning of a text until it is clear whether it is an echo, or the time to hold it back is over. */
-const readOpening = async (
-  { id }: Text,
-  { ahead, echo, clock }: { readonly ahead: ReadAhead<OutputEvent>; readonly echo: EchoMatcher; readonly clock: Clock },
-): Promise<readonly Text[]> => {
+/** Holds the beginning of an answer until it is clear whether that is an echo. */
+const createOpening = (echo: EchoMatcher) => {
   const held: Text[] = [];
-  const endsAt = clock.now() + HOLD_MS;
   let opening = '';
   let nextCheckUnits = 0;
-  while (opening.length <= echo.promptUnits + SLACK_UNITS) {
-    const first = ahead.first();
-    if (first?.kind === 'text' && first.id === id) {
-      ahead.drop();
-      held.push(first);
-      opening += first.text;
-      // A long opening is not checked after each word.
-      if (opening.length < Math.min(nextCheckUnits, echo.promptUnits)) continue;
-      nextCheckUnits = opening.length + Math.floor(opening.length / 16);
-      if (echo.textAfter(opening) !== undefined || !echo.isPossible(opening)) return held;
-    } else if (first !== undefined || ahead.isOver() || clock.now() >= endsAt) return held;
-    else await ahead.more(endsAt);
-  }
-  return held;
+  const isClear = (): boolean => {
+    if (opening.length > echo.promptUnits + SLACK_UNITS) return true;
+    // A long opening is not checked after each word.
+    if (opening.length < Math.min(nextCheckUnits, echo.promptUnits)) return false;
+    nextCheckUnits = opening.length + Math.floor(opening.length / 16);
+    return echo.textAfter(opening) !== undefined || !echo.isPossible(opening);
+  };
+  return {
+    isEmpty: () => held.length === 0,
+    /** Whether an event continues the text. */
+    isMore: (event: OutputEvent): event is Text =>
+      event.kind === 'text' && (held[0] === undefined || event.id === held[0].id),
+    /** Returns whether it is clear now. */
+    add(event: Text): boolean {
+      held.push(event);
+      opening += event.text;
+      return isClear();
+    },
+    /** What was held, without an echo. */
+    release(): readonly OutputEvent[] {
+      const text = echo.textAfter(opening);
+      return held[0] === undefined || text === undefined ? held : [{ ...held[0], text }];
+    },
+  };
 };
 
 /**
@@ -96,32 +102,65 @@ const readOpening = async (
  * long enough to be no accident, and never if nothing else follows. Holds an answer that begins like the prompt
  * for a second at most.
  */
-export const filterLeadingEcho = (
-  output: AsyncIterable<OutputEvent>,
-  promptText: string,
-  clock: Clock,
-): AsyncGenerator<OutputEvent, void> => {
-  const ahead = readAhead(output, { clock });
-  async function* filtered(): AsyncGenerator<OutputEvent, void> {
-    try {
-      let echo = createEchoMatcher(promptText);
-      for (let first = await ahead.waitForFirst(); first !== undefined; first = await ahead.waitForFirst()) {
-        if (echo !== undefined && first.kind === 'text') {
-          const held = await readOpening(first, { ahead, echo, clock });
-          if (ahead.isStopped()) return;
-          const text = echo.textAfter(held.map((part) => part.text).join(''));
-          echo = undefined;
-          if (text === undefined) yield* held;
-          else yield { ...first, text };
-        } else {
-          ahead.drop();
-          yield first;
+export const filterLeadingEcho = (output: PolledOutput, promptText: string, clock: Clock): PolledOutput => {
+  const echo = createEchoMatcher(promptText);
+  if (echo === undefined) return output;
+  const opening = createOpening(echo);
+  let isReleased = false;
+  let ready: OutputEvent[] = [];
+  let failure: { readonly error: unknown } | undefined;
+  let endsAt = Number.POSITIVE_INFINITY;
+  let cancelTimer = (): void => {};
+  let notify = (): void => {};
+  output.onChange(() => notify());
+  const release = (...after: readonly OutputEvent[]): void => {
+    isReleased = true;
+    cancelTimer();
+    ready = [...opening.release(), ...after];
+  };
+  const hold = (event: Text): void => {
+    if (opening.isEmpty()) {
+      endsAt = clock.now() + HOLD_MS;
+      cancelTimer = clock.after(HOLD_MS, () => notify());
+    }
+    if (opening.add(event)) release();
+  };
+  /** Reads on until there is something to give. */
+  const readOpening = (): void => {
+    while (!isReleased && ready.length === 0) {
+      const event = output.poll();
+      if (event === undefined) {
+        if (output.isOver() || clock.now() >= endsAt) release();
+        return;
+      }
+      if (opening.isMore(event)) hold(event);
+      else if (opening.isEmpty()) ready.push(event);
+      else release(event);
+    }
+  };
+  return {
+    poll() {
+      if (!isReleased && ready.length === 0) {
+        try {
+          readOpening();
+        } catch (error) {
+          failure = { error };
+          release();
         }
       }
-      ahead.throwFailure();
-    } finally {
-      ahead.stop();
-    }
-  }
-  return stopOnReturn(filtered(), ahead.stop);
+      const first = ready.shift();
+      if (first === undefined && failure !== undefined) throw failure.error;
+      return first ?? (isReleased ? output.poll() : undefined);
+    },
+    isOver: () => output.isOver() && ready.length === 0 && failure === undefined,
+    onChange(listener) {
+      notify = listener;
+    },
+    stop() {
+      isReleased = true;
+      ready = [];
+      cancelTimer();
+      output.stop();
+    },
+  };
 };

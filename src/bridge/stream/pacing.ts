@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import type { OutputEvent } from '../output.ts';
 import { createGrowingText, type Portion, type TextContinuation } from './graphemes.ts';
-import { readAhead, stopOnReturn } from './read-ahead.ts';
+import type { PieceShare } from './piece-share.ts';
+import type { PolledOutput } from './polled-output.ts';
 
 /** No text waits longer: pieces grow as much as that needs. */
 const WAIT_LIMIT_MS = 600;
@@ -35,10 +36,11 @@ type Pacer = {
 type TextDeadline = { readonly since: number; untilUnits: number };
 
 /** Pieces have fixed times, so nothing drifts. A piece that is sent late holds those that were missed, too. */
-const createPacer = ({ chunkSize, delayMs }: PacerOptions): Pacer => {
+const createPacer = ({ chunkSize, delayMs }: PacerOptions, share: PieceShare): Pacer => {
   let receivedUnits = 0;
   let sentUnits = 0;
   let nextAt = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
   let isEmpty = true;
   let minimumUnits = 0;
   const deadlines: TextDeadline[] = [];
@@ -56,19 +58,25 @@ const createPacer = ({ chunkSize, delayMs }: PacerOptions): Pacer => {
   return {
     recordReceived(units, now) {
       receivedUnits += units;
-      if (isEmpty) nextAt = Math.max(nextAt, now);
+      if (isEmpty) {
+        nextAt = Math.max(nextAt, now);
+        share.begin();
+      }
       isEmpty = false;
       if (delayMs > 0) addDeadline(now);
       else minimumUnits = Math.max(minimumUnits, Math.ceil((receivedUnits - sentUnits) / BACKLOG_PIECES));
     },
     recordEmpty() {
+      if (!isEmpty) share.end();
       isEmpty = true;
     },
     readyAt(now) {
       if (delayMs === 0) return now;
       // A clock that was set back must not stop the text.
       nextAt = Math.min(nextAt, now + delayMs);
-      return Math.min(nextAt, (deadlines[0]?.since ?? now) + WAIT_LIMIT_MS);
+      sentAt = Math.min(sentAt, now);
+      const ownAt = Math.min(nextAt, (deadlines[0]?.since ?? now) + WAIT_LIMIT_MS);
+      return Math.max(ownAt, sentAt + share.intervalMs());
     },
     portion(now) {
       if (delayMs === 0) return { graphemes: chunkSize, units: Math.min(LONGEST_PIECE, minimumUnits) };
@@ -79,6 +87,7 @@ const createPacer = ({ chunkSize, delayMs }: PacerOptions): Pacer => {
       sentUnits += units;
       if (sentUnits === receivedUnits) minimumUnits = 0;
       if (delayMs === 0) return;
+      sentAt = now;
       nextAt = now < nextAt ? now + delayMs : nextAt + delayMs * piecesBetween(nextAt, now);
       while (deadlines[0] !== undefined && deadlines[0].untilUnits <= sentUnits) deadlines.shift();
     },
@@ -88,82 +97,134 @@ const createPacer = ({ chunkSize, delayMs }: PacerOptions): Pacer => {
 /** The last grapheme of a text is sent once nothing that could join it has arrived for so long. */
 const HELD_MS = 40;
 
-type PacingOptions = PacerOptions & { readonly clock: Clock };
+/** An answer as it is sent: its texts in pieces, each when its time has come. */
+export type PacedOutput = {
+  /** The next event whose time has come. Undefined where there is none now, or none will come. Throws as its source does. */
+  readonly take: (now: number) => OutputEvent | undefined;
+  /** Whether no event will come any more; known after a `take` that found none. */
+  readonly isOver: () => boolean;
+  /** After a `take` that found none: settles when it is worth another one, also when `stop` is called. */
+  readonly wait: () => Promise<void>;
+  /** Ends the reading of the source and the current wait. */
+  readonly stop: () => void;
+};
+
+type PacingOptions = PacerOptions & {
+  readonly clock: Clock;
+  /** Shared by all that send at the same time. */
+  readonly share: PieceShare;
+};
 
 /**
  * The same output with its texts in pieces of `chunkSize` graphemes, one every `delayMs`. With a size of 0 texts are sent as
- * they arrive. This smooths and never slows down: no text waits for a second, and pieces grow as much as that needs. Ends
- * without an error when `signal` aborts.
+ * they arrive. This smooths and never slows down: no text waits for a second, and pieces grow as much as that needs.
  */
-export const paceOutput = (
-  output: AsyncIterable<OutputEvent>,
-  { clock, chunkSize, delayMs }: PacingOptions,
-  signal: AbortSignal,
-): AsyncGenerator<OutputEvent, void> => {
-  const pacer = createPacer({ chunkSize, delayMs: chunkSize === 0 ? 0 : delayMs });
+export const paceOutput = (output: PolledOutput, { clock, chunkSize, delayMs, share }: PacingOptions): PacedOutput => {
+  const pacer = createPacer({ chunkSize, delayMs: chunkSize === 0 ? 0 : delayMs }, share);
   const text = createGrowingText();
   let id = '';
+  /** What was read and is not in `text`, from `next` on. */
+  let ahead: OutputEvent[] = [];
+  let next = 0;
+  /** When the oldest event came that was not read yet, and when the newest one came. */
+  let changedAt: number | undefined;
   let receivedAt = 0;
-  const ahead = readAhead(output, {
-    clock,
-    onItem(event) {
-      if (event.kind !== 'text') return;
-      receivedAt = clock.now();
-      pacer.recordReceived(event.text.length, receivedAt);
-    },
+  /** Thrown once all before it was taken. */
+  let failure: { readonly error: unknown } | undefined;
+  let isStopped = false;
+  let isResting = false;
+  /** Until when to wait, and whether a change ends that earlier. */
+  let waitUntil: number | undefined;
+  let isForChange = true;
+  let wake = (): void => {};
+
+  output.onChange(() => {
+    receivedAt = clock.now();
+    changedAt ??= receivedAt;
+    if (isForChange) wake();
   });
-  /** Joins what has arrived of one text. Returns the event after it. */
+  const waitFor = (until: number | undefined, isChangeEnough: boolean): undefined => {
+    waitUntil = until;
+    isForChange = isChangeEnough;
+  };
+  const read = (now: number): void => {
+    const since = changedAt ?? now;
+    changedAt = undefined;
+    try {
+      for (let event = output.poll(); event !== undefined; event = output.poll()) {
+        ahead.push(event);
+        if (event.kind === 'text') pacer.recordReceived(event.text.length, since);
+      }
+    } catch (error) {
+      failure ??= { error };
+    }
+  };
+  const dropFirst = (): void => {
+    next += 1;
+    if (next < ahead.length) return;
+    ahead = [];
+    next = 0;
+  };
+  /** Joins what was read of one text. Returns the event after it. */
   const gather = (): OutputEvent | undefined => {
-    for (let first = ahead.first(); ; first = ahead.first()) {
+    for (let first = ahead[next]; ; first = ahead[next]) {
       if (first?.kind !== 'text' || (text.units() > 0 && first.id !== id)) return first;
       id = first.id;
       text.add(first.text);
-      ahead.drop();
+      dropFirst();
     }
   };
   const continuationAt = (now: number, isFollowed: boolean): TextContinuation => {
-    if (isFollowed || ahead.isOver()) return 'nothing';
+    if (isFollowed || failure !== undefined || output.isOver()) return 'nothing';
     return now - receivedAt < HELD_MS ? 'more' : 'for-now';
   };
-  async function* send(): AsyncGenerator<OutputEvent, void> {
-    try {
-      if (signal.aborted) return;
-      signal.addEventListener('abort', ahead.stop, { once: true });
-      for (;;) {
-        const follower = gather();
-        if (ahead.isStopped()) return;
-        if (text.units() === 0) {
-          if (follower !== undefined) {
-            ahead.drop();
-            yield follower;
-          } else if (ahead.isOver()) return ahead.throwFailure();
-          else {
-            pacer.recordEmpty();
-            await ahead.more();
-          }
-          continue;
-        }
-        const now = clock.now();
-        const readyAt = pacer.readyAt(now);
-        if (now < readyAt) {
-          await ahead.until(readyAt);
-          continue;
-        }
-        const continuation = continuationAt(now, follower !== undefined);
-        const piece = chunkSize === 0 ? text.takePart(continuation) : text.take(pacer.portion(now), continuation);
-        if (piece === '') {
-          pacer.recordEmpty();
-          await ahead.more(continuation === 'more' ? receivedAt + HELD_MS : undefined);
-          continue;
-        }
-        pacer.recordSent(piece.length, now);
-        yield { kind: 'text', id, text: piece };
-        if (piece.length >= LONG_PIECE) await ahead.until(now);
-      }
-    } finally {
-      signal.removeEventListener('abort', ahead.stop);
-      ahead.stop();
+  const takePiece = (now: number, isFollowed: boolean): OutputEvent | undefined => {
+    const readyAt = pacer.readyAt(now);
+    if (now < readyAt) return waitFor(readyAt, false);
+    const continuation = continuationAt(now, isFollowed);
+    const piece = chunkSize === 0 ? text.takePart(continuation) : text.take(pacer.portion(now), continuation);
+    if (piece === '') {
+      pacer.recordEmpty();
+      return waitFor(continuation === 'more' ? receivedAt + HELD_MS : undefined, true);
     }
-  }
-  return stopOnReturn(send(), ahead.stop);
+    pacer.recordSent(piece.length, now);
+    isResting = piece.length >= LONG_PIECE;
+    return { kind: 'text', id, text: piece };
+  };
+  return {
+    take(now) {
+      if (isStopped) return undefined;
+      if (isResting) {
+        isResting = false;
+        return waitFor(now, false);
+      }
+      if (failure === undefined) read(now);
+      const follower = gather();
+      if (text.units() > 0) return takePiece(now, follower !== undefined);
+      if (follower === undefined) {
+        if (failure !== undefined) throw failure.error;
+        pacer.recordEmpty();
+        return waitFor(undefined, true);
+      }
+      dropFirst();
+      return follower;
+    },
+    isOver: () => isStopped || (failure === undefined && output.isOver() && ahead.length === 0 && text.units() === 0),
+    wait: () =>
+      new Promise((resolve) => {
+        if (isStopped || (isForChange && changedAt !== undefined)) return resolve();
+        const cancel = waitUntil === undefined ? undefined : clock.after(waitUntil - clock.now(), () => wake());
+        wake = () => {
+          wake = () => {};
+          cancel?.();
+          resolve();
+        };
+      }),
+    stop() {
+      isStopped = true;
+      pacer.recordEmpty();
+      output.stop();
+      wake();
+    },
+  };
 };

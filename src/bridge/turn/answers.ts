@@ -13,20 +13,14 @@ import type {
   ResolvedConversation,
   StartedTurn,
 } from '../conversation/types.ts';
-import { toAnswerFailure } from '../errors.ts';
-import type { OutputEvent } from '../output.ts';
 import { type BridgeRequest, continuesAfter, isOneOff } from '../request.ts';
+import type { PolledOutput } from '../stream/polled-output.ts';
 import { ANSWER_NOT_KEPT, abortedFailure, toFault } from './failure.ts';
-import { readOutput } from './log-reader.ts';
+import { readRunning } from './log-reader.ts';
 import type { SessionFamilies, SharedPermissionRequests } from './permission-requests.ts';
 import { type AnswerSettings, type AnswerStart, createAnswerRunner, type RunningAnswer } from './running-answer.ts';
 import type { RequestIdentity } from './sharing/kept-answers.ts';
-import {
-  type AnswerHandle,
-  createSharedAnswers,
-  joinedWithinMs,
-  type SharedAnswerReader,
-} from './sharing/shared-answers.ts';
+import { type AnswerHandle, createSharedAnswers, joinedWithinMs } from './sharing/shared-answers.ts';
 
 type AnswersNeeds = {
   readonly agent: AgentClient;
@@ -55,8 +49,8 @@ export type ClientAnswer = {
   readonly createdSeconds: number;
   /** Resolves once the request's turn in the conversation has come. */
   readonly responseID: () => Promise<string>;
-  /** Read it once, to its end or until `return`. A reader that stops early counts as disconnected. */
-  readonly output: AsyncGenerator<OutputEvent>;
+  /** Read it once, to its end or until `stop`. A reader that stops early counts as disconnected. */
+  readonly output: PolledOutput;
 };
 
 /** What a request takes that starts an answer, beyond the time for which its client reads. Each is given back once. */
@@ -184,25 +178,6 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       .then(reservation.release, reservation.release);
     return { resolved, request: () => request };
   };
-  async function* readAnswer(
-    running: Promise<RunningAnswer>,
-    reader: SharedAnswerReader<StartedAnswer>,
-    signal: AbortSignal,
-  ): AsyncGenerator<OutputEvent> {
-    try {
-      const { log: turnLog, from, outcome } = await untilAborted(running, signal);
-      for await (const event of readOutput(turnLog, { from, outcome, signal })) {
-        // A reader that takes the last event asks for no more.
-        if (event.kind === 'end' || event.kind === 'failure') reader.finish();
-        yield event;
-      }
-    } catch (error) {
-      if (!(error instanceof Fault) || error.detail.kind === 'client-left') throw error;
-      yield { kind: 'failure', failure: toAnswerFailure(error.detail) };
-    } finally {
-      reader.leave();
-    }
-  }
   return {
     async start(sent) {
       const { signal } = sent;
@@ -228,7 +203,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
           token,
           createdSeconds,
           responseID: async () => (await running).responseID,
-          output: readAnswer(running, reader, signal),
+          output: readRunning(running, reader, signal),
         };
       } catch (error) {
         reader.leave();

@@ -1,5 +1,7 @@
-import { untilAborted } from '../../core/async.ts';
+import { Fault } from '../../core/fault.ts';
+import { toAnswerFailure } from '../errors.ts';
 import type { OutputEvent } from '../output.ts';
+import type { PolledOutput } from '../stream/polled-output.ts';
 import type { LoggedCall, LoggedText, LogItem, TurnLog } from './log.ts';
 import type { LogPosition, TurnOutcome } from './outcome.ts';
 
@@ -70,13 +72,6 @@ function* closingEvents({ last, closing }: TurnOutcome): Generator<OutputEvent> 
   yield last;
 }
 
-function* abortable(events: Iterable<OutputEvent>, signal: AbortSignal): Generator<OutputEvent> {
-  for (const event of events) {
-    signal.throwIfAborted();
-    yield event;
-  }
-}
-
 /** Returns a function that reads a promise's result without waiting. It throws what the promise rejected with. */
 const createResultReader = <T>(
   promise: Promise<T>,
@@ -109,27 +104,123 @@ type AnswerPart = {
 
 /**
  * The events of an answer, from a turn's log as that grows. Any number of readers can read the same answer, each at its own
- * pace. Rejects with the reason of `signal` when that aborts.
+ * pace. Throws the reason of `signal` once that has aborted.
  */
-export async function* readOutput(log: TurnLog, { from, outcome, signal }: AnswerPart): AsyncGenerator<OutputEvent> {
-  let wake = (): void => {};
-  const readOutcome = createResultReader(outcome, () => wake());
+export const readOutput = (log: TurnLog, { from, outcome, signal }: AnswerPart): PolledOutput => {
+  let notify = (): void => {};
+  let isOver = false;
+  const onChange = (): void => notify();
+  const readOutcome = createResultReader(outcome, onChange);
+  const unsubscribe = log.subscribe(onChange);
+  signal.addEventListener('abort', onChange, { once: true });
   // While approval requests are open it is not known where the answer ends.
   const limit = (): number =>
     readOutcome()?.value.items ?? (log.approvalRequests().length > 0 ? 0 : Number.POSITIVE_INFINITY);
   const reader = createItemReader(from.items, limit);
-  yield* abortable(ownText('opening', from.opening ?? ''), signal);
-  let ended = readOutcome();
-  while (ended === undefined) {
-    const changed = Promise.withResolvers<void>();
-    wake = changed.resolve;
-    log.nextChange().then(wake);
-    yield* abortable(reader.readNew(log.items()), signal);
-    ended = readOutcome();
-    if (ended === undefined) await untilAborted(changed.promise, signal);
-    ended = readOutcome();
+  /** Undefined: nothing is there now. */
+  function* read(): Generator<OutputEvent | undefined> {
+    yield* ownText('opening', from.opening ?? '');
+    let ended = readOutcome();
+    while (ended === undefined) {
+      yield* reader.readNew(log.items());
+      ended = readOutcome();
+      if (ended === undefined) yield undefined;
+      ended = readOutcome();
+    }
+    yield* reader.readNew(log.items());
+    yield* reader.endOpenCalls(log.items());
+    yield* closingEvents(ended.value);
   }
-  yield* abortable(reader.readNew(log.items()), signal);
-  yield* abortable(reader.endOpenCalls(log.items()), signal);
-  yield* abortable(closingEvents(ended.value), signal);
-}
+  const events = read();
+  const stop = (): void => {
+    isOver = true;
+    unsubscribe();
+    signal.removeEventListener('abort', onChange);
+  };
+  return {
+    poll() {
+      if (isOver) return undefined;
+      try {
+        signal.throwIfAborted();
+        const next = events.next();
+        if (next.done !== true) return next.value;
+      } catch (error) {
+        stop();
+        throw error;
+      }
+      stop();
+      return undefined;
+    },
+    isOver: () => isOver,
+    onChange(listener) {
+      notify = listener;
+    },
+    stop,
+  };
+};
+
+/** What is told of the reading of an answer. Only the first call counts. */
+type ReaderEnd = {
+  /** The client has disconnected before it had everything. */
+  readonly leave: () => void;
+  /** The client has everything. */
+  readonly finish: () => void;
+};
+
+/** The output of an answer that may not run yet. A failure is its last event, unless the client has disconnected. */
+export const readRunning = (
+  running: Promise<{ readonly log: TurnLog } & Omit<AnswerPart, 'signal'>>,
+  reader: ReaderEnd,
+  signal: AbortSignal,
+): PolledOutput => {
+  let notify = (): void => {};
+  let isOver = false;
+  let output: PolledOutput | undefined;
+  let failure: { readonly error: unknown } | undefined;
+  const onChange = (): void => notify();
+  const stop = (): void => {
+    isOver = true;
+    output?.stop();
+    signal.removeEventListener('abort', onChange);
+    reader.leave();
+  };
+  running.then(
+    ({ log, from, outcome }) => {
+      if (isOver) return;
+      output = readOutput(log, { from, outcome, signal });
+      output.onChange(onChange);
+      notify();
+    },
+    (error: unknown) => {
+      failure = { error };
+      notify();
+    },
+  );
+  signal.addEventListener('abort', onChange, { once: true });
+  const pollNow = (): OutputEvent | undefined => {
+    signal.throwIfAborted();
+    if (failure !== undefined) throw failure.error;
+    const event = output?.poll();
+    // A reader that takes the last event asks for no more.
+    if (event?.kind === 'end' || event?.kind === 'failure') reader.finish();
+    if (event === undefined && output?.isOver() === true) stop();
+    return event;
+  };
+  return {
+    poll() {
+      if (isOver) return undefined;
+      try {
+        return pollNow();
+      } catch (error) {
+        stop();
+        if (!(error instanceof Fault) || error.detail.kind === 'client-left') throw error;
+        return { kind: 'failure', failure: toAnswerFailure(error.detail) };
+      }
+    },
+    isOver: () => isOver,
+    onChange(listener) {
+      notify = listener;
+    },
+    stop,
+  };
+};

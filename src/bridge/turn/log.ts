@@ -31,8 +31,10 @@ export type TurnLog = {
   /** Those that are open, the oldest first. */
   readonly approvalRequests: () => readonly ApprovalRequest[];
   readonly end: () => TurnEnd | undefined;
-  /** Resolves with the next change. */
-  readonly nextChange: () => Promise<void>;
+  /** Calls the listener after each change, until the returned function is called. It must not throw. */
+  readonly subscribe: (listener: () => void) => () => void;
+  /** Resolves once the approval requests have changed, or it has ended. */
+  readonly nextDecision: () => Promise<void>;
   /** Ends an answer here: anything later gets new items, also the rest of an unfinished text. Returns the item count. */
   readonly closeTexts: () => number;
 };
@@ -64,17 +66,20 @@ export const createTurnLog = (): TurnLogWriter => {
   const approvalRequests = new Map<string, ApprovalRequest>();
   let usage = NO_USAGE;
   let end: TurnEnd | undefined;
-  let change = Promise.withResolvers<void>();
+  let decision = Promise.withResolvers<void>();
+  const listeners = new Set<() => void>();
 
-  /** Makes a write wake all readers, and do nothing after the end. */
+  const notifyDecision = (): void => {
+    decision.resolve();
+    decision = Promise.withResolvers();
+  };
+  /** Makes a write call all listeners, and do nothing after the end. */
   const notifying =
     <Given extends readonly unknown[]>(write: (...given: Given) => void) =>
     (...given: Given): void => {
       if (end !== undefined) return;
       write(...given);
-      const { resolve } = change;
-      change = Promise.withResolvers<void>();
-      resolve();
+      for (const listener of listeners) listener();
     };
   return {
     log: {
@@ -82,7 +87,11 @@ export const createTurnLog = (): TurnLogWriter => {
       usage: () => usage,
       approvalRequests: () => [...approvalRequests.values()],
       end: () => end,
-      nextChange: () => change.promise,
+      subscribe(listener) {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+      nextDecision: () => decision.promise,
       closeTexts() {
         texts.endAll();
         return items.length;
@@ -106,12 +115,19 @@ export const createTurnLog = (): TurnLogWriter => {
     setUsage: notifying((total: Usage) => {
       usage = total;
     }),
-    addApprovalRequest: notifying((request: ApprovalRequest) => void approvalRequests.set(request.id, request)),
-    removeApprovalRequest: notifying((id: string) => void approvalRequests.delete(id)),
+    addApprovalRequest: notifying((request: ApprovalRequest) => {
+      approvalRequests.set(request.id, request);
+      notifyDecision();
+    }),
+    removeApprovalRequest: notifying((id: string) => {
+      approvalRequests.delete(id);
+      notifyDecision();
+    }),
     finish: notifying((how: TurnEnd) => {
       texts.endAll();
       approvalRequests.clear();
       end = how;
+      notifyDecision();
     }),
   };
 };

@@ -44,7 +44,7 @@ export const waitForOutcome = async (
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<TurnOutcome> => {
   for (;;) {
-    const change = log.nextChange();
+    const decision = log.nextDecision();
     const end = log.end();
     const approvalRequests = log.approvalRequests();
     const position = () => ({ items: log.closeTexts(), usage: log.usage() });
@@ -58,7 +58,7 @@ export const waitForOutcome = async (
     if (approvalRequests.length > 0) {
       await pause(clock, MORE_REQUESTS_MS, signal);
       if (haveSameIds(approvalRequests, log.approvalRequests())) return ended('stop');
-    } else await untilAborted(change, signal);
+    } else await untilAborted(decision, signal);
   }
 };
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { streamedResponse } from './streamed-response.ts';
 
 /** One event of a stream, as the HTML standard's "server-sent events" have it. Clients skip a comment; it may stand alone. */
 export type SseEvent = {
@@ -44,68 +45,56 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/**
- * A response that streams the events of a source until that ends, fails or the client leaves. The source is given a signal
- * that aborts when the client leaves, and must end then. A client that reads slowly is waited for, so the source must bound
- * what it holds for it.
- */
-export const sseResponse = (
-  sourceFor: (left: AbortSignal) => AsyncIterable<SseEvent>,
-  { clock, heartbeat, onBug }: SseNeeds,
-): Response => {
-  const leaving = new AbortController();
-  const iterator = sourceFor(leaving.signal)[Symbol.asyncIterator]();
-  const encoder = new TextEncoder();
-  let wanted = Promise.withResolvers<void>();
-  let sentAt = clock.now();
-  let cancelBeat = (): void => {};
+/** Sends an event. Returns a promise where the client reads slowly: wait for it before the next event. */
+export type SendSse = (event: SseEvent) => Promise<void> | undefined;
 
-  const send = (controller: ReadableStreamDefaultController<Uint8Array>, event: SseEvent): void => {
-    controller.enqueue(encoder.encode(encodeSse(event)));
-    sentAt = clock.now();
-  };
-  /** One timer for the whole stream, which looks now and then: one for each event would cost more than the event. */
-  const beat = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-    if (heartbeat === undefined) return;
-    cancelBeat = clock.after(sentAt + HEARTBEAT_MS - clock.now(), () => {
-      // A reader that has not taken the last event yet has enough to read.
-      if (clock.now() - sentAt >= HEARTBEAT_MS && (controller.desiredSize ?? 0) > 0) send(controller, heartbeat());
-      else if (clock.now() - sentAt >= HEARTBEAT_MS) sentAt = clock.now();
-      beat(controller);
-    });
-  };
-  const run = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    beat(controller);
+/**
+ * A response whose events `sendEvents` sends until it settles, or the client leaves: then `left` aborts, and it must settle
+ * soon. A client that reads slowly is waited for, so what is held for it meanwhile must be bounded.
+ */
+export const pushedSseResponse = (
+  sendEvents: (send: SendSse, left: AbortSignal) => Promise<void>,
+  { clock, heartbeat, onBug }: SseNeeds,
+): Response =>
+  streamedResponse(async ({ write, isBehind }, left) => {
+    let sentAt = clock.now();
+    let cancelBeat = (): void => {};
+    const send: SendSse = (event) => {
+      sentAt = clock.now();
+      return write(encodeSse(event));
+    };
+    /** One timer for the whole stream, which looks now and then: one for each event would cost more than the event. */
+    const beat = (): void => {
+      if (heartbeat === undefined) return;
+      cancelBeat = clock.after(sentAt + HEARTBEAT_MS - clock.now(), () => {
+        // A reader that has not taken the last event yet has enough to read.
+        if (clock.now() - sentAt >= HEARTBEAT_MS && !isBehind()) void send(heartbeat());
+        else if (clock.now() - sentAt >= HEARTBEAT_MS) sentAt = clock.now();
+        beat();
+      });
+    };
+    left.addEventListener('abort', () => cancelBeat(), { once: true });
+    beat();
     try {
-      for (;;) {
-        await wanted.promise;
-        const { done, value } = await iterator.next();
-        // A client that has disconnected receives nothing any more.
-        if (leaving.signal.aborted) return;
-        if (done === true) return controller.close();
-        wanted = Promise.withResolvers();
-        send(controller, value);
-      }
+      await sendEvents(send, left);
     } catch (error) {
       onBug(error);
-      if (!leaving.signal.aborted) controller.close();
     } finally {
       cancelBeat();
     }
-  };
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      void run(controller);
-    },
-    pull() {
-      wanted.resolve();
-    },
-    async cancel() {
-      leaving.abort();
-      cancelBeat();
-      wanted.resolve();
-      await iterator.return?.();
-    },
-  });
-  return new Response(body, { headers: HEADERS });
-};
+  }, HEADERS);
+
+/**
+ * A response that streams the events of a source until that ends, fails or the client leaves. The source is given a signal
+ * that aborts when the client leaves, and must end then.
+ */
+export const sseResponse = (sourceFor: (left: AbortSignal) => AsyncIterable<SseEvent>, needs: SseNeeds): Response =>
+  pushedSseResponse(async (send, left) => {
+    const iterator = sourceFor(left)[Symbol.asyncIterator]();
+    const endSource = (): void => void iterator.return?.().catch(needs.onBug);
+    left.addEventListener('abort', endSource, { once: true });
+    for (let next = await iterator.next(); next.done !== true && !left.aborted; next = await iterator.next()) {
+      const taken = send(next.value);
+      if (taken !== undefined) await taken;
+    }
+  }, needs);

@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
-import { measureOutput } from '../../../src/bridge/http/route.ts';
 import type { AnswerMeasurement } from '../../../src/bridge/metrics.ts';
 import type { AnswerEnd, OutputEvent } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { NO_BRIDGE_METRICS } from '../harness/metrics.ts';
+import { measured } from '../harness/polled.ts';
 import { ASK, ended, failed, type Reported, reporting, textEvents, thought } from '../harness/recorded-outputs.ts';
 
 const countingOf = () => {
@@ -24,7 +24,7 @@ const countingOf = () => {
 };
 const outcomeOf = async (...outputEvents: readonly Reported[]): Promise<string> => {
   const { facts, counting } = countingOf();
-  for await (const _ of measureOutput(reporting(...outputEvents), counting));
+  for await (const _ of measured(reporting(...outputEvents), counting));
   assert.is(facts.length, 1);
   return facts[0]?.outcome ?? '';
 };
@@ -33,7 +33,7 @@ describe('an answer that is counted', (check) => {
   check('is reported as it is, with the time until its first word and its end', async () => {
     const { clock, facts, ends, counting } = countingOf();
     const reported: OutputEvent[] = [];
-    for await (const outputEvent of measureOutput(
+    for await (const outputEvent of measured(
       reporting(thought('r', 'Hm'), textEvents('t', 'a', 'b'), ended()),
       counting,
     )) {
@@ -55,7 +55,7 @@ describe('an answer that is counted', (check) => {
 
   check('may hold no word', async () => {
     const { facts, counting } = countingOf();
-    for await (const _ of measureOutput(reporting(thought('r', 'Hm'), ended()), counting));
+    for await (const _ of measured(reporting(thought('r', 'Hm'), ended()), counting));
     assert.is(facts[0]?.firstWordMs, undefined);
   });
 
@@ -69,13 +69,13 @@ describe('an answer that is counted', (check) => {
         isEnded = true;
       }
     }
-    for await (const _ of measureOutput(source(), counting)) break;
+    for await (const _ of measured(source(), counting)) break;
     assert.equal([facts[0]?.outcome, isEnded, ends], ['left', true, []]);
   });
 
   check('is no answer that was left when its reader stops after the last word', async () => {
     const { facts, counting } = countingOf();
-    for await (const outputEvent of measureOutput(reporting(ended()), counting)) if (outputEvent.kind === 'end') break;
+    for await (const outputEvent of measured(reporting(ended()), counting)) if (outputEvent.kind === 'end') break;
     assert.is(facts[0]?.outcome, 'answered');
   });
 
@@ -91,7 +91,7 @@ describe('an answer that is counted', (check) => {
         throw error;
       }
       const reading = async () => {
-        for await (const _ of measureOutput(source(), counting));
+        for await (const _ of measured(source(), counting));
       };
       assert.is(await rejection(reading()), error);
       assert.equal(

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { OutputEvent } from '../../../src/bridge/output.ts';
-import { filterLeadingEcho } from '../../../src/bridge/stream/echo-filter.ts';
-import { paceOutput } from '../../../src/bridge/stream/pacing.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { anyParts, anyText } from '../harness/any-text.ts';
+import { pacedPieces, withoutEcho } from '../harness/polled.ts';
 import {
   called,
   done,
@@ -23,7 +22,7 @@ const PROMPT = 'What is the height of Mount Rainier?';
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const filtered = async (prompt: string, steps: readonly Step[]) => {
   const clock = createFakeClock();
-  const collected = await receivedFrom(filterLeadingEcho(withText(clock, steps), prompt, clock), clock);
+  const collected = await receivedFrom(withoutEcho(withText(clock, steps), prompt, clock), clock);
   assert.is(clock.pending(), 0);
   return collected;
 };
@@ -212,7 +211,7 @@ describe('an echo of the prompt', (check) => {
     for (const opening of ['What is', 'Well.', PROMPT]) {
       const clock = createFakeClock();
       const { source, ended } = silentAfter(outputText(opening));
-      const outputEvents = filterLeadingEcho(source, PROMPT, clock);
+      const outputEvents = withoutEcho(source, PROMPT, clock);
       const reading = outputEvents.next();
       await turn();
       const next = opening === 'Well.' ? outputEvents.next() : reading;
@@ -227,7 +226,7 @@ describe('an echo of the prompt', (check) => {
   check('ends its source when the reader fails', async () => {
     const clock = createFakeClock();
     const { source, ended } = silentAfter(outputText('Well.'));
-    const outputEvents = filterLeadingEcho(source, PROMPT, clock);
+    const outputEvents = withoutEcho(source, PROMPT, clock);
     await outputEvents.next();
     await rejection(outputEvents.throw(new Error('full')));
     assert.is(ended.count, 1);
@@ -242,7 +241,7 @@ describe('an echo of the prompt', (check) => {
     })();
     const collected: OutputEvent[] = [];
     const reading = (async () => {
-      for await (const outputEvent of filterLeadingEcho(source, PROMPT, clock)) collected.push(outputEvent);
+      for await (const outputEvent of withoutEcho(source, PROMPT, clock)) collected.push(outputEvent);
     })();
     assert.is(await rejection(reading), broken);
     assert.equal(collected, [outputText('What is')]);
@@ -252,8 +251,8 @@ describe('an echo of the prompt', (check) => {
     const clock = createFakeClock();
     const leaving = new AbortController();
     const { source, ended } = silentAfter(outputText(`${PROMPT}\nHigh.`));
-    const pieces = paceOutput(
-      filterLeadingEcho(source, PROMPT, clock),
+    const pieces = pacedPieces(
+      withoutEcho(source, PROMPT, clock),
       { clock, chunkSize: 4, delayMs: 10 },
       leaving.signal,
     );

@@ -2,10 +2,11 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { OutputEvent } from '../../../src/bridge/output.ts';
-import { paceOutput } from '../../../src/bridge/stream/pacing.ts';
+import { createPieceShare } from '../../../src/bridge/stream/piece-share.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { anyParts, graphemesOf } from '../harness/any-text.ts';
+import { pacedPieces } from '../harness/polled.ts';
 import {
   called,
   done,
@@ -29,7 +30,10 @@ const texts = (collected: readonly Received[]) =>
     .map(({ outputEvent, atMs }) => ({ text: textOf(outputEvent), atMs }));
 const paceOf = async (steps: readonly Step[], chunkSize: number, delayMs: number) => {
   const clock = createFakeClock();
-  const collected = await receivedFrom(paceOutput(withText(clock, steps), { clock, chunkSize, delayMs }, never), clock);
+  const collected = await receivedFrom(
+    pacedPieces(withText(clock, steps), { clock, chunkSize, delayMs }, never),
+    clock,
+  );
   assert.is(clock.pending(), 0);
   return collected;
 };
@@ -104,7 +108,7 @@ describe('paced output', (check) => {
 
   check('needs no timer for its first piece', async () => {
     const clock = createFakeClock();
-    const pieces = paceOutput(silentAfter(outputText('Hello')).source, { clock, chunkSize: 4, delayMs: 10 }, never);
+    const pieces = pacedPieces(silentAfter(outputText('Hello')).source, { clock, chunkSize: 4, delayMs: 10 }, never);
     assert.equal(await pieces.next(), { done: false, value: outputText('Hell') });
     assert.is(clock.pending(), 0);
     await pieces.return();
@@ -156,7 +160,7 @@ describe('paced output', (check) => {
     };
     const steps = repeated(100, outputText('ab'), 1);
     const collected = await receivedFrom(
-      paceOutput(withText(clock, steps), { clock: counted, chunkSize: 20, delayMs: 10 }, never),
+      pacedPieces(withText(clock, steps), { clock: counted, chunkSize: 20, delayMs: 10 }, never),
       clock,
     );
     assert.ok(timers <= collected.length + 1, `${timers} timers for ${collected.length} pieces`);
@@ -166,7 +170,7 @@ describe('paced output', (check) => {
     const clock = createFakeClock();
     const late: FakeClock = { ...clock, after: (ms, task) => clock.after(ms + 3, task) };
     const collected = await receivedFrom(
-      paceOutput(
+      pacedPieces(
         withText(clock, repeated(50, outputText(letters(4)), 10)),
         { clock: late, chunkSize: 4, delayMs: 10 },
         never,
@@ -198,7 +202,7 @@ describe('paced output', (check) => {
     const clock = createFakeClock();
     const startedAt = clock.now();
     const collected = await receivedFrom(
-      paceOutput(
+      pacedPieces(
         withText(clock, repeated(600, outputText(letters(10)), 5)),
         { clock, chunkSize: 4, delayMs: 10 },
         never,
@@ -309,7 +313,7 @@ describe('paced output', (check) => {
     const clock = createFakeClock();
     let backMs = 0;
     const moved: FakeClock = { ...clock, now: () => clock.now() - backMs };
-    const pieces = paceOutput(
+    const pieces = pacedPieces(
       silentAfter(outputText(letters(40))).source,
       { clock: moved, chunkSize: 4, delayMs: 10 },
       never,
@@ -323,10 +327,63 @@ describe('paced output', (check) => {
   });
 });
 
+describe('many streams that are paced at once', (check) => {
+  const lettersAt = (pieces: readonly Received[], untilMs: number): number =>
+    texts(pieces)
+      .filter(({ atMs }) => atMs <= untilMs)
+      .reduce((sum, { text }) => sum + text.length, 0);
+  const runMany = async (streams: number, share = createPieceShare(1000)) => {
+    const clock = createFakeClock();
+    const startedAt = clock.now();
+    const each = Array.from({ length: streams }, async () => {
+      const collected: Received[] = [];
+      const steps = [...repeated(40, outputText(letters(10)), 25), textEnd(), done];
+      for await (const outputEvent of pacedPieces(
+        withText(clock, steps),
+        { clock, chunkSize: 4, delayMs: 10, share },
+        never,
+      ))
+        collected.push({ outputEvent, atMs: clock.now() - startedAt });
+      return collected;
+    });
+    await clock.advance(2000);
+    return { all: await Promise.all(each), share };
+  };
+
+  check('send no more pieces together than they share, each as much text as alone', async () => {
+    const [alone, among] = [await runMany(1), await runMany(50)];
+    const pieces = among.all.flatMap(texts);
+    assert.ok(pieces.length <= 1150, `${pieces.length} pieces in a second`);
+    for (const one of among.all) {
+      assert.is(lettersAt(one, 2000), 400);
+      for (const untilMs of [200, 500, 900]) {
+        const behind = lettersAt(alone.all[0] ?? [], untilMs) - lettersAt(one, untilMs);
+        assert.ok(behind <= 30, `${behind} letters behind at ${untilMs} ms`);
+      }
+    }
+    assert.ok(pieces.every(({ text }) => text.length <= 30));
+  });
+
+  check('leave their share as it was, however they end', async () => {
+    const { share } = await runMany(5);
+    assert.is(share.intervalMs(), 0);
+    const clock = createFakeClock();
+    const pieces = pacedPieces(
+      silentAfter(outputText(letters(40))).source,
+      { clock, chunkSize: 4, delayMs: 10, share },
+      never,
+    );
+    await pieces.next();
+    assert.ok(share.intervalMs() > 0);
+    await pieces.return();
+    assert.is(share.intervalMs(), 0);
+  });
+});
+
 describe('a reader of paced output', (check) => {
   check('who comes late finds larger pieces, not more of them', async () => {
     const clock = createFakeClock();
-    const pieces = paceOutput(
+    const pieces = pacedPieces(
       withText(clock, [outputText(letters(400)), textEnd(), done]),
       { clock, chunkSize: 4, delayMs: 10 },
       never,
@@ -348,7 +405,7 @@ describe('a reader of paced output', (check) => {
   check('who comes late to a text without pauses finds it in 2000 pieces at most', async () => {
     const clock = createFakeClock();
     const { source } = silentAfter(...Array.from({ length: 10 }, () => outputText(letters(10_000))), textEnd(), done);
-    const pieces = paceOutput(source, { clock, chunkSize: 1, delayMs: 0 }, never);
+    const pieces = pacedPieces(source, { clock, chunkSize: 1, delayMs: 0 }, never);
     await pieces.next();
     await turn();
     let count = 0;
@@ -360,7 +417,7 @@ describe('a reader of paced output', (check) => {
   check('who has caught up finds small pieces again', async () => {
     const clock = createFakeClock();
     const source = silentAfter(outputText(letters(100_000)), textEnd());
-    const pieces = paceOutput(source.source, { clock, chunkSize: 1, delayMs: 0 }, never);
+    const pieces = pacedPieces(source.source, { clock, chunkSize: 1, delayMs: 0 }, never);
     for (let next = await pieces.next(); next.value?.kind === 'text'; ) next = await pieces.next();
     const reading = pieces.next();
     await turn();
@@ -372,7 +429,7 @@ describe('a reader of paced output', (check) => {
   check('does not slow the reading of the source', async () => {
     const clock = createFakeClock();
     const source = silentAfter(...Array.from({ length: 50 }, () => outputText('four')));
-    const pieces = paceOutput(source.source, { clock, chunkSize: 4, delayMs: 10 }, never);
+    const pieces = pacedPieces(source.source, { clock, chunkSize: 4, delayMs: 10 }, never);
     await pieces.next();
     await turn();
     assert.is(source.asked(), 51);
@@ -408,7 +465,7 @@ describe('a reader of paced output', (check) => {
         const clock = createFakeClock();
         const leaving = new AbortController();
         const { source, ended, asked, appendText } = silentAfter(outputText('Hello you'));
-        const pieces = paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
+        const pieces = pacedPieces(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
         const reading = read(pieces);
         await clock.advance(
           when === 'while the next turn is awaited' ? 5 : when.startsWith('while the last') ? 25 : 60,
@@ -435,7 +492,7 @@ describe('a reader of paced output', (check) => {
     })();
     const collected: OutputEvent[] = [];
     const reading = (async () => {
-      for await (const outputEvent of paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, never))
+      for await (const outputEvent of pacedPieces(source, { clock, chunkSize: 4, delayMs: 10 }, never))
         collected.push(outputEvent);
     })();
     const failed = rejection(reading);
@@ -452,7 +509,7 @@ describe('a reader of paced output', (check) => {
       yield outputText('Hello you');
       await new Promise((_, reject) => leaving.signal.addEventListener('abort', () => reject(new Error('left'))));
     })();
-    const pieces = paceOutput(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
+    const pieces = pacedPieces(source, { clock, chunkSize: 4, delayMs: 10 }, leaving.signal);
     await pieces.next();
     leaving.abort();
     await turn();

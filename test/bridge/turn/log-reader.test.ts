@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import * as assert from 'uvu/assert';
 import { NO_USAGE } from '../../../src/bridge/output.ts';
+import { waitForEach } from '../../../src/bridge/stream/polled-output.ts';
 import { createTurnLog, type TurnLogWriter } from '../../../src/bridge/turn/log.ts';
 import { readOutput } from '../../../src/bridge/turn/log-reader.ts';
 import { LOG_START, type TurnOutcome, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
@@ -8,6 +9,8 @@ import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { appendText, askNamed, callItem, joinedTexts, NEVER, quiet, readerOf } from '../harness/log-readers.ts';
 import { FAILURE } from '../harness/recorded-outputs.ts';
+
+const outputOf = (...given: Parameters<typeof readOutput>) => waitForEach(readOutput(...given));
 
 const STOP = { kind: 'answered', finish: 'stop' } as const;
 const ASK = askNamed('per_0001abc123');
@@ -17,8 +20,8 @@ const worldOf = (writer: TurnLogWriter = createTurnLog()) => {
   const clock = createFakeClock();
   const outcomeFrom = (from = LOG_START) => waitForOutcome(writer.log, from, { clock, signal: NEVER });
   const outcome = outcomeFrom();
-  const view = (signal = NEVER) => readOutput(writer.log, { from: LOG_START, outcome, signal });
-  const next = (from: TurnOutcome) => readOutput(writer.log, { from, outcome: outcomeFrom(from), signal: NEVER });
+  const view = (signal = NEVER) => outputOf(writer.log, { from: LOG_START, outcome, signal });
+  const next = (from: TurnOutcome) => outputOf(writer.log, { from, outcome: outcomeFrom(from), signal: NEVER });
   return { writer, clock, outcome, view, next };
 };
 
@@ -159,7 +162,7 @@ describe('a view of a turn', (check) => {
   check('does not end before its outcome is settled', async () => {
     const writer = createTurnLog();
     const kept = Promise.withResolvers<TurnOutcome>();
-    const reader = readerOf(readOutput(writer.log, { from: LOG_START, outcome: kept.promise, signal: NEVER }));
+    const reader = readerOf(outputOf(writer.log, { from: LOG_START, outcome: kept.promise, signal: NEVER }));
     appendText(writer, 't', 'One');
     writer.finish(STOP);
     await quiet();
@@ -172,7 +175,7 @@ describe('a view of a turn', (check) => {
   check('fails with its outcome, also while nothing happens', async () => {
     const writer = createTurnLog();
     const kept = Promise.withResolvers<TurnOutcome>();
-    const reader = readerOf(readOutput(writer.log, { from: LOG_START, outcome: kept.promise, signal: NEVER }));
+    const reader = readerOf(outputOf(writer.log, { from: LOG_START, outcome: kept.promise, signal: NEVER }));
     await quiet();
     kept.reject(new Error('a bug'));
     assert.is(((await rejection(reader.over)) as Error).message, 'a bug');

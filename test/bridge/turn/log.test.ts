@@ -103,21 +103,37 @@ describe('the log of a turn', (check) => {
     assert.equal(itemsIn(writer.log), ['text: One', 'text:  two']);
   });
 
-  check('informs every reader of the next change, and only of one', async () => {
+  check('informs every reader of each change, until it listens no more', () => {
     const writer = createTurnLog();
     const collected: string[] = [];
-    const listen = (name: string): void => void writer.log.nextChange().then(() => collected.push(name));
-    listen('a');
+    const listen = (name: string) => writer.log.subscribe(() => void collected.push(name));
+    const leave = listen('a');
     listen('b');
-    await Promise.resolve();
-    assert.equal(collected, []);
     appendText(writer, 't', 'One');
     writer.addText('t', ' two');
-    await Promise.resolve();
-    assert.equal(collected, ['a', 'b']);
-    const next = writer.log.nextChange();
+    assert.equal(collected, ['a', 'b', 'a', 'b']);
+    leave();
     writer.endMessage('m');
-    await next;
+    assert.equal(collected, ['a', 'b', 'a', 'b', 'b']);
+  });
+
+  check('tells of a question and of the end who waits for a decision, and of nothing else', async () => {
+    const writer = createTurnLog();
+    const collected: string[] = [];
+    const listen = (name: string): void => void writer.log.nextDecision().then(() => collected.push(name));
+    listen('asked');
+    appendText(writer, 't', 'One');
+    await Promise.resolve();
+    assert.equal(collected, []);
+    writer.addApprovalRequest(ASK);
+    await Promise.resolve();
+    listen('answered');
+    writer.removeApprovalRequest(ASK.id);
+    await Promise.resolve();
+    listen('ended');
+    writer.finish({ kind: 'answered', finish: 'stop' });
+    await Promise.resolve();
+    assert.equal(collected, ['asked', 'answered', 'ended']);
   });
 
   check('holds questions, the oldest first, each once, until they are answered', () => {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { waitForEach } from '../../../src/bridge/stream/polled-output.ts';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
 import { readOutput } from '../../../src/bridge/turn/log-reader.ts';
 import {
@@ -209,7 +210,10 @@ const play = async (deeds: readonly Deed[]) => {
     const step = () => (isSlow ? new Promise<void>((resolve) => gates.push(resolve)) : Promise.resolve());
     if (exchange !== undefined)
       exchange.readers.push(
-        readerOf(readOutput(writer.log, { from: exchange.from, outcome: exchange.kept, signal: NEVER }), step),
+        readerOf(
+          waitForEach(readOutput(writer.log, { from: exchange.from, outcome: exchange.kept, signal: NEVER })),
+          step,
+        ),
       );
   };
   const answer = (): void => {

@@ -5,6 +5,7 @@ import { createModelCatalog } from '../../../src/bridge/agent/models.ts';
 import type { AgentClient } from '../../../src/bridge/agent/types.ts';
 import { createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import type { BridgeRequest } from '../../../src/bridge/request.ts';
+import { waitForEach } from '../../../src/bridge/stream/polled-output.ts';
 import { type AnswerReservation, type Answers, createAnswers } from '../../../src/bridge/turn/answers.ts';
 import { createSessionFamilies, sharePermissionRequests } from '../../../src/bridge/turn/permission-requests.ts';
 import { untilAborted } from '../../../src/core/async.ts';
@@ -165,7 +166,7 @@ const createPlay = () => {
         signal: leaving.signal,
       });
       let text = '';
-      for await (const event of output) {
+      for await (const event of waitForEach(output)) {
         if (event.kind === 'text') text += event.text;
         if (event.kind === 'failure') return event.failure.code;
       }

@@ -148,11 +148,11 @@ describe('starting the bridge bundle', (check) => {
         });
         const asking = { model: 'demo/main', messages: [{ role: 'user' as const, content: 'hello' }] };
         for (const call of [
-          openaiAt(address).models.list(),
-          openaiAt(address).chat.completions.create(asking),
-          openaiAt(address).responses.create({ model: 'demo/main', input: 'hello' }),
+          async () => openaiAt(address).models.list(),
+          async () => openaiAt(address).chat.completions.create(asking),
+          async () => openaiAt(address).responses.create({ model: 'demo/main', input: 'hello' }),
         ]) {
-          const error = (await rejection(call)) as APIError;
+          const error = (await rejection(call())) as APIError;
           assert.instance(error, APIError);
           assert.equal([error.status, error.code], [502, 'agent_unreachable']);
           // Nothing was done, so that clients may ask again.

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendNodeResponse } from '@whatwg-node/server';
 import type { Handler } from '../../../core/http/handler.ts';
+import { directBodyOf } from '../../../core/http/streamed-response.ts';
 import { NodeRequest } from './request.ts';
 import { TextResponse } from './response.ts';
+import { sendStreamed } from './streamed.ts';
 
 /** Writes head and text in one piece. */
 const sendText = (
@@ -30,6 +32,8 @@ export const createDirectListener =
     const waiting = beforeSending(message, reply);
     if (waiting !== undefined) await waiting;
     const unsent = response instanceof TextResponse ? response.unsent : undefined;
-    if (unsent === undefined) await sendNodeResponse(response, reply, message, true);
-    else sendText(reply, response, unsent);
+    const streamed = directBodyOf(response);
+    if (unsent !== undefined) sendText(reply, response, unsent);
+    else if (streamed !== undefined) sendStreamed(reply, response, streamed);
+    else await sendNodeResponse(response, reply, message, true);
   };

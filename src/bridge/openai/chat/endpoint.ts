@@ -2,7 +2,7 @@ import type { ClientAnswer } from '../../turn/answers.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedChatRequest, parseChatRequest } from './request.ts';
 import { createChatCompletion } from './response.ts';
-import { type ChatStreamHeader, emptyChunk, streamChatChunks } from './stream.ts';
+import { type ChatStreamHeader, createChatEncoder } from './stream.ts';
 
 /** `POST /v1/chat/completions`. `showsTools`: streams show the calls of the agent's tools. */
 export const createChatEndpoint = ({ showsTools }: { readonly showsTools: boolean }): Endpoint<ParsedChatRequest> => {
@@ -18,9 +18,6 @@ export const createChatEndpoint = ({ showsTools }: { readonly showsTools: boolea
     effortMember: 'reasoning_effort',
     parse: parseChatRequest,
     toBody: (output, request, answer) => createChatCompletion(output, headerOf(request, answer)),
-    async *toEvents(output, request, answer) {
-      for await (const data of streamChatChunks(output, headerOf(request, answer))) yield { data };
-    },
-    emptyEvent: (request, answer) => ({ data: emptyChunk(headerOf(request, answer)) }),
+    createEncoder: (request, answer) => createChatEncoder(headerOf(request, answer)),
   };
 };

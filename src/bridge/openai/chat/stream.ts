@@ -1,8 +1,8 @@
-import { Fault } from '../../../core/fault.ts';
 import { internalErrorResponse } from '../../../core/http/response.ts';
 import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
-import { type AnswerEnd, createParagraphJoiner, type OutputEvent } from '../../output.ts';
-import { missingEndError, toFault } from '../../turn/failure.ts';
+import { type AnswerEnd, createParagraphJoiner } from '../../output.ts';
+import { toFault } from '../../turn/failure.ts';
+import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
 import { approvalsMember, type ChatAnswerHeader, toChatUsage } from './response.ts';
 
 export type ChatStreamHeader = ChatAnswerHeader & {
@@ -34,35 +34,43 @@ const createChunks = ({ id, model, createdSeconds, includeUsage }: ChatStreamHea
   };
 };
 
-/** A chunk without content, for clients that ignore comments while they wait. */
-export const emptyChunk = (facts: ChatStreamHeader): string => createChunks(facts).empty();
+/** The body of an error answer, as the data of an event; nothing for a client that has disconnected. */
+const errorEvents = async (error: unknown): Promise<readonly EncodedEvent[]> => {
+  const response = isBridgeFault(error) ? bridgeErrorResponse(error.detail) : internalErrorResponse();
+  const data = await response.text();
+  return data === '' ? [] : [{ data }];
+};
 
-const createEncoder = (facts: ChatStreamHeader) => {
-  const chunks = createChunks(facts);
+/**
+ * Encodes a streamed chat completion. The first chunk comes before any output. A failure is the last event, without a
+ * `[DONE]`: clients that do not know such events see an answer that broke off, not a complete one.
+ */
+export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
+  const chunks = createChunks(header);
   const beforeText = createParagraphJoiner();
   const beforeReasoning = createParagraphJoiner();
   let toolLines = 0;
-  const chunksOfText = (gap: string, text: string, chunk: (text: string) => string): readonly string[] =>
-    gap === '' ? [chunk(text)] : [chunk(gap), chunk(text)];
-  const toolLine = (name: string, what: string): readonly string[] => {
-    if (!facts.showsTools) return [];
+  const eventsOfText = (gap: string, text: string, chunk: (text: string) => string): readonly EncodedEvent[] =>
+    gap === '' ? [{ data: chunk(text) }] : [{ data: chunk(gap) }, { data: chunk(text) }];
+  const toolLine = (name: string, what: string): readonly EncodedEvent[] => {
+    if (!header.showsTools) return [];
     toolLines += 1;
-    return chunksOfText(beforeReasoning(`tool line ${toolLines}`), `[tool ${name}] ${what}`, chunks.reasoning);
+    return eventsOfText(beforeReasoning(`tool line ${toolLines}`), `[tool ${name}] ${what}`, chunks.reasoning);
   };
   return {
-    first: chunks.first,
-    chunksFor(event: OutputEvent): readonly string[] {
+    first: async () => [{ data: chunks.first() }],
+    eventsFor(event) {
       switch (event.kind) {
         case 'text':
-          return chunksOfText(beforeText(event.id), event.text, chunks.content);
+          return eventsOfText(beforeText(event.id), event.text, chunks.content);
         case 'reasoning':
-          return chunksOfText(beforeReasoning(event.id), event.text, chunks.reasoning);
+          return eventsOfText(beforeReasoning(event.id), event.text, chunks.reasoning);
         case 'call':
           return toolLine(event.call.name, 'started');
         case 'call-end':
           return toolLine(event.call.name, event.isError ? 'failed' : 'finished');
         case 'end':
-          return chunks.last(event.end);
+          return chunks.last(event.end).map((data) => ({ data }));
         case 'failure':
           throw toFault(event.failure);
         case 'text-end':
@@ -72,32 +80,7 @@ const createEncoder = (facts: ChatStreamHeader) => {
           return event satisfies never;
       }
     },
+    errorEvents,
+    empty: () => ({ data: chunks.empty() }),
   };
 };
-
-/** The data of the last event of a stream that failed, as the body of an error answer; empty for a client that has disconnected. */
-const errorEvent = (error: unknown): Promise<string> =>
-  (isBridgeFault(error) ? bridgeErrorResponse(error.detail) : internalErrorResponse()).text();
-
-/**
- * The data of a stream's events. The first comes before any output. A failure is the last event, without a `[DONE]`: clients
- * that do not know such events see an answer that broke off, not a complete one. Errors that are no faults are thrown after it.
- */
-export async function* streamChatChunks(
-  output: AsyncIterable<OutputEvent>,
-  facts: ChatStreamHeader,
-): AsyncGenerator<string> {
-  const { first, chunksFor } = createEncoder(facts);
-  yield first();
-  try {
-    for await (const event of output) {
-      for (const chunk of chunksFor(event)) yield chunk;
-      if (event.kind === 'end') return;
-    }
-    throw missingEndError();
-  } catch (error) {
-    const data = await errorEvent(error);
-    if (data !== '') yield data;
-    if (!(error instanceof Fault)) throw error;
-  }
-}

@@ -1,19 +1,12 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { RunInSlices } from '../../../core/time-slices.ts';
 import type { ClientAnswer } from '../../turn/answers.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
 import { createResponse } from './response.ts';
-import { streamResponse } from './stream.ts';
+import { createResponseEncoder } from './stream.ts';
 
 /** `POST /v1/responses`. */
-export const createResponsesEndpoint = ({
-  clock,
-  runInSlices,
-}: {
-  readonly clock: Clock;
-  readonly runInSlices: RunInSlices;
-}): Endpoint<ParsedResponsesRequest> => {
+export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): Endpoint<ParsedResponsesRequest> => {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   const startOf = ({ model, echo }: ParsedResponsesRequest, answer: ClientAnswer) => ({
     responseID: answer.responseID,
@@ -27,8 +20,6 @@ export const createResponsesEndpoint = ({
     effortMember: 'reasoning.effort',
     parse: parseResponsesRequest,
     toBody: (output, request, answer) => createResponse(output, startOf(request, answer)),
-    toEvents: (output, request, answer) => streamResponse(output, startOf(request, answer), runInSlices),
-    // Every event of a response has a meaning, so a comment it is.
-    emptyEvent: () => undefined,
+    createEncoder: (request, answer) => createResponseEncoder(startOf(request, answer)),
   };
 };

@@ -1,9 +1,6 @@
-import { Fault } from '../../../core/fault.ts';
-import { writeJson } from '../../../core/json.ts';
-import type { RunInSlices } from '../../../core/time-slices.ts';
 import { type AnswerFailure, isBridgeFault, toAnswerFailure } from '../../errors.ts';
 import type { OutputEvent } from '../../output.ts';
-import { missingEndError } from '../../turn/failure.ts';
+import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
 import {
   createOutputItems,
   type ItemChange,
@@ -13,12 +10,6 @@ import {
   summaryText,
 } from './items.ts';
 import { type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
-
-/** An event of a streamed response; `data` is its JSON, which repeats the event's name as `type`. */
-type ResponseEvent = { readonly event: string; readonly data: string };
-/** One that is not written yet: it may repeat a whole answer, so it is written in steps. */
-type UnwrittenEvent = { readonly event: string; readonly value: object };
-type AnyEvent = ResponseEvent | UnwrittenEvent;
 
 const DELTAS = { message: 'response.output_text.delta', reasoning: 'response.reasoning_summary_text.delta' } as const;
 
@@ -33,7 +24,7 @@ const createEventEncoder = () => {
   /** The beginning of the deltas of an item, by its index: the same for all of them. */
   const openings = new Map<number, { readonly event: string; readonly start: string }>();
 
-  const eventOf = (type: string, members: object): UnwrittenEvent => {
+  const eventOf = (type: string, members: object): EncodedEvent => {
     const value = { type, sequence_number: sequence, ...members };
     sequence += 1;
     return { event: type, value };
@@ -45,13 +36,13 @@ const createEventEncoder = () => {
     const members = JSON.stringify({ type: event, item_id: item.id, output_index: index, ...place });
     openings.set(index, { event, start: `${members.slice(0, -1)},"delta":` });
   };
-  const encodeDelta = (index: number, text: string): ResponseEvent => {
+  const encodeDelta = (index: number, text: string): EncodedEvent => {
     const { event, start } = openings.get(index) ?? { event: '', start: '' };
     const data = `${start}${JSON.stringify(text)},"sequence_number":${sequence}}`;
     sequence += 1;
     return { event, data };
   };
-  const encodeCallAdded = (output_index: number, item: OutputCallItem): readonly AnyEvent[] => {
+  const encodeCallAdded = (output_index: number, item: OutputCallItem): readonly EncodedEvent[] => {
     const at = { item_id: item.id, output_index };
     return [
       // Clients build the arguments from the deltas that follow.
@@ -61,7 +52,7 @@ const createEventEncoder = () => {
       eventOf('response.mcp_call_arguments.done', { ...at, arguments: item.arguments }),
     ];
   };
-  const encodeAdded = (output_index: number, item: OutputItem): readonly AnyEvent[] => {
+  const encodeAdded = (output_index: number, item: OutputItem): readonly EncodedEvent[] => {
     if (item.type === 'mcp_call') return encodeCallAdded(output_index, item);
     storeOpening(output_index, item);
     const at = { item_id: item.id, output_index };
@@ -72,7 +63,7 @@ const createEventEncoder = () => {
         : eventOf('response.reasoning_summary_part.added', { ...at, summary_index: 0, part: summaryText('') }),
     ];
   };
-  const endOf = (output_index: number, item: OutputItem): readonly AnyEvent[] => {
+  const endOf = (output_index: number, item: OutputItem): readonly EncodedEvent[] => {
     const at = { item_id: item.id, output_index };
     const text = textIn(item);
     switch (item.type) {
@@ -92,13 +83,13 @@ const createEventEncoder = () => {
         return item satisfies never;
     }
   };
-  const encodeDone = (output_index: number, item: OutputItem): readonly AnyEvent[] => {
+  const encodeDone = (output_index: number, item: OutputItem): readonly EncodedEvent[] => {
     openings.delete(output_index);
     return [...endOf(output_index, item), eventOf('response.output_item.done', { output_index, item })];
   };
   return {
     eventOf,
-    eventsOf(change: ItemChange): readonly AnyEvent[] {
+    eventsOf(change: ItemChange): readonly EncodedEvent[] {
       switch (change.kind) {
         case 'added':
           return encodeAdded(change.index, change.item);
@@ -134,7 +125,7 @@ const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
 
 type EventOf = ReturnType<typeof createEventEncoder>['eventOf'];
 
-const toErrorEvent = (eventOf: EventOf, { code, message }: AnswerFailure): UnwrittenEvent =>
+const toErrorEvent = (eventOf: EventOf, { code, message }: AnswerFailure): EncodedEvent =>
   eventOf('error', { code, message, param: null });
 
 /** Writes the events of a response whose id is known. */
@@ -142,15 +133,15 @@ const createResponseWriter = (id: string, { model, echo, createdSeconds, nowSeco
   const { eventOf, eventsOf } = createEventEncoder();
   const items = createOutputItems(id);
   const facts = { id, model, createdSeconds, echo };
-  const responseEvent = (state: ResponseState, event = eventFor(state)): UnwrittenEvent =>
+  const responseEvent = (state: ResponseState, event = eventFor(state)): EncodedEvent =>
     eventOf(event, { response: toResponseObject(facts, state) });
 
-  const eventsIn = (changes: readonly ItemChange[]): readonly AnyEvent[] => {
+  const eventsIn = (changes: readonly ItemChange[]): readonly EncodedEvent[] => {
     const [first] = changes;
     // The fast path: nearly every output event is one change.
     return first !== undefined && changes.length === 1 ? eventsOf(first) : changes.flatMap(eventsOf);
   };
-  const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly AnyEvent[] => {
+  const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly EncodedEvent[] => {
     const closing = eventsIn(items.close(statusOfOpenItems(event)));
     const output = items.list();
     if (event.kind === 'end')
@@ -160,16 +151,16 @@ const createResponseWriter = (id: string, { model, echo, createdSeconds, nowSeco
     return [...closing, error, responseEvent({ kind: 'failed', output, failure: event.failure })];
   };
   return {
-    first(): readonly AnyEvent[] {
+    first(): readonly EncodedEvent[] {
       const running: ResponseState = { kind: 'running', output: [] };
       return [responseEvent(running, 'response.created'), responseEvent(running)];
     },
-    eventsFor: (event: OutputEvent): readonly AnyEvent[] =>
+    eventsFor: (event: OutputEvent): readonly EncodedEvent[] =>
       event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(items.applyEvent(event)),
   };
 };
 
-type EventWriter = { readonly eventsFor: (event: OutputEvent) => readonly AnyEvent[] };
+type EventWriter = { readonly eventsFor: (event: OutputEvent) => readonly EncodedEvent[] };
 
 /** Writes only the error of an answer that never started, as there is no response. */
 const createFailureWriter = (): EventWriter => {
@@ -179,34 +170,27 @@ const createFailureWriter = (): EventWriter => {
   };
 };
 
-/** Never stopped: what it writes is short, and no one waits for the end of a stream that is read no more. */
-const never = new AbortController().signal;
-
 /**
- * The events of a streamed response. A failure is its last two events: `error`, and `response.failed` if the response had
- * started. Errors that are no faults are thrown after them.
+ * Encodes the events of a streamed response. A failure is its last two events: `error`, and `response.failed` if the response
+ * had started.
  */
-export async function* streamResponse(
-  output: AsyncIterable<OutputEvent>,
-  start: ResponseStart,
-  runInSlices: RunInSlices,
-): AsyncGenerator<ResponseEvent> {
-  const written = async (event: AnyEvent): Promise<ResponseEvent> =>
-    'data' in event ? event : { event: event.event, data: await runInSlices(writeJson(event.value), never) };
-  // If there is none, the output has the failure.
-  const id = await start.responseID().catch(() => undefined);
-  const response = id === undefined ? undefined : createResponseWriter(id, start);
-  const { eventsFor } = response ?? createFailureWriter();
-  for (const event of response?.first() ?? []) yield await written(event);
-  try {
-    for await (const outputEvent of output) {
-      for (const event of eventsFor(outputEvent)) yield 'data' in event ? event : await written(event);
-      if (outputEvent.kind === 'end' || outputEvent.kind === 'failure') return;
-    }
-    throw missingEndError();
-  } catch (error) {
-    const failure = toStreamFailure(error);
-    if (failure !== undefined) for (const event of eventsFor({ kind: 'failure', failure })) yield await written(event);
-    if (!(error instanceof Fault)) throw error;
-  }
-}
+export const createResponseEncoder = (start: ResponseStart): StreamEncoder => {
+  let writer: EventWriter = createFailureWriter();
+  return {
+    async first() {
+      // If there is none, the output has the failure.
+      const id = await start.responseID().catch(() => undefined);
+      if (id === undefined) return [];
+      const response = createResponseWriter(id, start);
+      writer = response;
+      return response.first();
+    },
+    eventsFor: (event) => writer.eventsFor(event),
+    async errorEvents(error) {
+      const failure = toStreamFailure(error);
+      return failure === undefined ? [] : writer.eventsFor({ kind: 'failure', failure });
+    },
+    // Every event of a response has a meaning, so there is none without content.
+    empty: () => undefined,
+  };
+};

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { Response } from '../../../../src/adapter/node/direct/response.ts';
 import { serveNode } from '../../../../src/adapter/node/server.ts';
 import type { Handler } from '../../../../src/core/http/handler.ts';
+import { streamedResponse } from '../../../../src/core/http/streamed-response.ts';
 import { describe } from '../../../check.ts';
 
 /** The same handler, over Node's own objects and over the adapter. */
@@ -64,6 +65,17 @@ const DEEDS: Readonly<Record<string, (request: Request) => Promise<Response> | R
     void response.body;
     return response;
   },
+  pushed: () =>
+    streamedResponse(
+      async ({ write }) => {
+        await write('häß€ ');
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await write('😀');
+      },
+      { 'content-type': 'text/plain', 'x-a': '1' },
+    ),
+  pushedAtOnce: () => streamedResponse(async ({ write }) => void write('at once'), {}),
+  pushedNothing: () => streamedResponse(async () => {}, {}),
   streamed: () => new Response(new Blob(['piece by piece']).stream()),
   forged() {
     try {
@@ -227,6 +239,30 @@ describe('the direct way', (check) => {
     await whileServing(rejecting, async (address) => {
       assert.is(await exchange(address, [post('/direct', 'reject', '')]), '');
       assert.match(await exchange(address, [post('/direct', 'well', '')]), 'well');
+    });
+  });
+
+  check('notices that the client of a streamed response leaves, also while it waits for that one to read', async () => {
+    const seen = Promise.withResolvers<number>();
+    const endless: Handler = async () =>
+      streamedResponse(async ({ write }, left) => {
+        let count = 0;
+        while (!left.aborted) {
+          const taken = write('x'.repeat(65_536));
+          count += 1;
+          await (taken ?? new Promise((resolve) => setImmediate(resolve)));
+        }
+        await write('nobody reads this');
+        seen.resolve(count);
+      }, {});
+    await whileServing(endless, async (address) => {
+      const socket = connect(Number(new URL(address).port), '127.0.0.1');
+      socket.pause();
+      socket.write(post('/direct', '', ''));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      socket.destroy();
+      // The buffers of a connection hold some megabytes; the rest was not written.
+      assert.ok((await seen.promise) < 400, 'it waits for its reader');
     });
   });
 

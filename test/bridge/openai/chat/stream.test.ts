@@ -1,9 +1,10 @@
 import * as assert from 'uvu/assert';
 import { createChatCompletion } from '../../../../src/bridge/openai/chat/response.ts';
-import { streamChatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
+import { createChatEncoder } from '../../../../src/bridge/openai/chat/stream.ts';
 import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
+import { streamedEvents } from '../../harness/polled.ts';
 import { ASK, ended, failed, ranTool, reporting, textEvents, thought } from '../../harness/recorded-outputs.ts';
 
 const FACTS = { id: 'chatcmpl-1', model: 'a"b', createdSeconds: 1_700_000_000, includeUsage: false, showsTools: false };
@@ -15,12 +16,17 @@ type Chunk = {
   readonly usage?: object | null;
 };
 
+/** The data of the events. */
+async function* chunksOf(outputEvents: AsyncIterable<OutputEvent>, header = FACTS): AsyncGenerator<string> {
+  for await (const { data } of streamedEvents(outputEvents, createChatEncoder(header))) yield data ?? '';
+}
+
 const dataOf = async (
   outputEvents: AsyncIterable<OutputEvent>,
   more: Partial<typeof FACTS> = {},
 ): Promise<string[]> => {
   const data: string[] = [];
-  for await (const one of streamChatChunks(outputEvents, { ...FACTS, ...more })) data.push(one);
+  for await (const one of chunksOf(outputEvents, { ...FACTS, ...more })) data.push(one);
   return data;
 };
 const chunksIn = (data: readonly string[]): Chunk[] =>
@@ -60,7 +66,7 @@ describe('a chat completion in chunks', (check) => {
       await new Promise(() => {});
       yield ended();
     }
-    const { value } = await streamChatChunks(never(), FACTS).next();
+    const { value } = await chunksOf(never(), FACTS).next();
     assert.equal(JSON.parse(value ?? ''), whole({ role: 'assistant', content: '' }));
   });
 
@@ -163,7 +169,7 @@ describe('a chat completion in chunks', (check) => {
     }
     const data: string[] = [];
     const reading = (async () => {
-      for await (const one of streamChatChunks(broken(), FACTS)) data.push(one);
+      for await (const one of chunksOf(broken(), FACTS)) data.push(one);
     })();
     assert.match(String(await rejection(reading)), 'secret detail');
     assert.match(data.at(-1) ?? '', '"code":"internal_error"');
@@ -180,7 +186,7 @@ describe('a chat completion in chunks', (check) => {
         isLetGo = true;
       }
     }
-    for await (const data of streamChatChunks(long(), FACTS)) if (data.includes('more')) break;
+    for await (const data of chunksOf(long(), FACTS)) if (data.includes('more')) break;
     assert.is(isLetGo, true);
     async function* left(): AsyncGenerator<OutputEvent> {
       yield* textEvents('a', 'Hel');

@@ -1,10 +1,11 @@
 import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
 import { type ParsedChatRequest, parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
 import { createChatCompletion } from '../../../../src/bridge/openai/chat/response.ts';
-import { streamChatChunks } from '../../../../src/bridge/openai/chat/stream.ts';
+import { createChatEncoder } from '../../../../src/bridge/openai/chat/stream.ts';
 import { Fault } from '../../../../src/core/fault.ts';
-import { type SseEvent, sseResponse } from '../../../../src/core/http/sse.ts';
+import { sseResponse } from '../../../../src/core/http/sse.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
+import { streamedEvents } from '../../harness/polled.ts';
 import { type Reported, reporting } from '../../harness/recorded-outputs.ts';
 
 export type ChatWorld = {
@@ -13,10 +14,6 @@ export type ChatWorld = {
   /** What was asked, in order. */
   readonly asked: readonly ParsedChatRequest[];
 };
-
-async function* eventsOf(data: AsyncIterable<string>): AsyncGenerator<SseEvent> {
-  for await (const one of data) yield { data: one };
-}
 
 const neverLate = { clock: createFakeClock(), heartbeat: () => ({ data: '' }) };
 
@@ -28,12 +25,8 @@ export const createChatWorld = (...outputEvents: readonly Reported[]): ChatWorld
     asked.push(wanted);
     const facts = { id: 'chatcmpl-1', model: wanted.model ?? 'acme/small', createdSeconds: 1_700_000_000 };
     if (!wanted.isStreamed) return Response.json(await createChatCompletion(reporting(...outputEvents), facts));
-    const data = streamChatChunks(reporting(...outputEvents), {
-      ...facts,
-      includeUsage: wanted.includeUsage,
-      showsTools: true,
-    });
-    return sseResponse(() => eventsOf(data), {
+    const encoder = createChatEncoder({ ...facts, includeUsage: wanted.includeUsage, showsTools: true });
+    return sseResponse(() => streamedEvents(reporting(...outputEvents), encoder), {
       ...neverLate,
       onBug(error) {
         throw error;

@@ -1,9 +1,10 @@
 import * as assert from 'uvu/assert';
 import { createResponse, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
-import { streamResponse } from '../../../../src/bridge/openai/responses/stream.ts';
+import { createResponseEncoder } from '../../../../src/bridge/openai/responses/stream.ts';
 import type { OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
+import { streamedEvents } from '../../harness/polled.ts';
 import {
   ASK,
   ended,
@@ -14,7 +15,7 @@ import {
   textEvents,
   thought,
 } from '../../harness/recorded-outputs.ts';
-import { BESIDE, began, callOf, responseID, returned, runInSlices, startOf } from './world.ts';
+import { BESIDE, began, callOf, responseID, returned, startOf } from './world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: events have many shapes, and a check looks at one member each
 type Event = any;
@@ -23,8 +24,8 @@ const read = async (outputEvents: AsyncIterable<OutputEvent>, more: Partial<Resp
   const events: Event[] = [];
   let thrown: unknown;
   try {
-    for await (const { event, data } of streamResponse(outputEvents, startOf(more), runInSlices)) {
-      const parsed = JSON.parse(data);
+    for await (const { event, data } of streamedEvents(outputEvents, createResponseEncoder(startOf(more)))) {
+      const parsed = JSON.parse(data ?? '');
       assert.is(parsed.type, event);
       assert.is(parsed.sequence_number, events.length);
       events.push(parsed);
@@ -170,7 +171,7 @@ describe('the events of a response', (check) => {
       await new Promise(() => {});
       yield ended();
     }
-    const events = streamResponse(never(), startOf(), runInSlices);
+    const events = streamedEvents(never(), createResponseEncoder(startOf()));
     assert.is((await events.next()).value?.event, 'response.created');
     assert.is((await events.next()).value?.event, 'response.in_progress');
   });
@@ -189,7 +190,8 @@ describe('the events of a response', (check) => {
         isEnded = true;
       }
     }
-    for await (const { event } of streamResponse(source(), startOf(), runInSlices)) if (event.endsWith('delta')) break;
+    for await (const { event } of streamedEvents(source(), createResponseEncoder(startOf())))
+      if (event?.endsWith('delta')) break;
     assert.ok(isEnded);
   });
 });

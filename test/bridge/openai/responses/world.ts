@@ -1,12 +1,12 @@
 import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
 import { createResponse, NO_ECHO, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
-import { streamResponse } from '../../../../src/bridge/openai/responses/stream.ts';
+import { createResponseEncoder } from '../../../../src/bridge/openai/responses/stream.ts';
 import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { sseResponse } from '../../../../src/core/http/sse.ts';
-import { createTimeSlices } from '../../../../src/core/time-slices.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
+import { streamedEvents } from '../../harness/polled.ts';
 import { type Reported, reporting } from '../../harness/recorded-outputs.ts';
 
 /** What every response is called here. The second one of a world ends in 2, and so on. */
@@ -53,7 +53,6 @@ export type ResponsesWorld = {
   readonly bodies: readonly Record<string, unknown>[];
 };
 
-export const runInSlices = createTimeSlices(createFakeClock());
 const neverLate = { clock: createFakeClock(), heartbeat: undefined };
 
 /** Responses without an agent and without a network: whatever is asked is answered with these sayings. */
@@ -68,7 +67,7 @@ export const createResponsesWorld = (...outputEvents: readonly Reported[]): Resp
     const count = asked.length;
     const start = startOf({ responseID: async () => responseID(count), echo: wanted.echo });
     if (!wanted.isStreamed) return Response.json(await createResponse(reporting(...outputEvents), start));
-    return sseResponse(() => streamResponse(reporting(...outputEvents), start, runInSlices), {
+    return sseResponse(() => streamedEvents(reporting(...outputEvents), createResponseEncoder(start)), {
       ...neverLate,
       onBug(error) {
         throw error;

@@ -1,7 +1,9 @@
-import type { Clock } from '../../core/clock.ts';
+import type { OutputEvent } from '../../../src/bridge/output.ts';
+import type { PolledOutput } from '../../../src/bridge/stream/polled-output.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 
 /** Reads a source as fast as it delivers, and holds what it has delivered so far. */
-export type ReadAhead<Item> = {
+type ReadAhead<Item> = {
   /** The oldest item that was not dropped. */
   readonly first: () => Item | undefined;
   /** Waits for the oldest item; undefined when the source has ended. */
@@ -27,10 +29,7 @@ type ReadAheadOptions<Item> = {
 };
 
 /** Reading begins with the first wait. At most one of `more` and `until` may be waited for at a time. */
-export const readAhead = <Item>(
-  items: AsyncIterable<Item>,
-  { clock, onItem }: ReadAheadOptions<Item>,
-): ReadAhead<Item> => {
+const readAhead = <Item>(items: AsyncIterable<Item>, { clock, onItem }: ReadAheadOptions<Item>): ReadAhead<Item> => {
   const source = items[Symbol.asyncIterator]();
   let state: 'new' | 'reading' | 'over' | 'stopped' = 'new';
   let failure: { readonly error: unknown } | undefined;
@@ -115,4 +114,32 @@ export const stopOnReturn = <Item>(items: AsyncGenerator<Item, void>, stop: () =
       return returnItems(value);
     },
   });
+};
+
+/** Reads a source as fast as it delivers, from the first poll on, and lets what it has delivered be polled. */
+export const pollIterable = (items: AsyncIterable<OutputEvent>, clock: Clock): PolledOutput => {
+  const ahead = readAhead(items, { clock });
+  let notify = (): void => {};
+  let isReading = false;
+  const read = async (): Promise<void> => {
+    isReading = true;
+    while (!ahead.isOver()) {
+      await ahead.more();
+      notify();
+    }
+  };
+  return {
+    poll() {
+      if (!isReading) void read();
+      const first = ahead.first();
+      if (first !== undefined) ahead.drop();
+      else ahead.throwFailure();
+      return first;
+    },
+    isOver: () => ahead.isOver() && ahead.first() === undefined,
+    onChange(listener) {
+      notify = listener;
+    },
+    stop: ahead.stop,
+  };
 };

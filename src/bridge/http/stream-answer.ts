@@ -1,0 +1,60 @@
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { SendSse } from '../../core/http/sse.ts';
+import { writeJson } from '../../core/json.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
+import type { EncodedEvent, StreamEncoder } from '../openai/stream-encoder.ts';
+import type { PacedOutput } from '../stream/pacing.ts';
+import { missingEndError } from '../turn/failure.ts';
+
+type StreamNeeds = {
+  readonly encoder: StreamEncoder;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly runInSlices: RunInSlices;
+  readonly send: SendSse;
+};
+
+/** Never stopped: what it writes is short, and no one waits for the end of a stream that is read no more. */
+const never = new AbortController().signal;
+
+/**
+ * Sends an answer until its last event, or until `disconnected` aborts. Waits only for the next piece's time, for a client that
+ * reads slowly and for JSON that is written in steps. Errors that are no faults are thrown once the client has been told.
+ */
+export const streamAnswer = async (
+  output: PacedOutput,
+  { encoder, clock, runInSlices, send }: StreamNeeds,
+  disconnected: AbortSignal,
+): Promise<void> => {
+  const sendWritten = async ({ event, value }: Extract<EncodedEvent, { readonly value: object }>): Promise<void> =>
+    send({ event, data: await runInSlices(writeJson(value), never) });
+  const sendOne = (event: EncodedEvent): Promise<void> | undefined =>
+    'data' in event ? send(event) : sendWritten(event);
+  const sendAll = async (events: readonly EncodedEvent[]): Promise<void> => {
+    for (const event of events) await sendOne(event);
+  };
+  disconnected.addEventListener('abort', output.stop, { once: true });
+  try {
+    if (disconnected.aborted) return;
+    await sendAll(await encoder.first());
+    while (!disconnected.aborted) {
+      const event = output.take(clock.now());
+      if (event === undefined) {
+        if (output.isOver()) throw missingEndError();
+        await output.wait();
+        continue;
+      }
+      for (const encoded of encoder.eventsFor(event)) {
+        const sent = sendOne(encoded);
+        if (sent !== undefined) await sent;
+      }
+      if (event.kind === 'end' || event.kind === 'failure') return;
+    }
+  } catch (error) {
+    await sendAll(await encoder.errorEvents(error));
+    if (!(error instanceof Fault)) throw error;
+  } finally {
+    disconnected.removeEventListener('abort', output.stop);
+    output.stop();
+  }
+};
