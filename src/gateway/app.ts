@@ -35,7 +35,7 @@ export type SharedState = {
     readonly publish: (change: KeyChange) => void;
     readonly subscribe: (adopt: (coolDown: SharedCoolDown) => void) => void;
   };
-  /** The check that speaks for all, where clients cannot choose whom they ask: not ready only when none is. */
+  /** The check that answers for all, where clients cannot choose whom they ask: not ready only when none is. */
   readonly readiness?: (own: () => Promise<Readiness>) => () => Promise<Readiness>;
 };
 

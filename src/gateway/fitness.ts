@@ -17,7 +17,7 @@ export const unseenReason = ({ vision }: Pick<ModelAlias, 'vision'>, traits: Mod
   return traits.vision === false ? NO_VISION : UNKNOWN_VISION;
 };
 
-/** What is wrong between an alias and what its server tells about the model. Nothing is wrong with what it does not tell. */
+/** What is wrong between an alias and what its server reports of the model. What it does not report is not wrong. */
 export const findUnfitness = (alias: ModelAlias, traits: ModelTraits): readonly Unfitness[] => {
   const found: Unfitness[] = [];
   if (traits.dropsSystem === true) found.push({ reason: NO_SYSTEM, isUseless: true });

@@ -35,7 +35,7 @@ export type GatewayMetrics = {
   readonly unusable: (model: string) => void;
   /** Texts that were sent in one call: the verdicts of `judged` are used, the others are judged alone. */
   readonly batch: (model: string, texts: { readonly judged: number; readonly judgedAlone: number }) => void;
-  /** `cached`: how many of the prompt the backend found in its cache, where it tells. */
+  /** `cached`: how many of the prompt the backend found in its cache, where it reports that. */
   readonly tokens: (
     model: string,
     tokens: { readonly prompt: number; readonly output: number; readonly cached?: number | undefined },

@@ -28,7 +28,7 @@ type BatchNeeds = {
   readonly digest: TextDigest;
   readonly clock: Clock;
   readonly deadlineMs: number;
-  /** What the judge is told in a batch. Part of the cache key. */
+  /** The prompts of a batch. Part of the cache key. */
   readonly prompts: string;
   /** How many texts one call may judge. */
   readonly size: number;

@@ -22,7 +22,7 @@ const OUTPUT_RULE = `The answer is one JSON object on one line with exactly thes
 const SCORES_SHAPE = CATEGORIES.map(({ code }) => `"${code}":n`).join(',');
 const answerShape = (nonce: string): string => `{${SCORES_SHAPE},"word":"the one word","nonce":"${nonce}"}`;
 
-/** What a judge is told of the policy, however many texts it reads. */
+/** The policy as a judge reads it, however many texts it reads. */
 export const createPolicyPrompt = (policy: Policy): string =>
   [INSTRUCTION, `Categories\n${policy.categories.map(definitionLine).join('\n')}`, BOUNDARIES].join('\n\n');
 

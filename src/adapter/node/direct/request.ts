@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Request as FullRequest } from '@whatwg-node/fetch';
+import { LazyBody } from './body.ts';
 import { LazyHeaders } from './headers.ts';
 
 /** Headers of a request, looked up in Node's own. */
@@ -27,7 +28,7 @@ class MessageHeaders extends LazyHeaders {
  * objects when it is asked for: a header, the body as a whole, a signal. The rest makes the full request of
  * `@whatwg-node/fetch`, which takes over.
  */
-export class NodeRequest implements Request {
+export class NodeRequest extends LazyBody<Request> implements Request {
   readonly headers: Headers;
   readonly method: string;
   readonly url: string;
@@ -38,6 +39,7 @@ export class NodeRequest implements Request {
   #isRead = false;
 
   constructor(message: IncomingMessage, reply: ServerResponse) {
+    super();
     this.#message = message;
     this.#reply = reply;
     this.method = message.method ?? 'GET';
@@ -99,25 +101,7 @@ export class NodeRequest implements Request {
   get bodyUsed(): boolean {
     return this.#isRead || (this.#full?.bodyUsed ?? false);
   }
-  blob() {
-    return this.#unread.blob();
-  }
-  bytes() {
-    return this.#unread.bytes();
-  }
-  formData() {
-    return this.#unread.formData();
-  }
-  json() {
-    return this.#unread.json();
-  }
-  text() {
-    return this.#unread.text();
-  }
-  clone() {
-    return this.#unread.clone();
-  }
-  get #unread(): Request {
+  protected override get full(): Request {
     if (this.#isRead) throw new TypeError('The body was read already');
     return this.#whole;
   }

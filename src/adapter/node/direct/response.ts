@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { Headers as FullHeaders, Response as FullResponse } from '@whatwg-node/fetch';
+import { LazyBody } from './body.ts';
 import { LazyHeaders } from './headers.ts';
 
 /** What a field may be named, and what its value may hold (RFC 9110, sections 5.1 and 5.5). */
@@ -42,7 +43,7 @@ type ResponseArguments = ConstructorParameters<typeof globalThis.Response>;
 type Status = { readonly status: number; readonly statusText: string };
 
 /** A response whose body is a text, which Node can send as it is. Whoever reads it makes the full response, which takes over. */
-export class TextResponse implements Response {
+export class TextResponse extends LazyBody<Response> implements Response {
   readonly status: number;
   readonly statusText: string;
   readonly redirected = false;
@@ -53,6 +54,7 @@ export class TextResponse implements Response {
   #full: Response | undefined;
 
   constructor(text: string, { status, statusText }: Status, fields: Readonly<Record<string, string>>) {
+    super();
     this.status = status;
     this.statusText = statusText;
     this.#text = text;
@@ -68,37 +70,19 @@ export class TextResponse implements Response {
   get ok(): boolean {
     return this.status < 300;
   }
-  get #whole(): Response {
+  protected override get full(): Response {
     const { status, statusText } = this;
     this.#full ??= new FullResponse(this.#text, { status, statusText, headers: this.#headers });
     return this.#full;
   }
   get body() {
-    return this.#whole.body;
+    return this.full.body;
   }
   get bodyUsed(): boolean {
     return this.#full?.bodyUsed ?? false;
   }
   arrayBuffer() {
-    return this.#whole.arrayBuffer();
-  }
-  blob() {
-    return this.#whole.blob();
-  }
-  bytes() {
-    return this.#whole.bytes();
-  }
-  clone() {
-    return this.#whole.clone();
-  }
-  formData() {
-    return this.#whole.formData();
-  }
-  json() {
-    return this.#whole.json();
-  }
-  text() {
-    return this.#whole.text();
+    return this.full.arrayBuffer();
   }
 }
 

@@ -19,7 +19,7 @@ type ChannelNeeds = {
   readonly onQuestion: (question: unknown) => unknown;
 };
 
-/** Two processes that tell and ask each other things. What one turn of the event loop sends is one message. */
+/** One end between two processes that send each other notices and questions. What one turn of the event loop sends is one message. */
 export type Channel = {
   readonly notify: (notice: object) => void;
   /** The same for what may be left out. It is, while the other process does not keep up. */

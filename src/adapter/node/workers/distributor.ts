@@ -16,7 +16,7 @@ export type Registration = {
   readonly leave: () => void;
 };
 
-/** Gives each connection to the worker with the fewest, one at a time until it says that it has it. */
+/** Gives each connection to the worker with the fewest, one at a time until it has confirmed it. */
 export type Distributor<Connection> = {
   readonly offer: (connection: Connection) => void;
   readonly join: (give: Give<Connection>) => Registration;
@@ -39,8 +39,8 @@ type Member<Connection> = {
 };
 
 /**
- * Creates a distributor. A worker says that it has a connection before it reads from it. So one that ended without saying
- * so has read nothing, and the connection goes to another worker. This process keeps its copy until then.
+ * Creates a distributor. A worker confirms a connection before it reads from it. So one that ended without that
+ * has read nothing, and the connection goes to another worker. This process keeps its copy until then.
  */
 export const createDistributor = <Connection extends Closable>(clock: Clock): Distributor<Connection> => {
   const waiting: Connection[] = [];

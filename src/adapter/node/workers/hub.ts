@@ -38,21 +38,21 @@ type HubNeeds = {
 /** What workers share through the process that watches them. */
 export type Hub = { readonly join: (member: HubMember) => HubSeat };
 
-/** A worker whose event loop is busy for longer is scraped with what it told last. */
+/** A worker whose event loop is busy for longer counts in a scrape with what it reported last. */
 const METRICS_LIMIT_MS = 1000;
 /** A check of the backend takes 3 s at most. */
 const READY_LIMIT_MS = 3500;
 
-type Told = { readonly member: HubMember; isStarted: boolean; families: MetricFamilies };
+type Entry = { readonly member: HubMember; isStarted: boolean; families: MetricFamilies };
 type RunningCoolDown = Extract<ParentNotice, { readonly kind: 'cool-down' }> & { readonly endsAt: number };
 
 /** Creates the shared state of workers. It holds digests, fingerprints, scores and counts: no key and no text. */
 export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeeds): Hub => {
-  const members = new Set<Told>();
+  const members = new Set<Entry>();
   const coolDowns = new Map<string, RunningCoolDown>();
   let ended: Promise<MetricFamilies> = Promise.resolve([]);
 
-  const othersOf = (from: Told): Told[] => [...members].filter((other) => other !== from);
+  const othersOf = (from: Entry): Entry[] => [...members].filter((other) => other !== from);
   /** A shorter cool-down never replaces a longer one. */
   const keepCoolDown = (notice: Extract<ParentNotice, { readonly kind: 'cool-down' }>): void => {
     const { fingerprint, coolDownMs } = notice;
@@ -60,19 +60,19 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
     if (coolDownMs === 0) coolDowns.delete(fingerprint);
     else if (endsAt > (coolDowns.get(fingerprint)?.endsAt ?? 0)) coolDowns.set(fingerprint, { ...notice, endsAt });
   };
-  const tellCoolDowns = (member: HubMember): void => {
+  const sendCoolDowns = (member: HubMember): void => {
     for (const { endsAt, ...notice } of coolDowns.values()) {
       const coolDownMs = endsAt - clock.now();
       if (coolDownMs > 0) member.notify({ ...notice, coolDownMs });
     }
   };
 
-  const familiesOf = async (told: Told): Promise<MetricFamilies> => {
-    const answer = v.safeParse(MetricFamilies, await told.member.ask({ kind: 'metrics' }, METRICS_LIMIT_MS));
-    if (answer.success && members.has(told)) told.families = answer.output;
-    return told.families;
+  const familiesOf = async (entry: Entry): Promise<MetricFamilies> => {
+    const answer = v.safeParse(MetricFamilies, await entry.member.ask({ kind: 'metrics' }, METRICS_LIMIT_MS));
+    if (answer.success && members.has(entry)) entry.families = answer.output;
+    return entry.families;
   };
-  const started = (): Told[] => [...members].filter(({ isStarted }) => isStarted);
+  const started = (): Entry[] => [...members].filter(({ isStarted }) => isStarted);
   const metricsText = async (): Promise<string> => {
     await Promise.all(started().map(familiesOf));
     const own = await ownFamilies();
@@ -86,8 +86,8 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
     return mergedMetricsText([own, counts, ...[...members].map(({ families }) => families)]);
   };
 
-  /** The first answer of another worker that says it is ready. */
-  const readyOther = async (from: Told): Promise<v.InferOutput<typeof ReadinessAnswer> | undefined> => {
+  /** The first answer of another worker that is ready. */
+  const readyOther = async (from: Entry): Promise<v.InferOutput<typeof ReadinessAnswer> | undefined> => {
     const others = isStopping() ? [] : othersOf(from).filter(({ isStarted }) => isStarted);
     const answers = others.map(async ({ member }) => {
       const answer = v.parse(ReadinessAnswer, await member.ask({ kind: 'ready' }, READY_LIMIT_MS));
@@ -99,26 +99,26 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
 
   return {
     join(member) {
-      const told: Told = { member, isStarted: false, families: [] };
-      members.add(told);
+      const entry: Entry = { member, isStarted: false, families: [] };
+      members.add(entry);
       return {
         onNotice(notice) {
           switch (notice.kind) {
             case 'started':
-              told.isStarted = true;
-              return tellCoolDowns(member);
+              entry.isStarted = true;
+              return sendCoolDowns(member);
             case 'closed':
             case 'failed':
               return;
             case 'metrics':
-              told.families = notice.families;
+              entry.families = notice.families;
               return;
             case 'cool-down':
               keepCoolDown(notice);
-              for (const { member: other } of othersOf(told)) other.notify(notice);
+              for (const { member: other } of othersOf(entry)) other.notify(notice);
               return;
             case 'verdicts':
-              for (const { member: other } of othersOf(told)) other.offer(notice);
+              for (const { member: other } of othersOf(entry)) other.offer(notice);
               return;
             default:
               return notice satisfies never;
@@ -131,14 +131,14 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
             case 'metrics':
               return metricsText();
             case 'ready':
-              return readyOther(told);
+              return readyOther(entry);
             default:
               return question satisfies never;
           }
         },
         leave() {
-          if (!members.delete(told)) return;
-          const { families } = told;
+          if (!members.delete(entry)) return;
+          const { families } = entry;
           ended = ended.then((before) => addedCounts([before, families]));
         },
       };

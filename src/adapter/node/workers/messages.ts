@@ -22,7 +22,7 @@ const CoolDownNotice = v.object({
 /** Verdicts, packed as `verdicts.ts` does. They are looked at when one is used. */
 const VerdictsNotice = v.object({ kind: v.literal('verdicts'), verdicts: Texts });
 
-/** What a worker tells the first process. */
+/** The notices of a worker to the first process. */
 export const WorkerNotice = v.variant('kind', [
   /** It is built and takes connections. */
   v.object({ kind: v.literal('started') }),
@@ -48,7 +48,7 @@ export const WorkerQuestion = v.variant('kind', [
 ]);
 export type WorkerQuestion = v.InferOutput<typeof WorkerQuestion>;
 
-/** What the first process tells a worker. */
+/** The notices of the first process to a worker. */
 export const ParentNotice = v.variant('kind', [
   /** Finish the requests that run, and end. */
   v.object({ kind: v.literal('stop') }),

@@ -82,7 +82,7 @@ export const startWorkers = async (needs: WorkersNeeds): Promise<RunningServer> 
   const start = (number: number, events: WorkerEvents): void => {
     const env = { ...process.env, ...variables, ...placeVariable({ number, of: count }) };
     const child = fork(file, { env, execArgv: [...workerArguments()], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    // Of a process that is gone its end tells; a message that cannot be sent is of no use to it.
+    // A process that is gone is noticed by its end; a message that cannot be sent is of no use to it.
     const send = (message: unknown, socket?: Socket, done: (error: Error | null) => void = () => {}): void =>
       void child.send(message as object, socket, { keepOpen: true }, done);
     let registration: Registration | undefined;

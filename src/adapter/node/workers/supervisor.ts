@@ -83,7 +83,7 @@ export const createSupervisor = (needs: SupervisorNeeds): Supervisor => {
       },
       onFailed(problems) {
         if (isStopping) return;
-        // All workers have the same settings: the first one speaks for all.
+        // All workers have the same settings: the problems of the first are those of all.
         if (isInitial()) giveUp(problems);
         else needs.onProblems(problems);
       },

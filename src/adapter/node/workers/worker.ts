@@ -32,11 +32,11 @@ export type WorkerService = Pick<ServingOptions, 'directPaths'> & {
 
 type WorkerContext = ProcessContext & { readonly channel: Channel };
 
-/** A worker that is killed takes what it has counted since it last told. */
+/** A worker that is killed takes what it has counted since it last reported that. */
 const METRICS_EVERY_MS = 5000;
 
 /**
- * Runs one worker of a service until the process that started it tells it to stop, or is gone. Errors of a failed start go to
+ * Runs one worker of a service until the process that started it asks it to stop, or is gone. Errors of a failed start go to
  * that process, which prints them once.
  */
 export const runWorker = async (
@@ -77,13 +77,13 @@ export const runWorker = async (
     },
   });
   let closed = 0;
-  const tellClosed = (): void => {
+  const sendClosed = (): void => {
     channel.notify({ kind: 'closed', count: closed });
     closed = 0;
   };
   const countClosed = (): void => {
     closed += 1;
-    if (closed === 1) setImmediate(tellClosed);
+    if (closed === 1) setImmediate(sendClosed);
   };
   process.on('message', (message, handle) => {
     if (message !== CONNECTION) return channel.receive(message);
@@ -108,9 +108,9 @@ export const runWorker = async (
     service = built;
     server = serveConnections(built.handler, built);
     channel.notify({ kind: 'started' });
-    const tellMetrics = async (): Promise<void> =>
+    const sendMetrics = async (): Promise<void> =>
       channel.notify({ kind: 'metrics', families: await built.families() });
-    setInterval(tellMetrics, METRICS_EVERY_MS).unref();
+    setInterval(sendMetrics, METRICS_EVERY_MS).unref();
   } catch (error) {
     lines.flush();
     send([['notice', { kind: 'failed', problems: startErrors(error) }]], () => process.exit(1));

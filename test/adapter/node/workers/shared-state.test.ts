@@ -103,7 +103,7 @@ describe('verdicts of several workers', (check) => {
     assert.is(await theirs.find('digest-1'), undefined);
   });
 
-  check('are told up to a number at a time, so that quick judges cost no more', async () => {
+  check('are sent up to a number at a time, so that quick judges cost no more', async () => {
     const { clock, join } = createWorld();
     const [here, there] = [join(), join()];
     const [mine, theirs] = [here.state.verdicts(1000), there.state.verdicts(1000)];
