@@ -39,7 +39,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   const problems: string[] = [];
   const settings = collectProblems(() => readAgentSettings(variables), problems);
   const config = collectProblems(() => readAgentConfig(variables, readIfPresent), problems);
-  const outward = await createAgentFetch(variables, config?.providers.values() ?? [], problems);
+  const outward = await createAgentFetch(variables, problems);
   if (settings === undefined || config === undefined || problems.length > 0) throw new ConfigError(problems);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'agent', clock, write: writeLine });
@@ -53,7 +53,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   const models = loadOnce(async () => {
     const { createAiModel } = await import('../agent/model/ai-sdk.ts');
     return createAiModel({
-      fetcher: outward.models,
+      fetcher: await outward.models(),
       clock,
       version: VERSION,
       limitsFor: (providerID) => config.providers.get(providerID)?.limits,

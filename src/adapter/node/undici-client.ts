@@ -140,16 +140,16 @@ export const readProxySettings = (variables: Variables): ProxySettings => {
   };
 };
 
+/** Requests over connections of its own. */
 export type ProxiedFetch = {
+  /** Node's own `fetch`, without its time limit: by itself it aborts when a backend sends nothing for 300 s. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
+  readonly dispatcher: Dispatcher;
   /** Aborts running requests. */
   readonly close: () => Promise<void>;
 };
 
-/**
- * Node's own `fetch`, through the proxies if there are any, and without its time limit: by itself it aborts when a backend
- * sends nothing for 300 s.
- */
+/** Requests through the proxies if there are any. */
 export const createProxiedFetch = (proxies: ProxySettings): ProxiedFetch => {
   const dispatcher = createDispatcher(proxies);
   return {
@@ -158,6 +158,7 @@ export const createProxiedFetch = (proxies: ProxySettings): ProxiedFetch => {
       const more = { ...init, dispatcher };
       return fetch(url, more);
     },
+    dispatcher,
     close: () => dispatcher.destroy(),
   };
 };

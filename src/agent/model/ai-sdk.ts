@@ -6,7 +6,7 @@ import { untilAborted } from '../../core/async.ts';
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
-import { createTimeSlices } from '../../core/time-slices.ts';
+import { beginAtOnce, createTimeSlices } from '../../core/time-slices.ts';
 import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from './adapters.ts';
 import { type AiParts, readEvents } from './ai-sdk-events.ts';
 import { toAiMessages, toAiOptions, withoutLostThoughts } from './ai-sdk-input.ts';
@@ -76,7 +76,7 @@ type Calls = WeakMap<AbortSignal, { readonly texts: LongTexts; readonly onSent: 
 
 const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, calls: Calls) => {
   const cached = new Map<string, LanguageModelV4>();
-  const runInSlices = createTimeSlices(clock);
+  const runInSlices = beginAtOnce(createTimeSlices(clock));
   const userAgent = `gatehouse-agent/${version}`;
   const onSent = (signal: AbortSignal): void => calls.get(signal)?.onSent?.();
   const fetchFor = (npm: BundledAdapter, target: ModelTarget): typeof fetch => {
@@ -89,7 +89,7 @@ const createModelCache = ({ fetcher, clock, version, limitsFor }: AiModelNeeds, 
         throw new Error('The SDK has not passed on the signal and the body of a call');
       const short = npm === '@ai-sdk/anthropic' ? withoutLostThoughts(init.body) : init.body;
       const body = await runInSlices(call.texts.complete(short), init.signal);
-      return backendFetch(input, { ...init, body });
+      return backendFetch(String(input), { headers: init.headers, body, signal: init.signal });
     };
   };
   return (npm: BundledAdapter, target: ModelTarget): LanguageModelV4 => {

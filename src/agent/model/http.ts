@@ -45,8 +45,20 @@ const toCompletionStream = (completion: unknown): string | undefined => {
   return `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
 };
 
+/** A request as it is sent. The names of headers are in lower case. */
+type BackendRequest = {
+  readonly method: 'POST';
+  readonly headers: Record<string, string>;
+  readonly body: string | Blob;
+  readonly redirect: 'manual';
+  readonly signal: AbortSignal;
+};
+
+/** What is read of a `Response`. */
+export type BackendResponse = Pick<Response, 'status' | 'ok' | 'body'> & { readonly headers: Pick<Headers, 'get'> };
+
 /** `fetch` or a replacement: it rejects when its signal aborts, and for failures below HTTP. */
-export type Fetcher = (url: string, init: RequestInit) => Promise<Response>;
+export type Fetcher = (url: string, init: BackendRequest) => Promise<BackendResponse>;
 
 type BackendFetchNeeds = {
   readonly fetcher: Fetcher;
@@ -71,17 +83,24 @@ const STREAM_LIMIT_BYTES = 64 * 1024 * 1024;
 const PIECE_LIMIT_BYTES = 8 * 1024 * 1024;
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** The headers of a request. The configuration overrides what the SDK sets. */
-const createHeaders = (init: RequestInit, { apiKey, headers }: ModelBackend, userAgent: string): Headers => {
-  const all = new Headers(init.headers);
-  all.set('user-agent', userAgent);
+/** The headers of a request, by their names in lower case. The configuration overrides what the SDK sets. */
+const createHeaders = (
+  given: RequestInit['headers'],
+  { apiKey, headers }: ModelBackend,
+  userAgent: string,
+): Record<string, string> => {
+  const all: Record<string, string> = {};
+  const isList = given instanceof Headers || Array.isArray(given);
+  for (const [name, value] of isList ? new Headers(given) : Object.entries(given ?? {}))
+    all[name.toLowerCase()] = value;
+  all['user-agent'] = userAgent;
   // Without a key the SDK would send an empty one.
-  for (const name of apiKey === undefined ? ['authorization', 'x-api-key'] : []) all.delete(name);
-  for (const [name, value] of Object.entries(headers)) all.set(name, value);
+  for (const name of apiKey === undefined ? ['authorization', 'x-api-key'] : []) delete all[name];
+  for (const [name, value] of Object.entries(headers)) all[name.toLowerCase()] = value;
   return all;
 };
 
-const parseRetryAfterMs = (headers: Headers, now: number): number | undefined => {
+const parseRetryAfterMs = (headers: BackendResponse['headers'], now: number): number | undefined => {
   const exact = /^\d{1,12}(?:\.\d+)?$/.exec(headers.get('retry-after-ms')?.trim() ?? '')?.[0];
   if (exact !== undefined && Number(exact) > 0) return Math.min(LONGEST_WAIT_MS, Math.ceil(Number(exact)));
   return retryAfterMs(headers.get('retry-after'), now);
@@ -95,15 +114,22 @@ const parseJson = (text: string): unknown => {
   }
 };
 
+/** A request as the SDK makes it, with the caller's signal. */
+type SdkRequest = {
+  readonly headers?: RequestInit['headers'];
+  readonly body: string | Blob;
+  readonly signal: AbortSignal;
+};
+
 /** A fetch for one backend. It resolves only with an event stream, and rejects only with a `ModelError` or the caller's reason. */
-export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBackend): typeof fetch => {
+export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBackend) => {
   const { fetcher, clock, userAgent, limits, onSent } = needs;
   const { headerMs, gapMs, wholeMs } = limits;
   const { providerID } = backend;
   const who = `The provider "${providerID}"`;
   const secrets = [backend.apiKey ?? '', ...Object.values(backend.headers)];
 
-  const toRefusalError = async (response: Response, limiter: ExchangeLimiter): Promise<ModelError> => {
+  const toRefusalError = async (response: BackendResponse, limiter: ExchangeLimiter): Promise<ModelError> => {
     const { status: statusCode, headers } = response;
     const shouldRetry = headers.get('x-should-retry');
     // The status matters more than why the body did not arrive.
@@ -120,7 +146,10 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
     });
   };
 
-  const readWholeAnswer = async ({ status: statusCode, body }: Response, limiter: ExchangeLimiter): Promise<string> => {
+  const readWholeAnswer = async (
+    { status: statusCode, body }: BackendResponse,
+    limiter: ExchangeLimiter,
+  ): Promise<string> => {
     const answer = parseJson(await limiter.readText(body, { limitMs: gapMs, limitBytes: PIECE_LIMIT_BYTES }));
     if (isRecord(answer) && answer.error !== undefined && answer.error !== null) {
       throw createProviderError({ providerID, statusCode: undefined, body: answer, secrets });
@@ -132,7 +161,7 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
     });
   };
 
-  const toStream = async (response: Response, limiter: ExchangeLimiter): Promise<Response> => {
+  const toStream = async (response: BackendResponse, limiter: ExchangeLimiter): Promise<Response> => {
     const headers = { 'content-type': 'text/event-stream' };
     const type = response.headers.get('content-type') ?? '';
     if (/^\s*application\/json\b/i.test(type)) {
@@ -148,12 +177,13 @@ export const createBackendFetch = (needs: BackendFetchNeeds, backend: ModelBacke
     return new Response(limiter.body(response.body, limits), { headers });
   };
 
-  return async (input, init = {}) => {
-    const limiter = createExchangeLimiter({ clock, who, wholeLimitMs: wholeMs, signal: init.signal ?? undefined });
+  return async (url: string, { body, signal: caller, ...given }: SdkRequest): Promise<Response> => {
+    const limiter = createExchangeLimiter({ clock, who, wholeLimitMs: wholeMs, signal: caller });
     try {
-      const headers = createHeaders(init, backend, userAgent);
-      const responding = fetcher(String(input), { ...init, headers, redirect: 'manual', signal: limiter.signal });
-      if (init.signal) onSent?.(init.signal);
+      const headers = createHeaders(given.headers, backend, userAgent);
+      const { signal } = limiter;
+      const responding = fetcher(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+      onSent?.(caller);
       const response = await limiter.withTimeout(headerMs, responding);
       if (!response.ok) throw await toRefusalError(response, limiter);
       return await toStream(response, limiter);

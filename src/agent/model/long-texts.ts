@@ -13,8 +13,8 @@ export type LongTexts = {
    * that is sent again, its text is not written again.
    */
   readonly shorten: (text: string, holder?: object) => string;
-  /** The body of the request with all texts in their places. A `Blob`, because `fetch` copies anything else at once. */
-  readonly complete: (body: string) => Steps<Blob>;
+  /** The body of the request with all texts in their places. A long one is a `Blob`: anything else is copied at once to be sent. */
+  readonly complete: (body: string) => Steps<string | Blob>;
 };
 
 /** Texts as they stand in bodies, by their holders. */
@@ -62,6 +62,7 @@ export const createLongTexts = (nonce: string, written: WrittenTexts): LongTexts
       return `${mark}${String(texts.push({ text, holder }) - 1).padStart(INDEX_DIGITS, '0')}`;
     },
     *complete(body) {
+      if (texts.length === 0 && body.length <= STEP_CHARS) return body;
       const chunks: (string | Blob)[] = [];
       // By turns what stands around the placeholders, and their numbers.
       for (const [place, piece] of body.split(placeholder).entries()) {

@@ -1,13 +1,13 @@
 import type { ProxiedFetch } from '../../adapter/node/undici-client.ts';
-import type { ProviderConfig } from '../../agent/config/types.ts';
+import type { Fetcher } from '../../agent/model/http.ts';
 import { collectProblems, type Variables } from '../../core/config.ts';
+import { loadOnce } from './deferred.ts';
+import { createStreamingFetch } from './streaming-fetch.ts';
 
-/** Node's own `fetch` aborts a request whose backend is silent for longer. */
-const NODE_LIMIT_MS = 300_000;
-
-/** The `fetch` functions for models and for tool servers. */
+/** The ways to models and to tool servers. */
 type AgentFetch = {
-  readonly models: ProxiedFetch['fetch'];
+  /** Loads what requests to models need. */
+  readonly models: () => Promise<Fetcher>;
   readonly tools: ProxiedFetch['fetch'];
   readonly close: () => Promise<void>;
 };
@@ -15,22 +15,28 @@ type AgentFetch = {
 const hasProxy = (variables: Variables): boolean =>
   ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].some((name) => (variables[name] ?? '').trim() !== '');
 
-const needsLongTimeout = ({ limits: { headerMs, gapMs } }: ProviderConfig): boolean =>
-  [headerMs, gapMs].some((limitMs) => limitMs === 0 || limitMs > NODE_LIMIT_MS);
-
 /**
- * Node's own `fetch` where it is enough. The library for proxies and for longer timeouts is loaded only when needed. A
- * malformed proxy address is added to `problems`.
+ * Connections of their own for models, without a time limit but that of the configuration, and Node's own `fetch` for tool
+ * servers where no proxy is set. The library for both is loaded at once only for a proxy. A malformed proxy address is added to
+ * `problems`.
  */
-export const createAgentFetch = async (
-  variables: Variables,
-  providers: Iterable<ProviderConfig>,
-  problems: string[],
-): Promise<AgentFetch> => {
-  const isProxied = hasProxy(variables);
-  if (!isProxied && ![...providers].some(needsLongTimeout))
-    return { models: fetch, tools: fetch, close: async () => {} };
-  const { createProxiedFetch, readProxySettings } = await import('../../adapter/node/undici-client.ts');
-  const proxied = createProxiedFetch(collectProblems(() => readProxySettings(variables), problems) ?? {});
-  return { models: proxied.fetch, tools: isProxied ? proxied.fetch : fetch, close: proxied.close };
+export const createAgentFetch = async (variables: Variables, problems: string[]): Promise<AgentFetch> => {
+  const load = () => import('../../adapter/node/undici-client.ts');
+  if (hasProxy(variables)) {
+    const { createProxiedFetch, readProxySettings } = await load();
+    const {
+      dispatcher,
+      fetch: tools,
+      close,
+    } = createProxiedFetch(collectProblems(() => readProxySettings(variables), problems) ?? {});
+    return { models: async () => createStreamingFetch(dispatcher), tools, close };
+  }
+  let close = async (): Promise<void> => {};
+  const models = loadOnce(async () => {
+    const { createProxiedFetch } = await load();
+    const own = createProxiedFetch({});
+    close = own.close;
+    return createStreamingFetch(own.dispatcher);
+  });
+  return { models, tools: fetch, close: () => close() };
 };

@@ -5,6 +5,7 @@ import { createProxiedFetch, type ProxySettings } from '../../../src/adapter/nod
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { ModelError } from '../../../src/agent/model/types.ts';
 import { answer, text } from '../../../src/demo/model/reply.ts';
+import { createStreamingFetch } from '../../../src/main/agent/streaming-fetch.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
 import { CANARY, collected, question, target, textIn, until } from '../../agent/harness/model-world.ts';
 import { describe, rejection } from '../../check.ts';
@@ -16,9 +17,9 @@ const LEFT = new Error('The caller left');
 
 /** Asks the scripted model over real connections, through whatever these settings lead to. */
 const askThrough = async (proxies: ProxySettings, baseURL: string, signal = new AbortController().signal) => {
-  const { fetch: ask, close } = createProxiedFetch(proxies);
+  const { dispatcher, close } = createProxiedFetch(proxies);
   try {
-    const model = createAiModel({ fetcher: ask, clock: systemClock, version: '1' });
+    const model = createAiModel({ fetcher: createStreamingFetch(dispatcher), clock: systemClock, version: '1' });
     return await collected(model(question({ target: target({ baseURL }) }), signal));
   } finally {
     await close();

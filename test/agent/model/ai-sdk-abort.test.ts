@@ -52,7 +52,7 @@ describe('a caller who leaves', (check) => {
       const { ask, control } = createModelWorld(
         (direct) =>
           (url, { signal: _, ...init }) =>
-            direct(url, init),
+            direct(url, { ...init, signal: new AbortController().signal }),
       );
       control.addReply(reply);
       const leaving = new AbortController();

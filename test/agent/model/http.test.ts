@@ -32,7 +32,7 @@ const createWorld = (fetcher: Fetcher, limits = { headerMs: 100, gapMs: 100, who
   return {
     clock,
     leaving,
-    ask: () => ask('http://model.test/v1', { method: 'POST', body: '{}', signal: leaving.signal }),
+    ask: () => ask('http://model.test/v1', { body: '{}', signal: leaving.signal }),
     listeners: () => listeners,
     isBrokenOff: () => signals.map(({ aborted }) => aborted),
   };
@@ -196,7 +196,11 @@ describe('a fetch from a backend', (check) => {
         { fetcher, clock, userAgent: 'us/1', limits: { headerMs: 0, gapMs: 100, wholeMs: 250 } },
         { providerID: 'acme', apiKey: 'k', headers: {} },
       );
-      const asked = rejection(ask('http://model.test/v1', { method: 'POST' }).then((response) => response.text()));
+      const asked = rejection(
+        ask('http://model.test/v1', { body: '{}', signal: new AbortController().signal }).then((response) =>
+          response.text(),
+        ),
+      );
       await clock.advance(249);
       await clock.advance(1);
       const problem = await asked;

@@ -8,36 +8,38 @@ import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { ADAPTERS, question, TOOLS, target } from '../harness/model-world.ts';
 
+const textOf = (body: string | Blob): Promise<string> => new Blob([body]).text();
+
 const NONCE = '0123456789abcdef0123456789abcdef';
 
 /** The same request once with short texts and once with long ones, each of which begins with its short one. */
-const requestWith = (textOf: (name: string) => string): ModelRequest =>
+const requestWith = (textFor: (name: string) => string): ModelRequest =>
   question({
-    system: textOf('system'),
+    system: textFor('system'),
     tools: TOOLS,
     messages: [
       {
         role: 'user',
         content: [
-          { kind: 'text', text: textOf('user') },
-          { kind: 'file', mime: 'image/png', url: `data:image/png;base64,${textOf('image')}` },
+          { kind: 'text', text: textFor('user') },
+          { kind: 'file', mime: 'image/png', url: `data:image/png;base64,${textFor('image')}` },
           {
             kind: 'file',
             mime: 'application/pdf',
-            url: `data:application/pdf;base64,${textOf('pdf')}`,
+            url: `data:application/pdf;base64,${textFor('pdf')}`,
             filename: 'a.pdf',
           },
           {
             kind: 'file',
             mime: 'text/plain',
-            url: `data:text/plain,${encodeURIComponent(textOf('file'))}`,
+            url: `data:text/plain,${encodeURIComponent(textFor('file'))}`,
             filename: 'a.txt',
           },
         ],
       },
       {
         role: 'assistant',
-        text: textOf('answer'),
+        text: textFor('answer'),
         calls: [
           { id: 'c1', name: 'time', input: {} },
           { id: 'c2', name: 'time', input: {} },
@@ -46,11 +48,11 @@ const requestWith = (textOf: (name: string) => string): ModelRequest =>
       {
         role: 'tool',
         results: [
-          { id: 'c1', name: 'time', output: textOf('output'), isError: false },
-          { id: 'c2', name: 'time', output: textOf('error'), isError: true },
+          { id: 'c1', name: 'time', output: textFor('output'), isError: false },
+          { id: 'c2', name: 'time', output: textFor('error'), isError: true },
         ],
       },
-      { role: 'user', content: [{ kind: 'text', text: textOf('again') }] },
+      { role: 'user', content: [{ kind: 'text', text: textFor('again') }] },
     ],
   });
 const NAMES = ['system', 'user', 'image', 'pdf', 'file', 'answer', 'output', 'error', 'again'];
@@ -100,7 +102,7 @@ describe('long texts of a request', (check) => {
     for (const before of ['', 'x']) {
       const text = `${before}${'🙂'.repeat(300_000)}\ud83d`;
       const { shorten, complete } = createLongTexts(NONCE, new WeakMap());
-      const body = await runAtOnce(complete(JSON.stringify({ text: shorten(text) }))).text();
+      const body = await textOf(runAtOnce(complete(JSON.stringify({ text: shorten(text) }))));
       assert.is(body, JSON.stringify({ text }));
     }
   });
@@ -121,7 +123,7 @@ describe('long texts of a request', (check) => {
       const steps = complete(JSON.stringify(holders.map((holder) => shorten(holder.text, holder))));
       for (let count = 0; ; count += 1) {
         const step = steps.next();
-        if (step.done) return { count, texts: JSON.parse(await step.value.text()) };
+        if (step.done) return { count, texts: JSON.parse(await textOf(step.value)) };
       }
     };
     const texts = holders.map(({ text }) => text);
@@ -135,6 +137,6 @@ describe('long texts of a request', (check) => {
     const { shorten, complete } = createLongTexts(NONCE, new WeakMap());
     const other = createLongTexts(NONCE.replaceAll('0', 'f'), new WeakMap()).shorten('x'.repeat(2000));
     const body = JSON.stringify([shorten('short'), other, shorten('y'.repeat(2000))]);
-    assert.equal(JSON.parse(await runAtOnce(complete(body)).text()), ['short', other, 'y'.repeat(2000)]);
+    assert.equal(JSON.parse(await textOf(runAtOnce(complete(body)))), ['short', other, 'y'.repeat(2000)]);
   });
 });

@@ -1,40 +1,54 @@
 import * as assert from 'uvu/assert';
 import type { Variables } from '../../../src/core/config.ts';
 import { createAgentFetch } from '../../../src/main/agent/fetch.ts';
-import { configOf, type Json } from '../../agent/config/world.ts';
-import { describe } from '../../check.ts';
+import { withProxy } from '../../adapter/node/local-proxy.ts';
+import { describe, rejection } from '../../check.ts';
+import { withTcpServer } from '../../core/http/local-server.ts';
 
-const baseURL = 'http://127.0.0.1:1/v1';
-/** Whether models and tool servers are asked with the fetch of Node, and what is wrong. */
-const chosen = async (variables: Variables, options: Json = {}) => {
+const QUESTION = { method: 'POST', headers: {}, body: '{}', redirect: 'manual' } as const;
+
+/** Whether tool servers are asked with the fetch of Node, and what is wrong. */
+const chosen = async (variables: Variables) => {
   const problems: string[] = [];
-  const { providers } = configOf({ provider: { home: { options: { baseURL, ...options }, models: { small: {} } } } });
-  const { models, tools, close } = await createAgentFetch(variables, providers.values(), problems);
+  const { tools, close } = await createAgentFetch(variables, problems);
   await close();
-  return { models: models === fetch, tools: tools === fetch, problems };
+  return { isNode: tools === fetch, problems };
 };
-const NODE = { models: true, tools: true, problems: [] };
-const OWN = { models: false, tools: false, problems: [] };
-const PATIENT = { models: false, tools: true, problems: [] };
 
 describe('the way out of the agent server', (check) => {
-  check('is the fetch of Node where that will do', async () => {
-    for (const variables of [{}, { HTTP_PROXY: '', https_proxy: ' ' }, { NO_PROXY: '*' }, { ALL_PROXY: 'x' }]) {
-      assert.equal(await chosen(variables), NODE);
-    }
-    const short = { timeout: 900_000, headerTimeout: 1, chunkTimeout: 300_000 };
-    assert.equal(await chosen({}, short), NODE);
+  check('to tool servers is the fetch of Node where that will do', async () => {
+    for (const variables of [{}, { HTTP_PROXY: '', https_proxy: ' ' }, { NO_PROXY: '*' }, { ALL_PROXY: 'x' }])
+      assert.equal(await chosen(variables), { isNode: true, problems: [] });
   });
 
   check('leads through proxies, of which the variables are written in either case', async () => {
     for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'])
-      assert.equal(await chosen({ [name]: 'http://127.0.0.1:1' }), OWN);
+      assert.equal(await chosen({ [name]: 'http://127.0.0.1:1' }), { isNode: false, problems: [] });
   });
 
-  check('waits longer for models than the fetch of Node does, where the configuration does', async () => {
-    for (const options of [{ headerTimeout: false }, { chunkTimeout: false }, { headerTimeout: 300_001 }])
-      assert.equal(await chosen({}, options), PATIENT);
-  });
+  check('to models leads through the proxy too', () =>
+    withProxy(async (proxy) => {
+      const { models, close } = await createAgentFetch({ HTTP_PROXY: proxy.url }, []);
+      const asking = (await models())('http://model.invalid/', { ...QUESTION, signal: new AbortController().signal });
+      await rejection(asking);
+      await close();
+      assert.is(proxy.detours[0]?.target, 'model.invalid:80');
+    }, 502),
+  );
+
+  check('to models is closed with all that still waits', () =>
+    withTcpServer(
+      () => {},
+      async ({ url, sockets }) => {
+        const { models, close } = await createAgentFetch({}, []);
+        const asking = (await models())(url, { ...QUESTION, signal: new AbortController().signal });
+        const failing = rejection(asking);
+        while (sockets.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+        await close();
+        assert.instance(await failing, Error);
+      },
+    ),
+  );
 
   check('is refused with a proxy that is no address, without its value', async () => {
     const { problems } = await chosen({ HTTPS_PROXY: 'socks5://user:canary@127.0.0.1' });
