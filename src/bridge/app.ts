@@ -38,6 +38,8 @@ export type BridgeOptions = {
   /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
   readonly clock: Clock;
+  /** 0 to 1. */
+  readonly chance: () => number;
   readonly log: Log;
   readonly meter: BridgeMetrics;
   /** SHA-256 as base64url, of short texts. */
@@ -121,6 +123,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     conversations,
     catalog,
     clock,
+    chance: options.chance,
     log,
     newToken,
     digest,

@@ -42,6 +42,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     feed,
     servers: reach.servers,
     clock,
+    chance: Math.random,
     log,
     meter: createPrometheusBridgeMetrics(VERSION),
     digest: nodeDigest,

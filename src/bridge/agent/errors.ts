@@ -129,23 +129,32 @@ export const isNotFound = (error: unknown): boolean => error instanceof Fault &&
 
 /** An agent that cannot be reached for so long has lost its turns. */
 export const GIVE_UP_AFTER_MS = 120_000;
-export const TRY_EVERY_MS = 1000;
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 8000;
+const JITTER = 0.5;
+
+/**
+ * How long to wait after so many failures: a second, doubled up to eight, and up to half of that less by `chance` (0 to 1), so
+ * that turns that failed together do not come back together.
+ */
+export const agentRetryMs = (failures: number, chance: () => number): number =>
+  Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, failures - 1)) * (1 - JITTER * chance());
 
 /** Whether the same call may succeed in a moment: the agent is not reachable, or cannot answer now. */
 const isTransient = (error: unknown): boolean => error instanceof Fault && error.detail.kind !== 'not-found';
 
-/** Repeats a call to the agent every second while it fails. Rejects with the last failure after two minutes. */
+/** Repeats a call to the agent while it fails, less and less often. Rejects with the last failure after two minutes. */
 export const withRetries = async <T>(
   call: () => Promise<T>,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, chance, signal }: { readonly clock: Clock; readonly chance: () => number; readonly signal: AbortSignal },
 ): Promise<T> => {
   const until = clock.now() + GIVE_UP_AFTER_MS;
-  for (;;) {
+  for (let failures = 1; ; failures++) {
     try {
       return await call();
     } catch (error) {
       if (!isTransient(error) || clock.now() >= until) throw error;
     }
-    await pause(clock, TRY_EVERY_MS, signal);
+    await pause(clock, Math.min(agentRetryMs(failures, chance), until - clock.now()), signal);
   }
 };

@@ -4,6 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
+import { shareTurnReads } from '../agent/shared-reads.ts';
 import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.ts';
 import type {
   Conversations,
@@ -30,6 +31,8 @@ type AnswersNeeds = {
   readonly conversations: Conversations;
   readonly catalog: ModelCatalog;
   readonly clock: Clock;
+  /** 0 to 1; shortens the wait before a call to the agent is repeated. */
+  readonly chance: () => number;
   readonly log: Log;
   readonly newToken: () => string;
   readonly digest: (text: string) => string;
@@ -100,12 +103,13 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     conversations,
     catalog,
     clock,
+    chance,
     log,
     newToken,
     digest,
     settings,
   } = needs;
-  const turn = { agent, feed, sessionFamilies, sharedRequests, clock, log };
+  const turn = { agent: shareTurnReads(agent), feed, sessionFamilies, sharedRequests, clock, chance, log };
   const runAnswer = createAnswerRunner({ turn, settings, runInSlices: needs.runInSlices });
   const createdAt = clock.now();
   const shared = createSharedAnswers<StartedAnswer>(clock, settings.onDisconnect);

@@ -1,6 +1,6 @@
 import { pause } from '../../core/async.ts';
 import { Fault } from '../../core/fault.ts';
-import { GIVE_UP_AFTER_MS, TRY_EVERY_MS } from '../agent/errors.ts';
+import { agentRetryMs, GIVE_UP_AFTER_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
 import type { AgentPermissionReply, Prompt } from '../agent/types.ts';
 import { type BridgeFault, isBridgeFault, toAnswerFailure } from '../errors.ts';
@@ -85,7 +85,7 @@ const isAgentError = ({ detail }: Fault<BridgeFault>): boolean =>
 /** Watches a turn from now on, and starts it if there is a prompt. */
 export const startTurn = (firstSessionID: string, start: TurnStart, needs: AgentTurnNeeds): AgentTurn => {
   let sessionID = firstSessionID;
-  const { agent, clock, log } = needs;
+  const { agent, clock, chance, log } = needs;
   const writer = createTurnLog();
   const ending = new AbortController();
   const { signal } = ending;
@@ -130,7 +130,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
       if (busy !== undefined) reachedAt = clock.now();
       if (busy === false) break;
       if (clock.now() - reachedAt > GIVE_UP_AFTER_MS) return INTERRUPTED;
-      await pause(clock, TRY_EVERY_MS, signal);
+      // Not less and less often: all turns share the read.
+      await pause(clock, agentRetryMs(1, chance), signal);
     }
     await watch.readMessages();
     const last = reducer.lastAnswer();

@@ -15,6 +15,8 @@ export type TurnWatchNeeds = {
   readonly sessionFamilies: SessionFamilies;
   readonly sharedRequests: Pick<SharedPermissionRequests, 'readAfterLoss'>;
   readonly clock: Clock;
+  /** 0 to 1; shortens the wait before a call is repeated. */
+  readonly chance: () => number;
   readonly log: Log;
   /** The message with which all permission requests are rejected. Undefined: the user is asked. */
   readonly autoRejection: string | undefined;
@@ -52,9 +54,9 @@ export const watchTurn = (
   needs: TurnWatchNeeds,
   { writer, knownMessageIDs, sessionID, signal }: WatchedTurn,
 ): TurnWatch => {
-  const { agent, feed, sessionFamilies, sharedRequests, clock, log, autoRejection } = needs;
+  const { agent, feed, sessionFamilies, sharedRequests, clock, chance, log, autoRejection } = needs;
   const reducer = createTurnReducer(writer, knownMessageIDs);
-  const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, signal });
+  const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, chance, signal });
   const permissions = createTurnPermissions({
     agent,
     clock,

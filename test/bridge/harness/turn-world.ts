@@ -144,6 +144,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
       sessionFamilies: families,
       sharedRequests: { readAfterLoss: agent.permissionRequests },
       clock,
+      chance: () => 0,
       autoRejection: given.autoRejection,
     },
     log: (_level, event, fields) => void logged.push(`${event} ${fields?.reason ?? ''}`),

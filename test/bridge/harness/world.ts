@@ -179,6 +179,7 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
     feed,
     servers: reach.servers,
     clock,
+    chance: () => 0,
     log,
     meter: {
       ...NO_BRIDGE_METRICS,

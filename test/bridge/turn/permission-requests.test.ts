@@ -108,7 +108,7 @@ describe('questions of a turn', (check) => {
     world.parents.set('ses_child', 'ses_1');
     world.fail('session', UNREACHED, 2);
     world.report(asked(ask('per_1', 'ses_child')));
-    await world.clock.advance(2000);
+    await world.clock.advance(3000);
     assert.equal(asks(), ['per_1']);
   });
 

@@ -116,6 +116,7 @@ const createPlay = () => {
     const runInSlices = createTimeSlices(clock);
     const stores = { matching: 'prefix', limit: 1000, lifetimeMs: 86_400_000, queueLimit: 16 } as const;
     return createAnswers({
+      chance: () => 0,
       ...{ agent, feed, clock, log, newToken, runInSlices, digest: nodeDigest },
       sessionFamilies: createSessionFamilies(agent, feed),
       sharedRequests: sharePermissionRequests(agent, feed),

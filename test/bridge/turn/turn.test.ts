@@ -140,7 +140,7 @@ describe('a turn', (check) => {
     world.fail('messages', REFUSED);
     world.state.messages = [ASKED, ANSWER];
     world.prompts[0]?.answer(ANSWER);
-    await world.clock.advance(250 + 3999);
+    await world.clock.advance(250 + 14_999);
     assert.is(cameTo(turn), 'under way');
     await world.clock.advance(1);
     assert.is(cameTo(turn), 'text: Paid five. | stop');
@@ -271,7 +271,7 @@ describe('a turn of which events were lost', (check) => {
     const world = createTurnWorld();
     const turn = await prompted(world);
     world.fail('permissionRequests', UNREACHED, 1000);
-    world.fail('messages', UNREACHED, 121);
+    world.fail('messages', UNREACHED, 19);
     world.lose();
     await world.clock.advance(125_000);
     assert.equal([...world.logged].sort(), ['agent-not-read backend-error', 'asks-not-read backend-error']);
@@ -287,7 +287,7 @@ describe('a turn of which events were lost', (check) => {
     world.fail('messages', UNREACHED, 2);
     world.state.messages = [ASKED, ANSWER];
     world.lose();
-    await world.clock.advance(1999);
+    await world.clock.advance(2999);
     assert.is(cameTo(turn), 'under way');
     await world.clock.advance(1);
     assert.is(cameTo(turn), 'text: Paid five. | under way');
