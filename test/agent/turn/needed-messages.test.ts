@@ -67,4 +67,26 @@ describe('the messages that a model needs', (check) => {
       { numRuns: thorough(2000, 50_000) },
     );
   });
+
+  check('are few after a summary within the turn, and no message before them is looked at', async () => {
+    const at = (kind: Kind, parent = 0): Given => ({ kind, parent, isGone: false });
+    const before = Array.from({ length: 1000 }, () => at('prompt'));
+    const steps = Array.from({ length: 40 }, () => at('answer', 1000));
+    const messages = [...before, at('prompt'), ...steps, at('automatic'), at('summary', 1041)].map(toStored);
+    const store = storeOf(messages);
+    let looked = 0;
+    const counting: typeof store = {
+      ...store,
+      async messageHeads(...asked) {
+        const heads = await store.messageHeads(...asked);
+        looked += heads.length;
+        return heads;
+      },
+    };
+    const kindOf = async (id: string) => summaryRequestKind(await store.message(SESSION, id));
+    const planned = await findNeededMessages(counting, { sessionID: SESSION, promptID: idAt(1000), kindOf });
+    const needed = planned.filter(({ isNeeded }) => isNeeded).map(({ info }) => info.id);
+    assert.equal(needed, [1000, 1040, 1041, 1042].map(idAt));
+    assert.ok(looked < 300, String(looked));
+  });
 });
