@@ -24,26 +24,30 @@ const toShape = ({ info, parts }: MessageWithParts): MessageShape => ({
   parts: parts.map(({ id, type, messageID }) => ({ id, type, messageID })),
 });
 
-/**
- * All messages of a session in their order, read page by page: a session holds up to 128 MiB, and what decides by ids and
- * kinds must not hold it all.
- */
-export const readMessageShapes = async (
+/** All messages of a session page by page, the newest page first: a session holds up to 128 MiB, and no one must hold it all. */
+export async function* readMessagePages(
   store: Pick<Store, 'messages' | 'messageOutlines'>,
   sessionID: string,
-): Promise<readonly MessageShape[]> => {
-  const outlines = await store.messageOutlines(sessionID);
-  const pages: (readonly MessageShape[])[] = [];
-  let older = outlines;
+): AsyncGenerator<readonly MessageWithParts[]> {
+  let older = await store.messageOutlines(sessionID);
   for (let beforeID: string | undefined; older.length > 0; ) {
     const limit = countLast(older);
     const page = await store.messages(sessionID, { limit, ...(beforeID === undefined ? {} : { beforeID }) });
     const [first] = page;
-    if (first === undefined) break;
-    pages.push(page.map(toShape));
+    if (first === undefined) return;
+    yield page;
     const firstID = first.info.id;
     beforeID = firstID;
     older = older.filter(({ id }) => id < firstID);
   }
+}
+
+/** All messages of a session in their order, for what decides by ids and kinds. */
+export const readMessageShapes = async (
+  store: Pick<Store, 'messages' | 'messageOutlines'>,
+  sessionID: string,
+): Promise<readonly MessageShape[]> => {
+  const pages: (readonly MessageShape[])[] = [];
+  for await (const page of readMessagePages(store, sessionID)) pages.push(page.map(toShape));
   return pages.reverse().flat();
 };

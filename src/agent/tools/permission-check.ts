@@ -59,22 +59,21 @@ type PreviewNeeds = {
   /** All that the agent has. */
   readonly tools: readonly AgentTool[];
   readonly input: Readonly<Record<string, unknown>>;
-  /** Reads the messages of the session for this long. Only where a preview may be in them. */
-  readonly withMessages: (
-    find: (messages: readonly MessageWithParts[]) => Promise<readonly Preview[]>,
-  ) => Promise<readonly Preview[]>;
+  /** Reads the messages of the session, some at a time. Only where a preview may be in them. */
+  readonly readMessages: () => AsyncIterable<readonly MessageWithParts[]>;
 };
 
 /**
  * What a person should see beside the arguments of a call: when one of them is the token of a preview, the user and the
  * summary of that preview. Only results of the same tool server count: a model or another tool may invent one.
  */
-export const previewMetadata = async ({ tool, tools, input, withMessages }: PreviewNeeds): Promise<Preview> => {
+export const previewMetadata = async ({ tool, tools, input, readMessages }: PreviewNeeds): Promise<Preview> => {
   const token = input.preview_token;
   if (typeof token !== 'string') return {};
   const sibling = findPreviewTool(tool, tools);
   if (sibling === undefined) return { preview: agreedPreview([]) };
-  const previews = await withMessages(async (messages) => findPreviews(messages, sibling.name, token));
+  const previews: Preview[] = [];
+  for await (const messages of readMessages()) previews.push(...findPreviews(messages, sibling.name, token));
   return { preview: agreedPreview(previews) };
 };
 
@@ -84,11 +83,8 @@ export type PermissionCheckNeeds = {
   /** What the permission rules say at this moment: they may change while a turn runs. */
   readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
   readonly approvals: Approvals;
-  /** Reads the messages of the session once the server may hold them, and holds them until `work` has settled. */
-  readonly withMessages: <Result>(
-    work: (messages: readonly MessageWithParts[]) => Promise<Result>,
-    signal: AbortSignal,
-  ) => Promise<Result>;
+  /** Reads the messages of the session, some at a time. */
+  readonly readMessages: () => AsyncIterable<readonly MessageWithParts[]>;
 };
 
 /** Why a call was not made, as a text for the model, and whether a person rejected more than this call. */
@@ -101,7 +97,7 @@ const DENIED = 'A permission rule of this server denies this call. Do not try it
 
 /** Checks a call against the rules, and requests a person's approval where they say so. Undefined when the call may run. */
 export const createPermissionCheck =
-  ({ directory, tools, currentAction, approvals, withMessages }: PermissionCheckNeeds) =>
+  ({ directory, tools, currentAction, approvals, readMessages }: PermissionCheckNeeds) =>
   async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<CallRefusal | undefined> => {
     if (tool.isFree === true) return undefined;
     const { input } = part.state;
@@ -111,7 +107,7 @@ export const createPermissionCheck =
     const denied: CallRefusal = { outcome: errorOutcome(DENIED), end: 'done' };
     if (action === 'deny') return denied;
     const { sessionID, messageID, callID } = part;
-    const preview = await previewMetadata({ tool, tools, input, withMessages: (find) => withMessages(find, signal) });
+    const preview = await previewMetadata({ tool, tools, input, readMessages });
     const metadata = { tool: tool.name, input, ...preview };
     const request = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
     const reply = await approvals.request(directory, { ...request, tool: { messageID, callID } }, signal);

@@ -3,6 +3,7 @@ import { messagePublication, partPublication, sessionErrorPublication } from '..
 import { costOf } from '../model/cost.ts';
 import { ModelError, type ModelMessage, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
+import { readMessagePages } from '../session/message-shapes.ts';
 import { sessionBytes, sessionLimitBytes } from '../session/sessions.ts';
 import type { MessageWithParts } from '../store/store.ts';
 import { type CallEnd, createCallRunner } from '../tools/call.ts';
@@ -11,7 +12,6 @@ import type { RequestedCall } from '../tools/tool.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
 import { toModelHistory } from './history.ts';
-import { withMessages } from './message-budget.ts';
 import { callModel, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
 import { withStoredUsage } from './stored-usage.ts';
@@ -63,7 +63,7 @@ export const createStep = (
     tools,
     currentAction,
     guard,
-    withMessages: (work, until) => withMessages(needs, { sessionID, signal: until }, work),
+    readMessages: () => readMessagePages(store, sessionID),
   });
   const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
   const system = [responder.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');

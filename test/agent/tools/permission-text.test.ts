@@ -14,6 +14,7 @@ import {
   toolNamed,
   type WorldGiven,
 } from '../harness/world.ts';
+import { answer, toolPart } from '../store/samples.ts';
 
 const rule = (action: Action, permission = '*', pattern = '*'): Rule => ({ permission, pattern, action });
 const TOKEN = 'tok-1';
@@ -118,16 +119,43 @@ describe('the question before a recharge', (check) => {
   });
 });
 
+describe('a question in a long session', (check) => {
+  check('shows a preview of any page, and none where two pages differ', async () => {
+    const page = (preview: object) => {
+      const state = {
+        status: 'completed',
+        input: {},
+        output: JSON.stringify(preview),
+        title: '',
+        metadata: {},
+      } as const;
+      const part = toolPart({ id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_1' });
+      const call = { ...part, tool: 'relay_preview_recharge', state: { ...state, time: { start: 1, end: 2 } } };
+      return [{ info: answer('msg_1', 'ses_1'), parts: [call] }];
+    };
+    const shown = async (...previews: readonly object[]) => {
+      const readMessages = async function* () {
+        yield* previews.map(page);
+      };
+      const input = { preview_token: TOKEN };
+      return (await previewMetadata({ tool: RECHARGE, tools: [previewing()], input, readMessages })).preview;
+    };
+    assert.equal(await shown({}, {}, REAL), SHOWN);
+    assert.equal(await shown(REAL, {}, REAL), SHOWN);
+    assert.match(JSON.stringify(await shown(FORGED, {}, REAL)), /more than once/);
+  });
+});
+
 describe('a question that is about no preview', (check) => {
   check('reads nothing of the conversation in the session', async () => {
     let reads = 0;
-    const withMessages: Parameters<typeof previewMetadata>[0]['withMessages'] = (find) => {
+    const readMessages: Parameters<typeof previewMetadata>[0]['readMessages'] = async function* () {
       reads += 1;
-      return find([]);
+      yield [];
     };
     const readsFor = async (input: Readonly<Record<string, unknown>>, tools: readonly AgentTool[]) => {
       reads = 0;
-      await previewMetadata({ tool: RECHARGE, tools, input, withMessages });
+      await previewMetadata({ tool: RECHARGE, tools, input, readMessages });
       return reads;
     };
     assert.is(await readsFor({ amount: 'x' }, [previewing()]), 0);
