@@ -63,6 +63,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     maxChars: settings.MAX_INPUT_CHARS,
     onDied: (reason) => log('warn', 'views-thread-died', { reason }),
   });
+  const memoryBytes = usableMemoryBytes(worker?.place.of);
   const handler = createGateway({
     settings,
     gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [showKeyForThisRun()],
@@ -78,7 +79,8 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     metrics: worker === undefined ? meter : { ...meter, text: worker.state.metricsText },
     version: VERSION,
     isStopping,
-    memoryBytes: usableMemoryBytes(worker?.place.of),
+    // The thread's heap is beside that of the process. It is rarely full.
+    memoryBytes: Math.max(memoryBytes / 2, memoryBytes - viewsThread.heapBytes),
     makeViewsElsewhere: viewsThread.makeViews,
     // The operator should learn of an unreachable backend before the first user does. A bug in the check shows at /ready.
     onCreated: (checkReadiness) => void checkReadiness().catch(() => {}),

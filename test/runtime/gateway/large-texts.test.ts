@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { worstTexts } from '../../gateway/harness/worst-texts.ts';
-import { fetchText, moderate } from '../client.ts';
+import { fetchText, moderate, sendPieces } from '../client.ts';
+import { heapOption } from '../memory.ts';
 import { withGateway } from './world.ts';
 
 /** How many large texts were decoded, by place. */
@@ -24,6 +25,15 @@ describe('the Node bundle', (check) => {
       assert.not.match(gateway.stderr(), 'views-thread-died');
       gateway.signal('SIGTERM');
       assert.equal(await gateway.ended, { code: 0, signal: null });
+    }),
+  );
+  check('leaves the memory that its thread may take out of what request bodies may take', () =>
+    withGateway({ variables: { NODE_OPTIONS: heapOption(256) } }, async ({ gateway }) => {
+      const sending = { framing: 'declared', pieces: 2, pieceBytes: 524_288, pauseMs: 1000 } as const;
+      const statuses = await Promise.all(Array.from({ length: 12 }, () => sendPieces(gateway.address, sending)));
+      const refused = statuses.filter((status) => status === 503).length;
+      // A tenth of 159 MB would be more than twelve bodies of a MiB; without 63 MB for the thread it is nine.
+      assert.is(refused, 3, statuses.join());
     }),
   );
 });

@@ -13,6 +13,8 @@ export type ViewsThread = {
    * have been the reason, and must not end the process as well.
    */
   readonly makeViews: MakeViewsElsewhere;
+  /** What the thread's heap may take, beside that of the process. */
+  readonly heapBytes: number;
   readonly stop: () => Promise<void>;
 };
 
@@ -41,14 +43,16 @@ const HEAP_BYTES_PER_CHAR = 120;
 const BASE_HEAP_MEGABYTES = 24;
 const YOUNG_MEGABYTES = 6;
 
+const oldGenerationMegabytes = (maxChars: number): number =>
+  BASE_HEAP_MEGABYTES + Math.ceil((Math.max(TOGETHER_CHARS, maxChars) * HEAP_BYTES_PER_CHAR) / 2 ** 20);
+
 const startThread = (maxChars: number): Worker => {
-  const chars = Math.max(TOGETHER_CHARS, maxChars);
   const options = {
     // Neither keys nor settings.
     env: {},
     name: 'views',
     resourceLimits: {
-      maxOldGenerationSizeMb: BASE_HEAP_MEGABYTES + Math.ceil((chars * HEAP_BYTES_PER_CHAR) / 2 ** 20),
+      maxOldGenerationSizeMb: oldGenerationMegabytes(maxChars),
       maxYoungGenerationSizeMb: YOUNG_MEGABYTES,
     },
   };
@@ -175,6 +179,7 @@ export const createViewsThread = ({
     }
   };
   return {
+    heapBytes: (oldGenerationMegabytes(maxChars) + YOUNG_MEGABYTES) * 2 ** 20,
     async makeViews(text, owner, signal) {
       signal.throwIfAborted();
       thread ??= open();
