@@ -4,6 +4,7 @@ import { guard, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
+import type { CompileSchema } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import type { RunInSlices } from '../core/time-slices.ts';
@@ -46,6 +47,7 @@ export type BridgeOptions = {
   readonly digest: (text: string) => string;
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
+  readonly compileSchema: CompileSchema;
   readonly newRequestId: () => string;
   /** Twenty random letters and digits that no one can guess. */
   readonly newToken: () => string;
@@ -150,6 +152,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     meter,
     newHash,
     runInSlices,
+    compileSchema: options.compileSchema,
     settings,
     timers: shareTimers(clock),
     share: createPieceShare(),

@@ -10,6 +10,13 @@ const Approvals = v.optional(
   }),
 );
 
+/** The call of a client's function, which `tool_choice` has forced. */
+const ToolCall = v.object({
+  id: v.string(),
+  type: v.literal('function'),
+  function: v.object({ name: v.string(), arguments: v.string() }),
+});
+
 /** What `POST /v1/chat/completions` answers when nothing is streamed. */
 const ChatAnswer = v.object({
   id: v.pipe(v.string(), v.startsWith('chatcmpl-')),
@@ -21,11 +28,12 @@ const ChatAnswer = v.object({
       index: Count,
       message: v.object({
         role: v.literal('assistant'),
-        content: v.string(),
+        content: v.nullable(v.string()),
+        tool_calls: v.optional(v.array(ToolCall)),
         reasoning_content: v.optional(v.string()),
-        refusal: v.null(),
+        refusal: v.nullable(v.string()),
       }),
-      finish_reason: v.picklist(['stop', 'length', 'content_filter']),
+      finish_reason: v.picklist(['stop', 'length', 'content_filter', 'tool_calls']),
     }),
   ),
   usage: v.object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count }),
@@ -39,7 +47,9 @@ const ResponseAnswer = v.object({
   created_at: Count,
   status: v.picklist(['completed', 'incomplete', 'failed', 'in_progress']),
   model: v.string(),
-  output: v.array(v.looseObject({ type: v.picklist(['message', 'reasoning', 'mcp_call']), id: v.string() })),
+  output: v.array(
+    v.looseObject({ type: v.picklist(['message', 'reasoning', 'mcp_call', 'function_call']), id: v.string() }),
+  ),
   gatehouse: Approvals,
 });
 

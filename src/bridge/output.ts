@@ -50,6 +50,10 @@ export type OutputEvent =
       readonly output: string;
       readonly isError: boolean;
     }
+  /** The call of a client's function, with arguments as JSON. The client makes it, after the answer. */
+  | { readonly kind: 'client-call'; readonly name: string; readonly input: string }
+  /** Why there is no answer in the form that was asked for. No text comes beside it. */
+  | { readonly kind: 'refusal'; readonly text: string }
   | { readonly kind: 'end'; readonly end: AnswerEnd }
   | { readonly kind: 'failure'; readonly failure: AnswerFailure };
 

@@ -39,6 +39,15 @@ export type ApprovalDecision = {
   readonly message?: string;
 };
 
+/**
+ * The form of an answer that has to be one JSON value: a text, or the arguments of a call of a client's function. `schemaAt`: the
+ * path of the schema in the body.
+ */
+export type AnswerFormat = {
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly schemaAt: string;
+} & ({ readonly kind: 'text' } | { readonly kind: 'call'; readonly name: string });
+
 /** What is asked of the agent, whichever endpoint it came by. */
 export type BridgeRequest = {
   /** As the client wrote it; nothing stands for the default. */
@@ -58,6 +67,8 @@ export type BridgeRequest = {
   /** A title, tags or the like for a chat front end: it belongs to no conversation. */
   readonly isBackgroundTask: boolean;
   readonly approval: ApprovalDecision | undefined;
+  /** Undefined for a text in any form. */
+  readonly format?: AnswerFormat | undefined;
   /** Members of the body that were given and have no effect here, for a header that says so. */
   readonly ignored: readonly string[];
 };

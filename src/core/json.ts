@@ -25,6 +25,12 @@ export const parseJsonValue = (text: string): unknown => {
   }
 };
 
+/** The value of a model's text, which may be in a code block; undefined where it is no JSON. */
+export const parseModelJson = (text: string): unknown => {
+  const trimmed = text.trim();
+  return parseJsonValue(/^```(?:json)?\s*\n(.*)```$/s.exec(trimmed)?.[1] ?? trimmed);
+};
+
 /** The text of another system through a schema; undefined when it is no JSON or does not fit. */
 export const parseJson = <Schema extends v.GenericSchema>(
   schema: Schema,

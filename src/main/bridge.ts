@@ -1,6 +1,7 @@
 import { systemClock } from '../adapter/node/clock.ts';
 import { createNodeHash, nodeDigest } from '../adapter/node/crypto.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
+import { createSchemaCompiler } from '../adapter/node/json-schema.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 
@@ -48,6 +49,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     digest: nodeDigest,
     newHash: createNodeHash,
     runInSlices,
+    compileSchema: createSchemaCompiler(),
     newRequestId: () => `req-${newId()}`,
     newToken: () => newId().replaceAll('-', '').slice(0, 20),
     version: VERSION,

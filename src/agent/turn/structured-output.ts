@@ -1,4 +1,4 @@
-import { type CompileSchema, parseJsonValue, type SchemaCheck, SchemaError } from '../../core/json.ts';
+import { type CompileSchema, parseModelJson, type SchemaCheck, SchemaError } from '../../core/json.ts';
 import type { ModelMessage } from '../model/types.ts';
 import type { MessageError, OutputFormat } from '../protocol/types.ts';
 import { errorOutcome } from '../tools/permission-check.ts';
@@ -29,9 +29,6 @@ export type StructuredOutput = {
   /** Why no value is waited for any more; undefined while the model may try again, which it may not in the last step. */
   readonly failure: (isLast: boolean) => MessageError | undefined;
 };
-
-/** Models often put JSON into a code block. */
-const withoutFence = (text: string): string => /^```(?:json)?\s*\n(.*)```$/s.exec(text)?.[1] ?? text;
 
 /** Checks what the model gives as its answer, and lets it try again `retryCount` times. `takesTools`: whether the model can make calls. */
 export const createStructuredOutput = (
@@ -80,7 +77,7 @@ export const createStructuredOutput = (
     tools: takesTools ? [tool] : [],
     instruction: takesTools ? BY_CALL : `${AS_TEXT}\n${JSON.stringify(schema)}`,
     takeText(text) {
-      const value = parseJsonValue(withoutFence(text.trim()));
+      const value = parseModelJson(text);
       if (value === undefined) fail(MISSING);
       else take(value);
       isUnanswered = given === undefined;

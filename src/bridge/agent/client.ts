@@ -72,12 +72,13 @@ function* parsing<Schema extends v.GenericSchema>(
   return result.success ? result.output : undefined;
 }
 
-const promptBody = ({ parts, model, variant, agent, system, hasTools }: Prompt) => ({
+const promptBody = ({ parts, model, variant, agent, system, hasTools, format }: Prompt) => ({
   parts,
   ...(model === undefined ? {} : { model }),
   ...(variant === undefined ? {} : { variant }),
   ...(agent === undefined ? {} : { agent }),
   ...(system === '' ? {} : { system }),
+  ...(format === undefined ? {} : { format }),
   // At our server it holds for this message, at OpenCode's for the session from then on.
   ...(hasTools ? {} : { tools: { '*': false } }),
 });

@@ -29,6 +29,15 @@ export type Prompt = {
   readonly system: string;
   /** Whether the model may call tools. */
   readonly hasTools: boolean;
+  /** The answer has to be one JSON value that fits the schema. */
+  readonly format?: PromptFormat;
+};
+
+/** The form of an answer, as the agent's API has it. `retryCount`: how many more values the model may try. */
+export type PromptFormat = {
+  readonly type: 'json_schema';
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly retryCount: number;
 };
 
 /** The answer to a permission request. */

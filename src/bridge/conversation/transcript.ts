@@ -2,8 +2,14 @@ import { jsonPieces } from '../../core/json.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { Steps } from '../../core/time-slices.ts';
 import type { MessageRecord } from '../agent/schema.ts';
-import type { AgentModel, Prompt } from '../agent/types.ts';
-import { type BridgeRequest, type HistoryMessage, type PromptPart, textOfParts } from '../request.ts';
+import type { AgentModel, Prompt, PromptFormat } from '../agent/types.ts';
+import {
+  type AnswerFormat,
+  type BridgeRequest,
+  type HistoryMessage,
+  type PromptPart,
+  textOfParts,
+} from '../request.ts';
 
 const textOf = ({ parts }: MessageRecord, isWithSynthetic = false): string =>
   parts
@@ -87,6 +93,11 @@ function* replayText(messages: readonly HistoryMessage[]): Steps<string> {
   return `${pieces.join('')}\n]`;
 }
 
+/** How many more values the model may try after one that does not fit. */
+const REPAIRS = 1;
+
+const promptFormat = ({ schema }: AnswerFormat): PromptFormat => ({ type: 'json_schema', schema, retryCount: REPAIRS });
+
 /** A request as a prompt for the agent, after the messages in `replay`. */
 export function* toAgentPrompt(
   request: BridgeRequest,
@@ -102,6 +113,7 @@ export function* toAgentPrompt(
     agent,
     system: request.system,
     hasTools: !request.isBackgroundTask,
+    ...(request.format === undefined ? {} : { format: promptFormat(request.format) }),
   };
 }
 

@@ -3,7 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
 import { pushedSseResponse, type SendSse } from '../../core/http/sse.ts';
-import { jsonPieces, writeJson } from '../../core/json.ts';
+import { type CompileSchema, jsonPieces, SchemaError, writeJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
@@ -12,11 +12,12 @@ import type { Owner } from '../conversation/types.ts';
 import type { AnswerMeasurement, BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
 import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
-import { type BridgeRequest, textOfParts } from '../request.ts';
+import { type BridgeRequest, badInput, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { PieceShare } from '../stream/piece-share.ts';
 import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
+import { shapeOutput } from '../stream/structured.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
 import { createRequestReservation } from './reservation.ts';
@@ -92,6 +93,7 @@ type AnswerRouteOptions = {
   readonly meter: Pick<BridgeMetrics, 'recordAnswer'>;
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
+  readonly compileSchema: CompileSchema;
   readonly settings: DeliverySettings;
   /** The clock with timers that all streams share, and what else they share. */
   readonly timers: Clock;
@@ -126,7 +128,8 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   options: AnswerRouteOptions,
   endpoint: Endpoint<Parsed>,
 ) => {
-  const { answers, clock, semaphore, bodies, activeRequests, meter, newHash, runInSlices, settings } = options;
+  const { answers, clock, semaphore, bodies, activeRequests, meter, newHash, runInSlices, compileSchema, settings } =
+    options;
   const { chunkSize, chunkDelayMs: delayMs, heartbeat } = settings;
   const answerHeaders = (answer: ClientAnswer, parsed: Parsed): Record<string, string> => {
     const ignored = isEffortIgnored(answer, parsed)
@@ -141,6 +144,19 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   const filterEcho = (output: PolledOutput, { prompt }: BridgeRequest): PolledOutput =>
     settings.dropsLeadingEcho ? filterLeadingEcho(output, textOfParts(prompt), clock) : output;
 
+  /** Checks answers in the form that a request asks for. A fault where its schema cannot be used. */
+  const formChecked = ({ format }: BridgeRequest) => {
+    if (format === undefined) return (output: PolledOutput) => output;
+    try {
+      const check = compileSchema(format.schema);
+      return (output: PolledOutput) => shapeOutput(output, format, check);
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error;
+      const { schemaAt } = format;
+      throw badInput('invalid_value', schemaAt, `Invalid value at '${schemaAt}': ${error.message}`);
+    }
+  };
+
   const sendBody = async (
     answer: ClientAnswer,
     parsed: Parsed,
@@ -150,7 +166,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     const onEnd = ({ approvalRequests }: AnswerEnd): void => {
       approvalRequest = approvalRequests[0];
     };
-    const output = measureOutput(filterEcho(answer.output, parsed), { ...measurement, onEnd });
+    const output = measureOutput(answer.output, { ...measurement, onEnd });
     const body = await endpoint.toBody(waitForEach(output), parsed, answer);
     return jsonTextResponse(200, await runInSlices(writeJson(body), signal), {
       ...answerHeaders(answer, parsed),
@@ -163,7 +179,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     const sendEvents = async (send: SendSse, disconnected: AbortSignal): Promise<void> => {
       disconnected.addEventListener('abort', disconnect, { once: true });
       try {
-        const output = measureOutput(filterEcho(answer.output, parsed), measurement);
+        const output = measureOutput(answer.output, measurement);
         const paced = paceOutput(output, { clock: options.timers, chunkSize, delayMs, share: options.share });
         // Not the active request's signal: that aborts when the bridge stops, too, and the client still gets that failure.
         await streamAnswer(paced, { encoder, clock, runInSlices, send }, disconnected);
@@ -212,7 +228,9 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       const { parsed, identity } = await runInSlices(read(request, body), active.signal);
       const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };
       const { startAnswer: reserve } = reservation;
-      const answer = await answers.start({ request: parsed, owner, identity, reserve, signal: active.signal });
+      const shape = formChecked(parsed);
+      const started = await answers.start({ request: parsed, owner, identity, reserve, signal: active.signal });
+      const answer = { ...started, output: shape(filterEcho(started.output, parsed)) };
       if (!parsed.isStreamed) return await sendBody(answer, parsed, { measurement, signal: active.signal });
       const response = sendStream(answer, parsed, { measurement, disconnect: active.disconnect, end });
       isStreaming = true;

@@ -42,6 +42,9 @@ const toFailedEnd = (error: MessageErrorRecord): TurnEnd => {
       return { kind: 'answered', finish: 'length' };
     case 'ContentFilterError':
       return { kind: 'answered', finish: 'content_filter' };
+    // The answer's reader sees that there is no value, and says so.
+    case 'StructuredOutputError':
+      return { kind: 'answered', finish: 'stop' };
     case 'ProviderAuthError':
       return failed({
         status: 502,

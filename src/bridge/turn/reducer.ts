@@ -1,6 +1,7 @@
 import type { AgentEventRecord, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
 import { promptIDsAfter } from '../conversation/transcript.ts';
 import { NO_USAGE, type Usage } from '../output.ts';
+import { STRUCTURED_OUTPUT_CALL } from '../stream/structured.ts';
 import type { TurnLogWriter } from './log.ts';
 
 type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
@@ -191,7 +192,10 @@ export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: Readon
     if (part.state.status === 'pending' || isWithdrawn(part)) return;
     const result = outputOf(part);
     if (result === undefined && writer.hasResult(part.id)) return;
-    const input = JSON.stringify(part.state.input).slice(0, SHOWN_CHARS);
+    const input = JSON.stringify(part.state.input).slice(
+      0,
+      part.tool === STRUCTURED_OUTPUT_CALL ? undefined : SHOWN_CHARS,
+    );
     const call = { id: part.callID, name: part.tool, input };
     writer.setCall({ kind: 'call', id: part.id, call, result });
   };

@@ -43,6 +43,10 @@ const wordFor = (outputEvent: OutputEvent): string => {
       return `${outputEvent.call.id}) ${outputEvent.isError ? 'failed ' : ''}${outputEvent.output}`.trim();
     case 'end':
       return `end ${outputEvent.end.finish} ${outputEvent.end.approvalRequests.map(({ id }) => id).join(' ')}`.trim();
+    case 'client-call':
+      return `call ${outputEvent.name} ${outputEvent.input}`;
+    case 'refusal':
+      return `refusal ${outputEvent.text}`;
     default:
       return `failure ${outputEvent.failure.code}`;
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
@@ -191,6 +192,7 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
     digest: nodeDigest,
     newHash: createNodeHash,
     runInSlices,
+    compileSchema: createSchemaCompiler(),
     newRequestId: () => `req-${randomBytes(8).toString('hex')}`,
     newToken: () => randomBytes(10).toString('hex'),
     version: '0.0.0-test',

@@ -19,6 +19,8 @@ type Api = {
   readonly parse: (body: Members) => { readonly ignored: readonly string[] };
   /** For each parameter a value that would change an answer of OpenAI's, or its cost, storage or form. */
   readonly samples: Readonly<Record<string, unknown>>;
+  /** What a sample needs beside it. */
+  readonly beside: Readonly<Record<string, Members>>;
 };
 
 const FUNCTION_TOOL = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -72,6 +74,7 @@ const APIS: Readonly<Record<'chat completions' | 'responses', Api>> = {
       verbosity: 'low',
       web_search_options: {},
     },
+    beside: { tool_choice: { tools: [{ type: 'function', function: { name: 'look' } }] } },
   },
   responses: {
     file: 'responses/responses.d.ts',
@@ -109,6 +112,7 @@ const APIS: Readonly<Record<'chat completions' | 'responses', Api>> = {
       tools: [FUNCTION_TOOL],
       truncation: 'auto',
     },
+    beside: { tool_choice: { tools: [FUNCTION_TOOL] } },
   },
 };
 
@@ -144,9 +148,9 @@ const bodyWith = (required: Members, path: string, value: unknown): Members => {
 };
 
 /** What the bridge does with a parameter. `accepted`: it is neither used nor named, as it changes no answer at OpenAI either. */
-const outcomeOf = ({ parse, required, samples }: Api, path: string): string => {
+const outcomeOf = ({ parse, required, samples, beside }: Api, path: string): string => {
   try {
-    const parsed = parse(bodyWith(required, path, samples[path]));
+    const parsed = parse(bodyWith({ ...required, ...beside[path] }, path, samples[path]));
     if (parsed.ignored.includes(path)) return 'ignored';
     return JSON.stringify(parsed) === JSON.stringify(parse(required)) ? 'accepted' : 'supported';
   } catch (error) {

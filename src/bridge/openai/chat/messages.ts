@@ -81,6 +81,8 @@ const partsByRole = (messages: readonly ReadMessage[]): readonly RoleParts[] => 
   });
 };
 
+const RESULT_ROLES: readonly string[] = ['tool', 'function'];
+
 const isInstruction = ({ message }: ReadMessage): boolean => message.role === 'system' || message.role === 'developer';
 
 /** Instructions, history, and the user's messages since the last answer. Faults with `bad-input` where there are none of these. */
@@ -92,14 +94,17 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
     index,
   }));
   const dialogue = read.filter((one) => !isInstruction(one));
-  const start = dialogue.findLastIndex(({ message }) => message.role !== 'user') + 1;
   const last = dialogue.at(-1);
+  // A result at the end is what the client wants an answer to. Before a user's message it belongs to the answer that called.
+  const promptRoles = last !== undefined && RESULT_ROLES.includes(last.message.role) ? RESULT_ROLES : ['user'];
+  const start = dialogue.findLastIndex(({ message }) => !promptRoles.includes(message.role)) + 1;
   if (last === undefined) throw badInput('invalid_value', 'messages', "Expected a user message at 'messages'");
   if (start === dialogue.length) {
     const at = `messages[${last.index}].role`;
     throw badInput('unsupported_value', at, `Expected the user's message to be the last one at '${at}'`);
   }
-  const prompt = joinAdjacentTexts(dialogue.slice(start).flatMap(({ parts }) => parts));
+  const speeches = partsByRole(dialogue);
+  const prompt = joinAdjacentTexts(speeches.slice(start).flatMap(({ parts }) => parts));
   if (prompt.length === 0) {
     const at = `messages[${last.index}].content`;
     throw badInput('invalid_value', at, `Expected something to answer at '${at}': it is empty`);
@@ -107,7 +112,7 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
   const instructions = read.filter(isInstruction).map(({ parts }) => textOfParts(parts));
   return {
     system: instructions.filter((text) => text !== '').join('\n\n'),
-    history: toHistory(partsByRole(dialogue.slice(0, start))),
+    history: toHistory(speeches.slice(0, start)),
     prompt,
   };
 };

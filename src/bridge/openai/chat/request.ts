@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isRecord } from '../../../core/json.ts';
 import { type BridgeRequest, badInput, textOfParts } from '../../request.ts';
+import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
@@ -26,7 +26,6 @@ const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
   parallel_tool_calls: isOneOf(true),
   prediction: isNever,
   presence_penalty: isOneOf(0),
-  response_format: (value) => isRecord(value) && value.type === 'text',
   seed: isNever,
   service_tier: isOneOf('auto', 'default'),
   stop: isEmpty,
@@ -65,21 +64,13 @@ const refuseSeveralChoices = (n: number | null | undefined): void => {
     throw badInput('unsupported_value', 'n', "Unsupported value at 'n': there is one answer to a request here");
 };
 
-/** Whether the value of `tool_choice` allows an answer without a call of the client's tools. */
-const isToolChoiceOptional = (choice: unknown): boolean => {
-  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return true;
-  const { mode } = isRecord(choice) && isRecord(choice.allowed_tools) ? choice.allowed_tools : {};
-  return mode === 'auto';
-};
-
-const refuseForcedTools = (body: Readonly<Record<string, unknown>>): void => {
-  for (const name of ['tool_choice', 'function_call'])
-    if (!isToolChoiceOptional(body[name]))
-      throw badInput(
-        'unsupported_value',
-        name,
-        `Unsupported value at '${name}': a client's tools are not called here, the agent has its own`,
-      );
+const refuseForcedFunction = ({ function_call: choice }: RequestBody): void => {
+  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return;
+  throw badInput(
+    'unsupported_value',
+    'function_call',
+    "Unsupported value at 'function_call': it is replaced by 'tool_choice', with 'tools'",
+  );
 };
 
 /** A blank model or effort means the default. */
@@ -94,7 +85,9 @@ export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRe
   refuseTooMany(body.messages, 'messages');
   const { messages, model, n, reasoning_effort, store, stream, stream_options } = parseMember(ChatRequestBody, body);
   refuseSeveralChoices(n);
-  refuseForcedTools(body);
+  refuseForcedFunction(body);
+  const forcedCall = parseForcedCall(body);
+  const format = forcedCall ?? parseTextFormat(body.response_format, 'response_format');
   const { system, history, prompt } = parseMessages(messages);
   const isStreamed = stream === true;
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
@@ -112,6 +105,7 @@ export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRe
     conversation: parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
-    ignored: ignoredChatMembers(body),
+    ...(format === undefined ? {} : { format }),
+    ignored: ignoredChatMembers(forcedCall === undefined ? body : { ...body, tools: null, tool_choice: null }),
   };
 };

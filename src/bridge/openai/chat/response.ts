@@ -24,18 +24,36 @@ export const approvalsMember = ({ approvalRequests }: AnswerEnd) =>
     ? {}
     : { gatehouse: { approvals: approvalRequests.map(({ id, tool, input }) => ({ id, tool, input })) } };
 
-type CollectedOutput = { readonly content: string; readonly reasoning: string; readonly end: AnswerEnd };
+/** A call that the client has to make. It is known by its answer: there is one in an answer. */
+export const toToolCall = (answerID: string, { name, input }: Extract<OutputEvent, { kind: 'client-call' }>) => ({
+  id: `call_${answerID.replace(/^chatcmpl-/, '')}`,
+  type: 'function' as const,
+  function: { name, arguments: input },
+});
+type ToolCall = ReturnType<typeof toToolCall>;
 
-const collectOutput = async (output: AsyncIterable<OutputEvent>): Promise<CollectedOutput> => {
+type CollectedOutput = {
+  readonly content: string;
+  readonly reasoning: string;
+  readonly refusal: string | null;
+  readonly call: ToolCall | undefined;
+  readonly end: AnswerEnd;
+};
+
+const collectOutput = async (output: AsyncIterable<OutputEvent>, answerID: string): Promise<CollectedOutput> => {
   const beforeText = createParagraphJoiner();
   const beforeReasoning = createParagraphJoiner();
   let content = '';
   let reasoning = '';
+  let refusal: string | null = null;
+  let call: ToolCall | undefined;
   for await (const event of output) {
     if (event.kind === 'text') content += beforeText(event.id) + event.text;
     else if (event.kind === 'reasoning') reasoning += beforeReasoning(event.id) + event.text;
+    else if (event.kind === 'refusal') refusal = event.text;
+    else if (event.kind === 'client-call') call = toToolCall(answerID, event);
     else if (event.kind === 'failure') throw toFault(event.failure);
-    else if (event.kind === 'end') return { content, reasoning, end: event.end };
+    else if (event.kind === 'end') return { content, reasoning, refusal, call, end: event.end };
   }
   throw missingEndError();
 };
@@ -45,7 +63,7 @@ export const createChatCompletion = async (
   output: AsyncIterable<OutputEvent>,
   { id, model, createdSeconds }: ChatAnswerHeader,
 ) => {
-  const { content, reasoning, end } = await collectOutput(output);
+  const { content, reasoning, refusal, call, end } = await collectOutput(output, id);
   return {
     id,
     object: 'chat.completion' as const,
@@ -56,13 +74,14 @@ export const createChatCompletion = async (
         index: 0,
         message: {
           role: 'assistant' as const,
-          content,
+          content: refusal !== null || call !== undefined ? null : content,
+          ...(call === undefined ? {} : { tool_calls: [call] }),
           ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-          refusal: null,
+          refusal,
           annotations: [],
         },
         logprobs: null,
-        finish_reason: end.finish,
+        finish_reason: call === undefined ? end.finish : ('tool_calls' as const),
       },
     ],
     usage: toChatUsage(end.usage),

@@ -3,7 +3,7 @@ import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
 import { type AnswerEnd, createParagraphJoiner } from '../../output.ts';
 import { toFault } from '../../turn/failure.ts';
 import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
-import { approvalsMember, type ChatAnswerHeader, toChatUsage } from './response.ts';
+import { approvalsMember, type ChatAnswerHeader, toChatUsage, toToolCall } from './response.ts';
 
 export type ChatStreamHeader = ChatAnswerHeader & {
   readonly includeUsage: boolean;
@@ -24,10 +24,12 @@ const createChunks = ({ id, model, createdSeconds, includeUsage }: ChatStreamHea
     first: (): string => chunk('{"role":"assistant","content":""}', 'null'),
     content: (text: string): string => chunk(`{"content":${JSON.stringify(text)}}`, 'null'),
     reasoning: (text: string): string => chunk(`{"reasoning_content":${JSON.stringify(text)}}`, 'null'),
+    refusal: (text: string): string => chunk(`{"refusal":${JSON.stringify(text)}}`, 'null'),
+    call: (call: object): string => chunk(JSON.stringify({ tool_calls: [{ index: 0, ...call }] }), 'null'),
     empty: (): string => chunk('{}', 'null'),
-    last: (end: AnswerEnd): readonly string[] => {
+    last: (end: AnswerEnd, hasCall: boolean): readonly string[] => {
       const more = JSON.stringify(approvalsMember(end)).slice(1, -1);
-      const finish = chunk('{}', `"${end.finish}"`, more === '' ? '' : `,${more}`);
+      const finish = chunk('{}', `"${hasCall ? 'tool_calls' : end.finish}"`, more === '' ? '' : `,${more}`);
       const cost = `${opening},"choices":[],"usage":${JSON.stringify(toChatUsage(end.usage))}}`;
       return includeUsage ? [finish, cost, DONE] : [finish, DONE];
     },
@@ -50,6 +52,7 @@ export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
   const beforeText = createParagraphJoiner();
   const beforeReasoning = createParagraphJoiner();
   let toolLines = 0;
+  let hasCall = false;
   const eventsOfText = (gap: string, text: string, chunk: (text: string) => string): readonly EncodedEvent[] =>
     gap === '' ? [{ data: chunk(text) }] : [{ data: chunk(gap) }, { data: chunk(text) }];
   const toolLine = (name: string, what: string): readonly EncodedEvent[] => {
@@ -69,8 +72,13 @@ export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
           return toolLine(event.call.name, 'started');
         case 'call-end':
           return toolLine(event.call.name, event.isError ? 'failed' : 'finished');
+        case 'client-call':
+          hasCall = true;
+          return [{ data: chunks.call(toToolCall(header.id, event)) }];
+        case 'refusal':
+          return [{ data: chunks.refusal(event.text) }];
         case 'end':
-          return chunks.last(event.end).map((data) => ({ data }));
+          return chunks.last(event.end, hasCall).map((data) => ({ data }));
         case 'failure':
           throw toFault(event.failure);
         case 'text-end':

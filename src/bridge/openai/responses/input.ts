@@ -169,12 +169,6 @@ const parsePrompt = (dialogue: readonly InputItem[], start: number): readonly Pr
   const last = dialogue.at(-1);
   if (last === undefined) throw badInput('invalid_value', 'input', "Expected a message of the user at 'input'");
   const at = `input[${last.index}]`;
-  if (last.isToolOutput)
-    throw badInput(
-      'unsupported_value',
-      at,
-      `Unsupported value at '${at}': the agent runs tools of its own and waits for no output of a client's; expected the user's message`,
-    );
   if (start === dialogue.length)
     throw badInput('unsupported_value', at, `Expected the user's message to be the last item, at '${at}'`);
   const prompt = joinAdjacentTexts(dialogue.slice(start).flatMap(({ parts }) => parts));
@@ -187,7 +181,11 @@ const parsePrompt = (dialogue: readonly InputItem[], start: number): readonly Pr
 export const parseInput = (input: unknown): ParsedInput => {
   const items = parseItems(input);
   const dialogue = items.filter(({ speaker }) => speaker !== 'instructions');
-  const start = dialogue.findLastIndex(({ speaker }) => speaker !== 'user') + 1;
+  // An output at the end is what the client wants an answer to. Before a user's message it belongs to the answer that called.
+  const isByResult = dialogue.at(-1)?.isToolOutput === true;
+  const isPrompt = ({ speaker, isToolOutput }: InputItem): boolean =>
+    isByResult ? isToolOutput === true : speaker === 'user';
+  const start = dialogue.findLastIndex((item) => !isPrompt(item)) + 1;
   const prompt = parsePrompt(dialogue, start);
   const lastKnown = findLastKnownItem(dialogue);
   const since = dialogue.slice(lastKnown + 1, start);

@@ -4,6 +4,7 @@ import { type AgentToolCall, createParagraphJoiner, type OutputEvent } from '../
 type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 
 export const outputText = (text: string) => ({ type: 'output_text' as const, annotations: [], logprobs: [], text });
+export const refusalText = (refusal: string) => ({ type: 'refusal' as const, refusal });
 export const summaryText = (text: string) => ({ type: 'summary_text' as const, text });
 
 /** A text of an answer. One that has just been added has no content yet. */
@@ -13,6 +14,25 @@ export const messageItem = (id: string, text: string, status: TextStatus) => ({
   status,
   content: status === 'in_progress' && text === '' ? [] : [outputText(text)],
   role: 'assistant' as const,
+});
+
+/** Why there is no answer in the form that was asked for. */
+export const refusalItem = (id: string, text: string) => ({
+  id,
+  type: 'message' as const,
+  status: 'completed' as const,
+  content: [refusalText(text)],
+  role: 'assistant' as const,
+});
+
+/** The call of a client's function, which the client makes. */
+export const functionCallItem = (id: string, { name, input }: { readonly name: string; readonly input: string }) => ({
+  id,
+  type: 'function_call' as const,
+  status: 'completed' as const,
+  call_id: `call_${id}`,
+  name,
+  arguments: input,
 });
 
 /** Reasoning, as its summary: that is where every client looks for text to show. */
@@ -57,9 +77,13 @@ export const callItem = (id: string, { name, input }: AgentToolCall, result: Cal
 type MessageItem = ReturnType<typeof messageItem>;
 type ReasoningItem = ReturnType<typeof reasoningItem>;
 export type OutputCallItem = ReturnType<typeof callItem>;
-export type OutputItem = MessageItem | ReasoningItem | OutputCallItem;
+export type RefusalItem = ReturnType<typeof refusalItem>;
+export type FunctionCallItem = ReturnType<typeof functionCallItem>;
+/** Items that grow, or get a result later. */
+export type OpenItem = MessageItem | ReasoningItem | OutputCallItem;
+export type OutputItem = OpenItem | RefusalItem | FunctionCallItem;
 
-const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp' } as const;
+const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp', clientCall: 'fc' } as const;
 
 type ItemKind = keyof typeof PREFIXES;
 
@@ -70,7 +94,7 @@ type ItemKind = keyof typeof PREFIXES;
 const itemIDFor = (kind: ItemKind, index: number, responseID: string): string =>
   `${PREFIXES[kind]}_${index}_${responseID}`;
 
-const OURS = /^(msg|rs|mcp)_\d{1,6}_(resp_.+)$/s;
+const OURS = /^(msg|rs|mcp|fc)_\d{1,6}_(resp_.+)$/s;
 
 /** The id of the response that an item belongs to; undefined for items of other servers. */
 export const responseIDInItemID = (itemID: string): string | undefined => OURS.exec(itemID)?.[2];
@@ -78,11 +102,12 @@ export const responseIDInItemID = (itemID: string): string | undefined => OURS.e
 /** Whether an id, ours or of another server, is that of a message. */
 export const isMessageID = (itemID: string): boolean => itemID.startsWith(`${PREFIXES.message}_`);
 
-/** A change of a response's items by one output event. An item keeps its index. */
+/** A change of a response's items by one output event. An item keeps its index. `whole`: added and done at once. */
 export type ItemChange =
-  | { readonly kind: 'added'; readonly index: number; readonly item: OutputItem }
+  | { readonly kind: 'added'; readonly index: number; readonly item: OpenItem }
   | { readonly kind: 'delta'; readonly index: number; readonly text: string }
-  | { readonly kind: 'done'; readonly index: number; readonly item: OutputItem };
+  | { readonly kind: 'done'; readonly index: number; readonly item: OpenItem }
+  | { readonly kind: 'whole'; readonly index: number; readonly item: RefusalItem | FunctionCallItem };
 
 type OutputItems = {
   readonly applyEvent: (event: OutputEvent) => readonly ItemChange[];
@@ -95,7 +120,7 @@ type TextKind = 'text' | 'reasoning';
 type OpenText = { readonly kind: TextKind; readonly index: number; readonly id: string; text: string };
 type OpenCall = { readonly index: number; readonly id: string };
 
-const textItem = ({ kind, id, text }: OpenText, status: TextStatus): OutputItem =>
+const textItem = ({ kind, id, text }: OpenText, status: TextStatus): OpenItem =>
   kind === 'text' ? messageItem(id, text, status) : reasoningItem(id, text, status);
 
 /** Builds the items of a response from output events, for streams and for whole bodies. */
@@ -106,7 +131,7 @@ export const createOutputItems = (responseID: string): OutputItems => {
   // Most clients show and store the joined texts, so these are separated as paragraphs.
   const beforeText = createParagraphJoiner();
 
-  const setItem = (kind: 'added' | 'done', index: number, item: OutputItem): ItemChange => {
+  const setItem = (kind: 'added' | 'done', index: number, item: OpenItem): ItemChange => {
     items[index] = item;
     return { kind, index, item };
   };
@@ -145,6 +170,12 @@ export const createOutputItems = (responseID: string): OutputItems => {
       ? added
       : [...added, setItem('done', open.index, callItem(open.id, call, { output, isError }))];
   };
+  const addWhole = (kind: ItemKind, toItem: (id: string) => RefusalItem | FunctionCallItem): readonly ItemChange[] => {
+    const index = items.length;
+    const item = toItem(itemIDFor(kind, index, responseID));
+    items[index] = item;
+    return [{ kind: 'whole', index, item }];
+  };
   return {
     applyEvent(event) {
       switch (event.kind) {
@@ -158,6 +189,10 @@ export const createOutputItems = (responseID: string): OutputItems => {
           return beginCall(event.call);
         case 'call-end':
           return endCall(event);
+        case 'refusal':
+          return addWhole('message', (id) => refusalItem(id, event.text));
+        case 'client-call':
+          return addWhole('clientCall', (id) => functionCallItem(id, event));
         case 'end':
         case 'failure':
           return [];
@@ -169,7 +204,8 @@ export const createOutputItems = (responseID: string): OutputItems => {
     close: (status) => {
       const open = [...texts.keys()].flatMap((key) => endText(key, status));
       // Some clients repeat a request whose response has no message.
-      if (status === 'in_progress' || items.some(({ type }) => type === 'message')) return open;
+      if (status === 'in_progress' || items.some(({ type }) => type === 'message' || type === 'function_call'))
+        return open;
       return [...open, beginText('', 'text'), ...endText('', status)];
     },
   };

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
+import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { parseConversationReference } from '../conversation-id.ts';
 import { type ParsedInput, parseInput } from './input.ts';
-import type { ResponseEcho } from './response.ts';
+import type { ResponseEcho, TextFormat } from './response.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -24,7 +25,6 @@ const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
   'reasoning.mode': isOneOf('standard'),
   service_tier: isOneOf('auto', 'default'),
   temperature: isOneOf(1),
-  'text.format': (value) => isRecord(value) && value.type === 'text',
   'text.verbosity': isOneOf('medium'),
   tool_choice: isOneOf('none', 'auto'),
   tools: isEmpty,
@@ -65,19 +65,11 @@ type Body = Readonly<Record<string, unknown>>;
 /** A parsed request for a response. `echo`: what the response repeats of the request. */
 export type ParsedResponsesRequest = BridgeRequest & { readonly echo: ResponseEcho };
 
-/** Whether the value of `tool_choice` allows an answer without a call of the client's tools. */
-const isToolChoiceOptional = (choice: unknown): boolean => {
-  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return true;
-  return isRecord(choice) && choice.type === 'allowed_tools' && choice.mode === 'auto';
-};
-
 const unsupported = (name: string, why: string) =>
   badInput('unsupported_value', name, `Unsupported value at '${name}': ${why}`);
 
 const refuseUnsupported = (body: Body, { background }: Request): void => {
   if (background === true) throw unsupported('background', 'answers are given at once or as a stream');
-  if (!isToolChoiceOptional(body.tool_choice))
-    throw unsupported('tool_choice', "a client's tools are not called here, the agent has its own");
   if (body.prompt !== undefined && body.prompt !== null)
     throw unsupported('prompt', 'no templates are stored here; send instructions and input');
 };
@@ -132,13 +124,21 @@ const impliedConversation = (
   return after === undefined ? place : { kind: 'after', responseID: after };
 };
 
-const echoOf = (request: Request, place: ConversationReference): ResponseEcho => ({
+const echoTextFormat = (format: unknown): TextFormat => {
+  if (!isRecord(format) || format.type === 'text') return { type: 'text' };
+  if (format.type !== 'json_schema' || !isRecord(format.schema)) return { type: 'json_object' };
+  const { name, schema } = format;
+  return { type: 'json_schema', name: typeof name === 'string' ? name : 'answer', schema };
+};
+
+const echoOf = (request: Request, body: Body, place: ConversationReference): ResponseEcho => ({
   instructions: request.instructions ?? null,
   metadata: Object.fromEntries(Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)])),
   previousResponseID: place.kind === 'after' ? place.responseID : null,
   conversationID: place.kind === 'named' ? place.id : null,
   effort: nonEmpty(request.reasoning?.effort) ?? null,
   isStored: request.store !== false,
+  textFormat: echoTextFormat(valueAt(body, 'text.format')),
 });
 
 /** Parses the body of `POST /v1/responses`. Faults with `bad-input`, whose `param` is the path of the member. */
@@ -147,6 +147,8 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   refuseTooMany(body.input, 'input');
   const request = parseMember(ResponsesRequestBody, body);
   refuseUnsupported(body, request);
+  const forcedCall = parseForcedCall(body);
+  const format = forcedCall ?? parseTextFormat(valueAt(body, 'text.format'), 'text.format');
   const explicit = explicitConversation(parseReferencedIDs(request));
   const input = parseInput(body.input);
   const { history, prompt } = input;
@@ -155,7 +157,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const isNamed = explicit.kind !== 'unnamed';
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = !isNamed && input.previousResponseID === undefined && isBackgroundTask(traits);
-  const echo = echoOf(request, explicit);
+  const echo = echoOf(request, body, explicit);
   return {
     model: nonEmpty(request.model),
     system,
@@ -169,7 +171,8 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
       : impliedConversation(parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }), input),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
-    ignored: ignoredResponseMembers(body),
+    ...(format === undefined ? {} : { format }),
+    ignored: ignoredResponseMembers(forcedCall === undefined ? body : { ...body, tools: null, tool_choice: null }),
     echo,
   };
 };

@@ -4,6 +4,11 @@ import { missingEndError, toFault } from '../../turn/failure.ts';
 import { approvalsMember } from '../chat/response.ts';
 import { createOutputItems, type OutputItem } from './items.ts';
 
+/** The form of the text, as a request names it. */
+export type TextFormat =
+  | { readonly type: 'text' | 'json_object' }
+  | { readonly type: 'json_schema'; readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
+
 /** Members of a request that its response repeats. */
 export type ResponseEcho = {
   readonly instructions: string | null;
@@ -12,6 +17,7 @@ export type ResponseEcho = {
   readonly conversationID: string | null;
   readonly effort: string | null;
   readonly isStored: boolean;
+  readonly textFormat: TextFormat;
 };
 
 /** For a response whose request is no longer known. */
@@ -22,6 +28,7 @@ export const NO_ECHO: ResponseEcho = {
   conversationID: null,
   effort: null,
   isStored: true,
+  textFormat: { type: 'text' },
 };
 
 type ResponseHeader = {
@@ -95,7 +102,7 @@ export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHe
   reasoning: { effort: echo.effort, summary: null },
   store: echo.isStored,
   temperature: null,
-  text: { format: { type: 'text' as const } },
+  text: { format: echo.textFormat },
   tool_choice: 'auto' as const,
   tools: [],
   top_p: null,

@@ -3,17 +3,20 @@ import type { OutputEvent } from '../../output.ts';
 import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
 import {
   createOutputItems,
+  type FunctionCallItem,
   type ItemChange,
+  type OpenItem,
   type OutputCallItem,
-  type OutputItem,
   outputText,
+  type RefusalItem,
+  refusalText,
   summaryText,
 } from './items.ts';
 import { type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
 
 const DELTAS = { message: 'response.output_text.delta', reasoning: 'response.reasoning_summary_text.delta' } as const;
 
-const textIn = (item: OutputItem): string => {
+const textIn = (item: OpenItem): string => {
   if (item.type === 'message') return item.content[0]?.text ?? '';
   return item.type === 'reasoning' ? (item.summary[0]?.text ?? '') : '';
 };
@@ -29,7 +32,7 @@ const createEventEncoder = () => {
     sequence += 1;
     return { event: type, value };
   };
-  const storeOpening = (index: number, item: OutputItem): void => {
+  const storeOpening = (index: number, item: OpenItem): void => {
     if (item.type === 'mcp_call') return;
     const event = DELTAS[item.type];
     const place = item.type === 'message' ? { content_index: 0, logprobs: [] } : { summary_index: 0 };
@@ -52,7 +55,7 @@ const createEventEncoder = () => {
       eventOf('response.mcp_call_arguments.done', { ...at, arguments: item.arguments }),
     ];
   };
-  const encodeAdded = (output_index: number, item: OutputItem): readonly EncodedEvent[] => {
+  const encodeAdded = (output_index: number, item: OpenItem): readonly EncodedEvent[] => {
     if (item.type === 'mcp_call') return encodeCallAdded(output_index, item);
     storeOpening(output_index, item);
     const at = { item_id: item.id, output_index };
@@ -63,7 +66,7 @@ const createEventEncoder = () => {
         : eventOf('response.reasoning_summary_part.added', { ...at, summary_index: 0, part: summaryText('') }),
     ];
   };
-  const endOf = (output_index: number, item: OutputItem): readonly EncodedEvent[] => {
+  const endOf = (output_index: number, item: OpenItem): readonly EncodedEvent[] => {
     const at = { item_id: item.id, output_index };
     const text = textIn(item);
     switch (item.type) {
@@ -83,9 +86,30 @@ const createEventEncoder = () => {
         return item satisfies never;
     }
   };
-  const encodeDone = (output_index: number, item: OutputItem): readonly EncodedEvent[] => {
+  const encodeDone = (output_index: number, item: OpenItem): readonly EncodedEvent[] => {
     openings.delete(output_index);
     return [...endOf(output_index, item), eventOf('response.output_item.done', { output_index, item })];
+  };
+  const encodeRefusal = (output_index: number, item: RefusalItem): readonly EncodedEvent[] => {
+    const at = { item_id: item.id, output_index, content_index: 0 };
+    const { refusal } = item.content[0] ?? refusalText('');
+    return [
+      eventOf('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', content: [] } }),
+      eventOf('response.content_part.added', { ...at, part: refusalText('') }),
+      eventOf('response.refusal.delta', { ...at, delta: refusal }),
+      eventOf('response.refusal.done', { ...at, refusal }),
+      eventOf('response.content_part.done', { ...at, part: refusalText(refusal) }),
+      eventOf('response.output_item.done', { output_index, item }),
+    ];
+  };
+  const encodeFunctionCall = (output_index: number, item: FunctionCallItem): readonly EncodedEvent[] => {
+    const at = { item_id: item.id, output_index };
+    return [
+      eventOf('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', arguments: '' } }),
+      eventOf('response.function_call_arguments.delta', { ...at, delta: item.arguments }),
+      eventOf('response.function_call_arguments.done', { ...at, name: item.name, arguments: item.arguments }),
+      eventOf('response.output_item.done', { output_index, item }),
+    ];
   };
   return {
     eventOf,
@@ -97,6 +121,10 @@ const createEventEncoder = () => {
           return [encodeDelta(change.index, change.text)];
         case 'done':
           return encodeDone(change.index, change.item);
+        case 'whole':
+          return change.item.type === 'message'
+            ? encodeRefusal(change.index, change.item)
+            : encodeFunctionCall(change.index, change.item);
         default:
           return change satisfies never;
       }

@@ -123,13 +123,28 @@ describe('the messages of a chat', (check) => {
   });
 
   check('must end with something that the user says', () => {
-    const tool = { role: 'tool', tool_call_id: 'c', content: 'x' };
     assert.is(refused(user('one'), assistant('two')), 'unsupported_value at messages[1].role');
-    assert.is(refused(user('one'), tool, { role: 'system', content: 's' }), 'unsupported_value at messages[1].role');
+    assert.is(
+      refused(user('one'), assistant('two'), { role: 'system', content: 's' }),
+      'unsupported_value at messages[1].role',
+    );
     assert.is(refused({ role: 'system', content: 's' }), 'invalid_value at messages');
     assert.is(refused(user('')), 'invalid_value at messages[0].content');
     assert.is(refused(user('one'), assistant('two'), user([]), user(' \n')), 'invalid_value at messages[3].content');
     assert.is(refused(user(null)), 'invalid_value at messages[0].content');
+  });
+
+  check('may end with what a tool of the client has returned', () => {
+    const call = { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const called = { role: 'assistant', content: null, tool_calls: [call] };
+    const tool = { role: 'tool', tool_call_id: 'c', content: 'Rain' };
+    const { history, prompt } = read(user('Weather?'), called, tool, { ...tool, content: 'Wind' });
+    assert.is(textOfParts(prompt), '[look returned]\nRain\n\n[look returned]\nWind');
+    assert.equal(
+      history.map(({ role, text }) => `${role}: ${text}`),
+      ['user: Weather?', 'assistant: [called look with {}]'],
+    );
+    assert.is(textOfParts(read(user('Weather?'), called, tool, user('And?')).prompt), 'And?');
   });
 
   check('may be of many parts, and there may be many of them', () => {

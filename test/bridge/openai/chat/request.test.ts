@@ -100,7 +100,6 @@ describe('a chat completion request', (check) => {
       max_tokens: 'many',
       modalities: ['text', 'audio'],
       presence_penalty: -1,
-      response_format: { type: 'json_object' },
       seed: 0,
       stop: ['END'],
       temperature: 0,

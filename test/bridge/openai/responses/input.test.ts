@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { parseInput } from '../../../../src/bridge/openai/responses/input.ts';
+import { textOfParts } from '../../../../src/bridge/request.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 import { responseID } from './world.ts';
@@ -128,16 +129,12 @@ describe("the items of a request's input", (check) => {
     assert.is(refused([user('One'), assistant('Two')]), 'unsupported_value at input[1]');
   });
 
-  check('are refused with a sentence where a client wants to go on after its own tool', () => {
+  check('may end with what a tool of the client has returned', () => {
     const output = { type: 'function_call_output', call_id: 'c1', output: 'Rain' };
     const call = { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}' };
-    assert.is(refused([user('Weather?'), call, output]), 'unsupported_value at input[2]');
-    try {
-      parseInput([user('Weather?'), call, output]);
-    } catch (error) {
-      const { detail } = error as { detail: { message: string } };
-      assert.match(detail.message, 'the agent runs tools of its own');
-    }
+    assert.is(textOfParts(parseInput([user('Weather?'), call, output]).prompt), '[weather returned]\nRain');
+    assert.is(textOfParts(parseInput([output]).prompt), '[a tool returned]\nRain');
+    assert.is(textOfParts(parseInput([user('Weather?'), call, output, user('And?')]).prompt), 'And?');
   });
 
   check('are refused where they are of a wrong shape, with their place', () => {

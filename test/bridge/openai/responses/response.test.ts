@@ -56,11 +56,28 @@ describe('a response', (check) => {
       conversationID: 'one',
       effort: 'high',
       isStored: false,
+      textFormat: { type: 'json_object' as const },
     };
     const made = toResponseObject({ ...FACTS, echo }, { kind: 'running', output: [] });
     assert.equal(
-      [made.instructions, made.metadata, made.previous_response_id, made.conversation, made.reasoning, made.store],
-      ['Be brief', { a: 'b' }, 'resp_0', { id: 'one' }, { effort: 'high', summary: null }, false],
+      [
+        made.instructions,
+        made.metadata,
+        made.previous_response_id,
+        made.conversation,
+        made.reasoning,
+        made.store,
+        made.text,
+      ],
+      [
+        'Be brief',
+        { a: 'b' },
+        'resp_0',
+        { id: 'one' },
+        { effort: 'high', summary: null },
+        false,
+        { format: { type: 'json_object' } },
+      ],
     );
     assert.is(ended().conversation, null);
   });

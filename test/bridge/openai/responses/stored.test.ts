@@ -39,8 +39,10 @@ const stored = (...given: object[]) =>
   rebuildResponse(records(...given), { responseID: responseID(), promptID: 'msg_u1', nowSeconds: 77 });
 const outputOf = (...given: object[]) =>
   (stored(...given)?.output ?? []).map((item) => {
-    if (item.type === 'message') return `${item.id.split('_resp')[0]} ${item.status} ${item.content[0]?.text}`;
+    const [content] = item.type === 'message' ? item.content : [];
+    if (content?.type === 'output_text') return `${item.id.split('_resp')[0]} ${item.status} ${content.text}`;
     if (item.type === 'reasoning') return `${item.id.split('_resp')[0]} ${item.summary[0]?.text}`;
+    if (item.type !== 'mcp_call') return `${item.id.split('_resp')[0]} ${item.status}`;
     return `${item.id.split('_resp')[0]} ${item.status} ${item.output ?? item.error?.content[0]?.text}`;
   });
 

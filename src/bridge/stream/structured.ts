@@ -1,0 +1,77 @@
+import { parseModelJson, type SchemaCheck, SchemaError } from '../../core/json.ts';
+import type { AnswerEnd, OutputEvent } from '../output.ts';
+import type { AnswerFormat } from '../request.ts';
+import type { PolledOutput } from './polled-output.ts';
+
+/** The tool with which an agent's model gives an answer in a form; OpenCode's name. */
+export const STRUCTURED_OUTPUT_CALL = 'StructuredOutput';
+
+const ID = 'structured';
+const NONE = 'the answer was not one JSON value';
+
+/** A value that fits, as JSON, or why there is none. */
+type Checked = { readonly json: string } | { readonly error: string };
+
+const checkText = (text: string, check: SchemaCheck): Checked => {
+  const value = parseModelJson(text);
+  if (value === undefined) return { error: NONE };
+  try {
+    const error = check(value);
+    return error === undefined ? { json: JSON.stringify(value) } : { error };
+  } catch (error) {
+    if (error instanceof SchemaError) return { error: error.message };
+    throw error;
+  }
+};
+
+const textEvents = (text: string): readonly OutputEvent[] => [
+  { kind: 'text', id: ID, text },
+  { kind: 'text-end', id: ID },
+];
+
+const eventsOf = (checked: Checked, format: AnswerFormat): readonly OutputEvent[] => {
+  if ('error' in checked)
+    return [{ kind: 'refusal', text: `The model gave no answer that fits the schema: ${checked.error}` }];
+  return format.kind === 'call'
+    ? [{ kind: 'client-call', name: format.name, input: checked.json }]
+    : textEvents(checked.json);
+};
+
+/**
+ * The output of an answer that has to be one JSON value: no text until the value is known to fit, then the value alone, as a text or
+ * as the call of a client's function; a refusal where there is none. The value comes as the arguments of the agent's own tool for
+ * that, or as the last text. Permission requests are passed on as they are.
+ */
+export const shapeOutput = (output: PolledOutput, format: AnswerFormat, check: SchemaCheck): PolledOutput => {
+  const texts = new Map<string, string>();
+  let given: string | undefined;
+  const ready: OutputEvent[] = [];
+  const takeEnd = ({ approvalRequests }: AnswerEnd): void => {
+    const last = [...texts.values()].at(-1) ?? '';
+    if (approvalRequests.length === 0) ready.push(...eventsOf(checkText(given ?? last, check), format));
+    else if (last !== '') ready.push(...textEvents(last));
+  };
+  const take = (event: OutputEvent): void => {
+    const isOwnCall =
+      (event.kind === 'call' || event.kind === 'call-end') && event.call.name === STRUCTURED_OUTPUT_CALL;
+    if (event.kind === 'text') texts.set(event.id, (texts.get(event.id) ?? '') + event.text);
+    else if (isOwnCall) {
+      if (event.kind === 'call-end' && !event.isError) given ??= event.call.input;
+    } else if (event.kind !== 'text-end') {
+      if (event.kind === 'end') takeEnd(event.end);
+      ready.push(event);
+    }
+  };
+  return {
+    ...output,
+    poll() {
+      while (ready.length === 0) {
+        const event = output.poll();
+        if (event === undefined) return undefined;
+        take(event);
+      }
+      return ready.shift();
+    },
+    isOver: () => ready.length === 0 && output.isOver(),
+  };
+};
