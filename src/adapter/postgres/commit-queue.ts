@@ -21,6 +21,10 @@ const toRefusal = ({ reason }: RefusedTask): Error => {
   return kind === undefined ? new Error('Cannot read what the store has answered') : new OrphanError(kind);
 };
 
+/** How long the next group waits for the events that precede those of the last one: it becomes larger meanwhile. */
+const PRECEDING_LIMIT_MS = 5;
+/** Between two notifications: other servers then read the events of several groups at once. */
+const NOTIFY_EVERY_MS = 20;
 /** Larger groups would make other sessions wait too long. */
 const GROUP_TASKS = 200;
 const RETRY_AFTER_MS = [20, 50, 100, 200, 500] as const;
@@ -42,11 +46,19 @@ type CommitQueueParts = {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Settles with the work, or after `limitMs`. */
+const settlesWithin = async (work: Promise<void>, limitMs: number): Promise<void> => {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, limitMs);
+  await Promise.race([work, late.promise]);
+  clearTimeout(timer);
+};
+
 /**
  * Sends commits in the order of their calls, one group at a time: commits that arrive meanwhile form the next group. While
  * the database is unavailable, the group is sent again under the same batch number, so that nothing is stored twice. A
- * commit settles when the events of other servers that precede its own have been passed on; the next group does not wait
- * for that.
+ * commit settles when the events of other servers that precede its own have been passed on; the next group waits
+ * a moment for that.
  */
 export const createCommitQueue = ({ connection, membership, channel, tail, limitMs }: CommitQueueParts) => {
   // Bounded by its callers: each request, turn and call waits for its commit before it makes the next one.
@@ -88,6 +100,7 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
     while (isNotificationDue) {
       isNotificationDue = false;
       await channel.publish({ kind: 'events', from: membership.serverID() }).catch(() => {});
+      await sleep(NOTIFY_EVERY_MS);
     }
     isNotifying = false;
   };
@@ -110,8 +123,10 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
       try {
         const { number, others } = await sendGroup(rest);
         if (number === null) for (const { resolve } of rest) resolve([]);
-        else void resolveInOrder(rest, number);
-        if (others && number !== null) void notify();
+        else {
+          if (others) void notify();
+          await settlesWithin(resolveInOrder(rest, number), PRECEDING_LIMIT_MS);
+        }
         return;
       } catch (error) {
         const refused = refusedTask(error);
