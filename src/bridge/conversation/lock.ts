@@ -184,7 +184,7 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
       const extended = await runInSlices(extendHistory(session.base, exchange, newHash), never);
       session = addTo(session, exchange, extended);
       isRecorded = true;
-      stopped.set(session.conversation.sessionID, exchange.isStopped ? extended.answerText : undefined);
+      if (exchange.isStopped) stopped.set(session.conversation, extended.answerText);
       index.put(session.conversation);
       // A client that has the answer may send its next request now, and waits only for the write.
       ticket.announceRelease();

@@ -111,11 +111,13 @@ export const createConversationIndex = (
   };
 };
 
-/** Answers during which the client disconnected, by session: only the latest few, and of each only the beginning. */
+/** An answer during which the client disconnected. `stoppedAt` tells it from others of the session. */
+type StoppedAnswer = Pick<StoredConversation, 'sessionID' | 'stoppedAt'>;
+/** Answers during which the client disconnected: only the latest few, and of each only the beginning. */
 export type StoppedAnswers = {
-  /** The text as `normalizeMessages` makes it. Removes the entry where there is none. */
-  readonly set: (sessionID: string, answerText: string | undefined) => void;
-  readonly get: (sessionID: string) => string | undefined;
+  /** The text as `normalizeMessages` makes it. */
+  readonly set: (answer: StoppedAnswer, answerText: string) => void;
+  readonly get: (answer: StoppedAnswer) => string | undefined;
 };
 
 const CHARS_EACH = 64 * 1024;
@@ -123,11 +125,10 @@ const STOPPED_LIMIT = 200;
 
 export const createStoppedAnswers = (): StoppedAnswers => {
   const answers = new Map<string, string>();
+  const answerKeyOf = ({ sessionID, stoppedAt = '' }: StoppedAnswer): string => `${sessionID}\n${stoppedAt}`;
   return {
-    set(sessionID, answerText) {
-      if (answerText === undefined) return void answers.delete(sessionID);
-      setNewest(answers, [sessionID, answerText.slice(0, CHARS_EACH)], STOPPED_LIMIT);
-    },
-    get: (sessionID) => answers.get(sessionID),
+    set: (answer, answerText) =>
+      void setNewest(answers, [answerKeyOf(answer), answerText.slice(0, CHARS_EACH)], STOPPED_LIMIT),
+    get: (answer) => answers.get(answerKeyOf(answer)),
   };
 };

@@ -5,6 +5,7 @@ import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient } from '../agent/types.ts';
 import { type BridgeRequest, type ConversationReference, type HistoryMessage, isOneOff } from '../request.ts';
 import type { NewHash } from './digest.ts';
+import { normalizeMessages } from './fingerprint.ts';
 import type { ConversationMatch, ConversationPlan, LockConversation } from './lock.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
@@ -80,6 +81,34 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     return { name: plan.name, lock: (signal) => lock(plan, ticket, signal) };
   };
 
+  /** The messages up to a response that is not the last one of its conversation any more; undefined if they are lost. */
+  const readMessagesUpTo = async (
+    conversation: StoredConversation,
+    position: number,
+    signal: AbortSignal,
+  ): Promise<readonly HistoryMessage[] | undefined> => {
+    const { sessionID, exchanges, hasReplay } = conversation;
+    const promptID = exchanges.slice(0, position + 1).findLast((exchange) => exchange.promptID !== '')?.promptID;
+    if (promptID === undefined) return [];
+    const turn = { promptID, known: promptIDsIn(conversation), hasReplay };
+    try {
+      return messagesUpTo(await agent.messages(sessionID, signal), turn);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      index.remove(sessionID);
+      return undefined;
+    }
+  };
+  /** The last answer, if its client has left during it and another bridge gave it: the agent has all of it. */
+  const readStoppedAnswer = async (
+    conversation: StoredConversation | undefined,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    if (conversation?.stoppedAt === undefined || stopped.get(conversation) !== undefined) return;
+    const messages = await readMessagesUpTo(conversation, conversation.exchanges.length - 1, signal);
+    const last = (await runInSlices(normalizeMessages(messages ?? []), signal)).at(-1);
+    stopped.set(conversation, last?.role === 'assistant' ? last.text : '');
+  };
   const resolveNamed = async (
     sent: Sent,
     { id: name, isIncremental }: NamedReference,
@@ -91,12 +120,15 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       const conversation = index.byName(owner, name);
       if (conversation === undefined) return undefined;
       if (reliesOnStored) return { conversation, base: storedBase(conversation) };
-      const stoppedAnswer = stopped.get(conversation.sessionID);
+      const stoppedAnswer = stopped.get(conversation);
       const isMatch = isSameHistory(conversation, history) || isPlausibleHistory(conversation, history, stoppedAnswer);
       return isMatch ? { conversation, base: history.base } : undefined;
     };
     const queueKey = queueKeyOf({ owner, name });
-    if (find() === undefined && queue.isFree(queueKey)) await sync.lookAfter(looks, signal);
+    if (find() === undefined && queue.isFree(queueKey)) {
+      await sync.lookAfter(looks, signal);
+      if (!reliesOnStored) await readStoppedAnswer(index.byName(owner, name), signal);
+    }
     const isMatchSoon = queue.isNearlyFree(queueKey) && find() !== undefined;
     if (queue.isFree(queueKey) || reliesOnStored || isMatchSoon)
       return enqueue(sent, { name, isNamed: true, find, waitsForOthers: reliesOnStored });
@@ -127,24 +159,6 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     return enqueue(sent, { name, find });
   };
 
-  /** The messages up to a response that is not the last one of its conversation any more; undefined if they are lost. */
-  const readMessagesUpTo = async (
-    conversation: StoredConversation,
-    position: number,
-    signal: AbortSignal,
-  ): Promise<readonly HistoryMessage[] | undefined> => {
-    const { sessionID, exchanges, hasReplay } = conversation;
-    const promptID = exchanges.slice(0, position + 1).findLast((exchange) => exchange.promptID !== '')?.promptID;
-    if (promptID === undefined) return [];
-    const turn = { promptID, known: promptIDsIn(conversation), hasReplay };
-    try {
-      return messagesUpTo(await agent.messages(sessionID, signal), turn);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      index.remove(sessionID);
-      return undefined;
-    }
-  };
   const resolveAfter = async (sent: Sent, responseID: string, signal: AbortSignal): Promise<ResolvedConversation> => {
     const { request, owner } = sent;
     const location = readResponseID(responseID);

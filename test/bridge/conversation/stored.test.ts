@@ -130,7 +130,7 @@ describe('a bridge that is started anew', (check) => {
     second.restart();
     const cut = [user('Hello'), assistant('Hi')];
     const next = await second.report(asking({ history: cut, conversation: named('chat 1') }));
-    assert.is.not(next.sessionID, reported.sessionID, 'what was told is not known any more');
+    assert.is(next.sessionID, reported.sessionID, 'the agent has what was told');
   });
 
   check('leaves alone what it did not write, and sessions that are none of its own', async () => {

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { answerWith, idIn, idsIn, pay, paying, repliesTo, reporting } from '../harness/recharge-world.ts';
+import { bridgeCount } from '../harness/round-robin.ts';
 import {
   aborts,
   assistant,
@@ -64,8 +65,8 @@ describe('a question of the agent', (check) => {
       assert.is(second.name, first.name);
       assert.equal(repliesTo(world), [{ reply: 'once' }]);
       assert.is(prompts(world).length, 1);
-      // This bridge has seen the run begin, so it need not find out what the session does.
-      assert.equal(callsTo(world, 'GET', /^\/session\/status$/), []);
+      // A bridge that has seen the run begin need not find out what the session does.
+      if (bridgeCount() === 1) assert.equal(callsTo(world, 'GET', /^\/session\/status$/), []);
       // Each answer tells what its own part has cost.
       assert.is((first.json.usage.total_tokens ?? 0) + (second.json.usage.total_tokens ?? 0), 30);
       const third = await world.chat({
