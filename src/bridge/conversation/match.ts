@@ -108,7 +108,7 @@ export function* extendHistory(
 /** The conversation after an exchange. `extended`: what that has made of its history. */
 export const addExchange = (
   stored: StoredConversation,
-  { responseID, promptID, isStopped, isUnread, approvalIDs }: FinishedExchange,
+  { responseID, promptID, isStopped, isUnread, paused }: FinishedExchange,
   { fingerprint, tail, beforeAnswer }: ExtendedHistory,
 ): StoredConversation => {
   const token = readResponseID(responseID)?.token ?? '';
@@ -119,7 +119,7 @@ export const addExchange = (
     stoppedAt: isStopped ? beforeAnswer : undefined,
     request: stored.request && isUnread ? { ...stored.request, isUnread } : stored.request,
     claim: undefined,
-    shownApprovals: approvalIDs,
+    paused,
     isUpToDate: true,
     exchanges: latestExchanges([
       // It may be known already as a prompt that another process has sent, or from a write of which no answer came.

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { HistoryFingerprint } from './fingerprint.ts';
-import type { Owner, RequestMark } from './types.ts';
+import type { Owner, PausedTurn, RequestMark } from './types.ts';
 
 /** A stored prompt with its answer. */
 export type StoredExchange = {
@@ -31,8 +31,8 @@ export type StoredConversation = {
   readonly request?: RequestMark | undefined;
   /** The token of the answer that a bridge gives in it now, this one or another. */
   readonly claim: string | undefined;
-  /** Ids of the approval requests that the last answer ended with. */
-  readonly shownApprovals: readonly string[];
+  /** Where the last answer ended, if its turn went on. */
+  readonly paused?: PausedTurn | undefined;
   /** How often the record was written. Each write names the one that it replaces. */
   readonly revision: number;
   /** Metadata of other programs, which is written back unchanged. */
@@ -47,11 +47,13 @@ const VERSION = 1;
 const KEY = 'gatehouse';
 /** All conversations are read at once, so each of them has to be small. */
 const EXCHANGES_STORED = 20;
+const APPROVALS_STORED = 50;
 /** The most that any version has stored. */
 const EXCHANGES_READ = 50;
 const Hash = v.pipe(v.string(), v.maxLength(100));
 const Name = v.pipe(v.string(), v.maxLength(1000));
 const Token = v.pipe(v.string(), v.maxLength(200));
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const ConversationRecord = v.object({
   version: v.literal(VERSION),
@@ -59,7 +61,7 @@ const ConversationRecord = v.object({
   name: Name,
   isNamed: v.boolean(),
   head: Hash,
-  entries: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  entries: Count,
   opening: Hash,
   tail: v.array(Hash),
   stoppedAt: v.optional(Hash),
@@ -77,16 +79,29 @@ const ConversationRecord = v.object({
     }),
   ),
   claim: v.optional(Token),
-  shownApprovals: v.optional(v.array(Token), []),
+  paused: v.optional(
+    v.object({
+      promptID: Token,
+      approvalIDs: v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED)),
+      items: Count,
+      usage: v.object({ prompt: Count, cached: Count, completion: Count, reasoning: Count }),
+    }),
+  ),
   /** Read by `metadataRevision`. */
-  revision: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
+  revision: v.optional(Count, 0),
 });
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
+
+/** An agent asks for the calls of one step together, so there are few. */
+const toPausedRecord = ({ approvalIDs, ...position }: PausedTurn): NonNullable<ConversationRecord['paused']> => ({
+  ...position,
+  approvalIDs: approvalIDs.slice(0, APPROVALS_STORED),
+});
 
 /** The metadata to store with a conversation's session, including that of other programs. */
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
   const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
-  const { claim, shownApprovals, revision } = conversation;
+  const { claim, paused, revision } = conversation;
   const record: ConversationRecord = {
     version: VERSION,
     owner,
@@ -99,7 +114,7 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
     ...(request === undefined ? {} : { request }),
     ...(claim === undefined ? {} : { claim }),
-    shownApprovals: [...shownApprovals],
+    ...(paused === undefined ? {} : { paused: toPausedRecord(paused) }),
     revision,
   };
   return { ...conversation.otherMetadata, [KEY]: record };
@@ -112,7 +127,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;
-  const { claim, shownApprovals, revision } = read.output;
+  const { claim, paused, revision } = read.output;
   return {
     sessionID: id,
     owner,
@@ -125,7 +140,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
     exchanges: latestExchanges(exchanges.map(([token, promptID]) => ({ token, promptID }))),
     request,
     claim,
-    shownApprovals,
+    paused,
     revision,
     otherMetadata,
     createdAt: time.created,

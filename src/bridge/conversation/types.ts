@@ -1,3 +1,4 @@
+import type { Usage } from '../output.ts';
 import type { BridgeRequest, HistoryMessage, PromptFile } from '../request.ts';
 
 /** A short digest of the API key that a request came with. The same for all requests where there are no keys. */
@@ -25,8 +26,19 @@ export type ConversationSession = {
   readonly knownMessageIDs: ReadonlySet<string>;
   /** The token of its last answer's id, whichever bridge has given that; undefined before the first one. */
   readonly lastToken: string | undefined;
-  /** Ids of the approval requests that the last answer ended with. */
-  readonly shownApprovals: readonly string[];
+  /** Where the last answer ended, if its turn went on. */
+  readonly paused: PausedTurn | undefined;
+};
+
+/** Where an answer ended with approval requests while its turn waits: any bridge continues it from there. */
+export type PausedTurn = {
+  /** The id of the agent's user message. */
+  readonly promptID: string;
+  /** Ids of the approval requests that were shown. */
+  readonly approvalIDs: readonly string[];
+  /** The position in the turn: items that were shown, and tokens that were reported. */
+  readonly items: number;
+  readonly usage: Usage;
 };
 
 /** A prompt with its answer, as recorded to recognise the conversation by. */
@@ -43,8 +55,8 @@ export type FinishedExchange = {
   readonly isStopped: boolean;
   /** No client read the answer when it ended. */
   readonly isUnread: boolean;
-  /** Ids of the approval requests that the answer ended with, while its turn waits for them. */
-  readonly approvalIDs: readonly string[];
+  /** Where it ended, if its turn goes on. */
+  readonly paused: PausedTurn | undefined;
 };
 
 /** A conversation that no other request continues until it is released. */

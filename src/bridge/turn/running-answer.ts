@@ -2,7 +2,7 @@ import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
 import { responseIDFor, responseTokenOf } from '../conversation/response-id.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
-import type { LockedConversation } from '../conversation/types.ts';
+import type { LockedConversation, PausedTurn } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
@@ -78,6 +78,19 @@ const countChars = (log: TurnLog): number =>
 const toolNamesIn = (log: TurnLog): readonly string[] =>
   log.items().flatMap((item) => (item.kind === 'call' ? [item.call.name] : []));
 
+/** Where an answer ended whose turn goes on; after an answer of the bridge itself where the one before ended. */
+const pausedAt = (
+  before: PausedTurn | undefined,
+  { turn, log }: Pick<AnswerSource, 'turn' | 'log'>,
+  { items, usage, last }: TurnOutcome,
+): PausedTurn | undefined => {
+  const approvalIDs = last.kind === 'end' ? last.end.approvalRequests.map(({ id }) => id) : [];
+  if (turn === undefined)
+    return approvalIDs.length === 0 || before === undefined ? undefined : { ...before, approvalIDs };
+  const promptID = turn.promptID();
+  return log.end() !== undefined || promptID === undefined ? undefined : { promptID, approvalIDs, items, usage };
+};
+
 /** Apart from the function that sets it, whose closures would keep the request in memory for as long as the answer. */
 const createRefusal = () => {
   let refusal: AnswerFailure | undefined;
@@ -141,7 +154,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
           promptID: turn?.promptID(),
           isStopped: turn?.isAborted() === true,
           isUnread: !handle.hasReader(),
-          approvalIDs: outcome.last.kind === 'end' ? outcome.last.end.approvalRequests.map(({ id }) => id) : [],
+          paused: pausedAt(lock.locked.session.paused, { turn, log }, outcome),
         });
       }
       if (turn !== undefined && log.end() === undefined) waitingTurns.add(turn, outcome);

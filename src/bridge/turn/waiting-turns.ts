@@ -1,7 +1,7 @@
 import { setNewest } from '../../core/bounded-map.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient } from '../agent/types.ts';
-import type { ConversationSession } from '../conversation/types.ts';
+import type { ConversationSession, PausedTurn } from '../conversation/types.ts';
 import type { ApprovalRequest } from '../output.ts';
 import { type ApprovalDecision, type BridgeRequest, textOfParts } from '../request.ts';
 import { readDecision, type Verdict } from './approval-decisions.ts';
@@ -100,21 +100,28 @@ export const createWaitingTurns = (
     if (evicted !== undefined) ended.delete(evicted);
     setShown(sessionID, from.last?.kind === 'end' ? from.last.end.approvalRequests : []);
   };
+  /** Follows a turn that another bridge, or an earlier process, has left waiting; from where the last answer ended, if that is known. */
+  const follow = async (sessionID: string, paused: PausedTurn | undefined, isBusy: boolean): Promise<void> => {
+    const promptID = isBusy ? undefined : paused?.promptID;
+    const turn = startTurn(sessionID, { kind: 'existing', ...(promptID === undefined ? {} : { promptID }) }, turnNeeds);
+    await (isBusy ? turn.loaded : turn.ended);
+    const known = turn.log.closeTexts();
+    const from = { items: Math.min(known, paused?.items ?? known), usage: paused?.usage ?? turn.log.usage() };
+    add(turn, from);
+  };
   const findAtAgent = async (session: ConversationSession, signal: AbortSignal): Promise<void> => {
-    const { sessionID, knownMessageIDs, lastToken, shownApprovals } = session;
+    const { sessionID, knownMessageIDs, lastToken, paused } = session;
     // In a session without messages no turn waits.
     if (knownMessageIDs.size === 0) return;
     if (lastToken === undefined ? waiting.has(sessionID) : ended.get(sessionID) === lastToken) return;
     waiting.delete(sessionID);
-    if ((await agent.busySessions(signal)).has(sessionID)) {
-      const turn = startTurn(sessionID, { kind: 'existing' }, turnNeeds);
-      await turn.loaded;
-      add(turn, { items: turn.log.closeTexts(), usage: turn.log.usage() });
-    }
+    const isBusy = (await agent.busySessions(signal)).has(sessionID);
+    if (isBusy || paused !== undefined) await follow(sessionID, paused, isBusy);
     const open = waiting.get(sessionID)?.turn.log.approvalRequests() ?? [];
+    const shownIDs = paused?.approvalIDs ?? [];
     setShown(
       sessionID,
-      shownApprovals.map((id) => open.find((request) => request.id === id) ?? closedRequest(id, sessionID)),
+      shownIDs.map((id) => open.find((request) => request.id === id) ?? closedRequest(id, sessionID)),
     );
     if (lastToken !== undefined) setEnded({ sessionID, token: lastToken });
   };

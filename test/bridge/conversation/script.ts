@@ -234,7 +234,7 @@ export const play = async (script: readonly Command[]): Promise<ReadonlySet<stri
     const responseID = world.newResponseID(held.session);
     const isStopped = kept < reported.length;
     const exchange = { promptText: words, files: [], answerText: reported, responseID, promptID };
-    await held.record({ ...exchange, isStopped, isUnread: isStopped, approvalIDs: [] });
+    await held.record({ ...exchange, isStopped, isUnread: isStopped, paused: undefined });
     flight.isNoted = true;
     const known = client.manner === 'reliant' || client.manner === 'response' ? client.transcript : asked.history;
     client.transcript = [...known, user(words), assistant(reported.slice(0, kept))];

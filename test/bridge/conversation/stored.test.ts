@@ -369,7 +369,7 @@ describe('an exchange of which nothing is noted', (check) => {
       promptID: undefined,
       isStopped: false,
       isUnread: false,
-      approvalIDs: [],
+      paused: undefined,
     });
     held.release();
     const history = [...HISTORY, user('approve'), assistant('No such question.')];

@@ -117,7 +117,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}, bridges = b
       promptID,
       isStopped,
       isUnread: false,
-      approvalIDs: [],
+      paused: undefined,
     });
     return responseID;
   };

@@ -31,7 +31,7 @@ const ANSWERED = record(completed('a1', 'u1'), textPart('t1', 'a1', 'I pay.', { 
 /** A session in which something was said before, seen by one bridge after another. */
 const pausing = () => {
   const world = createTurnWorld();
-  const conversation = { sessionID: SESSION, knownMessageIDs: new Set(['u0']), lastToken: 'token', shownApprovals: [] };
+  const conversation = { sessionID: SESSION, knownMessageIDs: new Set(['u0']), lastToken: 'token', paused: undefined };
   let paused = createWaitingTurns(world.agent, world.needs);
   const outcomeAt = (going: Pick<AnswerSource, 'log' | 'from'>) =>
     waitForOutcome(going.log, going.from, { clock: world.clock, signal: NEVER });
@@ -369,7 +369,7 @@ describe('a session in which nothing waits', (check) => {
     await world.goOn('hello');
     assert.is(world.callsTo('busySessions'), 1);
     await createWaitingTurns(world.agent, world.needs).resume(
-      { sessionID: SESSION, knownMessageIDs: new Set(), lastToken: undefined, shownApprovals: [] },
+      { sessionID: SESSION, knownMessageIDs: new Set(), lastToken: undefined, paused: undefined },
       asking(),
       NEVER,
     );
