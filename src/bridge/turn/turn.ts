@@ -1,4 +1,4 @@
-import { pause } from '../../core/async.ts';
+import { pause, pauseUntil } from '../../core/async.ts';
 import { Fault } from '../../core/fault.ts';
 import { agentRetryMs, GIVE_UP_AFTER_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
@@ -126,12 +126,13 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   const pollUntilEnd = async (): Promise<TurnEnd> => {
     let reachedAt = clock.now();
     for (;;) {
+      const woken = watch.nextIdle();
       const busy = await isBusy();
       if (busy !== undefined) reachedAt = clock.now();
       if (busy === false) break;
       if (clock.now() - reachedAt > GIVE_UP_AFTER_MS) return INTERRUPTED;
       // Not less and less often: all turns share the read.
-      await pause(clock, agentRetryMs(1, chance), signal);
+      await pauseUntil(clock, { ms: agentRetryMs(1, chance), woken }, signal);
     }
     await watch.readMessages();
     const last = reducer.lastAnswer();

@@ -43,6 +43,8 @@ type TurnWatch = {
   readonly answerPermission: (requestID: string, answer: AgentPermissionReply) => Promise<void>;
   /** Waits for a condition that events bring about, up to a limit. */
   readonly waitUntil: (isTrue: () => boolean, limitMs: number) => Promise<void>;
+  /** Resolves at the next event that says that the session is idle. */
+  readonly nextIdle: () => Promise<void>;
   /** Returns a function that logs a failure which no caller gets, unless the turn is over. */
   readonly logFailure: (event: string) => (error: unknown) => void;
   /** The turn has got another session. */
@@ -70,6 +72,7 @@ export const watchTurn = (
   let gaps = 0;
   let recovered: Promise<unknown> = Promise.resolve();
   let change = Promise.withResolvers<void>();
+  let idle = Promise.withResolvers<void>();
 
   const notifyChange = (): void => {
     change.resolve();
@@ -114,6 +117,9 @@ export const watchTurn = (
     else if (sessionOf(event) === sessionID()) {
       reducer.applyEvent(event);
       notifyChange();
+      if (event.type !== 'session.idle') return;
+      idle.resolve();
+      idle = Promise.withResolvers();
     }
   };
   let unsubscribe = feed.subscribe(onUpdate, sessionID());
@@ -131,6 +137,7 @@ export const watchTurn = (
         await Promise.race([change.promise, timeout]).finally(() => waiting.abort());
       }
     },
+    nextIdle: () => idle.promise,
     followSession() {
       unsubscribe();
       unsubscribe = feed.subscribe(onUpdate, sessionID());
