@@ -121,7 +121,7 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
   };
   /** Tells the other bridges that this one answers now. False: another one was faster. */
   const claim = async (conversation: StoredConversation, mark: RequestMark): Promise<boolean> => {
-    const claimed = { ...conversation, claim: mark.token, request: mark };
+    const claimed = { ...conversation, claim: mark.token, isUnsure: undefined, request: mark };
     index.put(claimed);
     try {
       return await writes.write(claimed, (current) => (current.claim === mark.token ? current : undefined));
@@ -135,15 +135,23 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     plan: ConversationPlan,
     signal: AbortSignal,
   ): Promise<OpenSession | 'claimed' | undefined> => {
+    let looks: number | undefined;
     for (;;) {
       const seen = plan.find()?.conversation;
       if (seen !== undefined && isClaimed(seen, plan.mark)) {
         if (!plan.waitsForOthers) return 'claimed';
         await waitForClaim(seen, signal);
+        looks = sync.looks();
         continue;
       }
       const found = await sync.findUpToDate(plan.find, signal);
-      if (found === undefined) return undefined;
+      if (found === undefined) {
+        if (looks === undefined) return undefined;
+        // It came to nothing, and another request that waited may have begun it anew.
+        await sync.lookAfter(looks, signal);
+        looks = undefined;
+        continue;
+      }
       if (isClaimed(found.conversation, plan.mark)) continue;
       const replay = hasMessages(found.conversation) ? [] : (await plan.replay(signal, false)).messages;
       signal.throwIfAborted();
@@ -194,11 +202,12 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     const giveBack = (stored: StoredConversation): void => {
       const isOurs = ({ claim: claimed }: StoredConversation): boolean =>
         claimed !== undefined && claimed === plan.mark?.token;
-      const freed = isOurs(stored) ? { ...stored, claim: undefined } : stored;
+      const freed = isOurs(stored) ? { ...stored, claim: undefined, isUnsure: true } : stored;
       // The agent may have accepted a prompt whose exchange was not recorded.
       index.put({ ...freed, isUpToDate: false });
       if (freed === stored) return;
-      const onTopOf = (current: StoredConversation) => (isOurs(current) ? { ...current, claim: undefined } : undefined);
+      const onTopOf = (current: StoredConversation) =>
+        isOurs(current) ? { ...current, claim: undefined, isUnsure: true } : undefined;
       writes.write(freed, onTopOf).catch(() => {});
     };
     const release = (): void => {

@@ -119,6 +119,7 @@ export const addExchange = (
     stoppedAt: isStopped ? beforeAnswer : undefined,
     request: stored.request && isUnread ? { ...stored.request, isUnread } : stored.request,
     claim: undefined,
+    isUnsure: undefined,
     paused,
     isUpToDate: true,
     exchanges: latestExchanges([

@@ -31,6 +31,8 @@ export type StoredConversation = {
   readonly request?: RequestMark | undefined;
   /** The token of the answer that a bridge gives in it now, this one or another. */
   readonly claim: string | undefined;
+  /** Whether a bridge had the claim last and recorded nothing, though the agent may have got its prompt. */
+  readonly isUnsure?: boolean | undefined;
   /** Where the last answer ended, if its turn went on. */
   readonly paused?: PausedTurn | undefined;
   /** How often the record was written. Each write names the one that it replaces. */
@@ -79,6 +81,7 @@ const ConversationRecord = v.object({
     }),
   ),
   claim: v.optional(Token),
+  isUnsure: v.optional(v.boolean()),
   paused: v.optional(
     v.object({
       promptID: Token,
@@ -101,7 +104,7 @@ const toPausedRecord = ({ approvalIDs, ...position }: PausedTurn): NonNullable<C
 /** The metadata to store with a conversation's session, including that of other programs. */
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
   const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
-  const { claim, paused, revision } = conversation;
+  const { claim, isUnsure, paused, revision } = conversation;
   const record: ConversationRecord = {
     version: VERSION,
     owner,
@@ -114,6 +117,7 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
     ...(request === undefined ? {} : { request }),
     ...(claim === undefined ? {} : { claim }),
+    ...(isUnsure === true ? { isUnsure } : {}),
     ...(paused === undefined ? {} : { paused: toPausedRecord(paused) }),
     revision,
   };
@@ -127,7 +131,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;
-  const { claim, paused, revision } = read.output;
+  const { claim, isUnsure, paused, revision } = read.output;
   return {
     sessionID: id,
     owner,
@@ -140,6 +144,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
     exchanges: latestExchanges(exchanges.map(([token, promptID]) => ({ token, promptID }))),
     request,
     claim,
+    isUnsure,
     paused,
     revision,
     otherMetadata,

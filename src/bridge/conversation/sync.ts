@@ -78,7 +78,7 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
       conversation && {
         ...conversation,
         usedAt: clock.now(),
-        isUpToDate: isWritten && conversation.claim === undefined,
+        isUpToDate: isWritten && conversation.claim === undefined && conversation.isUnsure !== true,
       }
     );
   };
