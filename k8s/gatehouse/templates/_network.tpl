@@ -1,4 +1,4 @@
-{{/* A Service. Takes root, service, values and affinity. */}}
+{{/* A Service. Takes root, service and values. */}}
 {{- define "gatehouse.service" -}}
 apiVersion: v1
 kind: Service
@@ -10,9 +10,6 @@ metadata:
   {{- end }}
 spec:
   type: {{ .values.service.type }}
-  {{- with .affinity }}
-  sessionAffinity: {{ . }}
-  {{- end }}
   selector:
     {{- include "gatehouse.selectorLabels" . | nindent 4 }}
   ports:

@@ -5,6 +5,7 @@ import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import { isNotFound } from '../agent/errors.ts';
 import type { AgentClient, AgentEventStream } from '../agent/types.ts';
+import { createConversationClaims } from './claims.ts';
 import type { NewHash } from './digest.ts';
 import { createConversationLocking } from './lock.ts';
 import { createConversationIndex, createStoppedAnswers, type IndexLimits } from './lookup.ts';
@@ -59,9 +60,10 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
     per: 'key',
     createError: () => new Fault({ kind: 'overloaded', retryAfterMs: TURN_RETRY_AFTER_MS }),
   });
-  const claims = new Set<string>();
+  const ownTokens = new Set<string>();
+  const claims = createConversationClaims({ agent, index, sync, writes, clock });
   const lock = createConversationLocking({
-    ...{ agent, index, sync, writes, claims, stopped, clock, newName, newHash, runInSlices },
+    ...{ agent, index, sync, writes, claims, ownTokens, stopped, newName, newHash, runInSlices },
   });
 
   const find = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {
@@ -83,7 +85,7 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
 
   return {
     resolve: createResolver({ agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching }),
-    findStarted: createStartedTurns({ agent, index, sync, queue, lock, claims, newHash, runInSlices, clock }),
+    findStarted: createStartedTurns({ agent, index, sync, queue, lock, ownTokens, newHash, runInSlices, clock }),
     async findResponse(responseID, owner, signal) {
       const found = await find(responseID, owner, signal);
       if (found === undefined || found.exchange.promptID === '') return undefined;

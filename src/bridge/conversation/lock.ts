@@ -1,9 +1,8 @@
-import { pause } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
 import type { Ticket } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { HistoryMessage, PromptPart } from '../request.ts';
+import { type ConversationClaims, isClaimedElsewhere, withoutClaim } from './claims.ts';
 import type { NewHash } from './digest.ts';
 import { EMPTY_FINGERPRINT } from './fingerprint.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
@@ -43,19 +42,24 @@ export type LockConversation = (
 ) => Promise<LockedConversation>;
 
 type ConversationLockingNeeds = {
-  readonly agent: Pick<AgentClient, 'createSession' | 'busySessions' | 'permissionRequests'>;
+  readonly agent: Pick<AgentClient, 'createSession'>;
   readonly index: ConversationIndex;
   readonly sync: ConversationSync;
   readonly writes: ConversationWrites;
+  readonly claims: ConversationClaims;
   /** Tokens of the answers that this bridge gives now. */
-  readonly claims: Set<string>;
+  readonly ownTokens: Set<string>;
   readonly stopped: StoppedAnswers;
-  readonly clock: Clock;
   readonly newName: () => string;
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
 };
 
+type Recorded = {
+  readonly exchange: FinishedExchange;
+  readonly extended: ExtendedHistory;
+  readonly mark: RequestMark | undefined;
+};
 type OpenSession = ConversationMatch & { readonly replay: readonly HistoryMessage[]; readonly isNew: boolean };
 
 const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): StoredConversation => ({
@@ -80,17 +84,8 @@ const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): Stored
 /** Whether the agent has any message of it. An answer that the bridge gave itself is not at the agent. */
 const hasMessages = (conversation: StoredConversation): boolean => promptIDsIn(conversation).size > 0;
 
-/** Whether another answer is given in it now, or a bridge has ended without a word. */
-const isClaimed = ({ claim }: StoredConversation, mark: RequestMark | undefined): boolean =>
-  mark !== undefined && claim !== undefined && claim !== mark.token;
-
-const CLAIM_PAUSES_MS = [50, 100, 200, 400] as const;
-const LONGEST_CLAIM_PAUSE_MS = 500;
-/** A bridge prompts the agent soon after it has claimed a conversation, and stores the exchange soon after the turn's end. */
-const CLAIM_WITHOUT_TURN_MS = 2000;
-
 export const createConversationLocking = (needs: ConversationLockingNeeds): LockConversation => {
-  const { agent, index, sync, writes, claims, stopped, clock, newName, newHash, runInSlices } = needs;
+  const { agent, index, sync, writes, claims, ownTokens, stopped, newName, newHash, runInSlices } = needs;
   const never = new AbortController().signal;
 
   const createSession = async (plan: ConversationPlan, signal: AbortSignal, isLost = false): Promise<OpenSession> => {
@@ -100,36 +95,6 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     const conversation = { ...notYetCreated(plan), sessionID: id, createdAt: time.created };
     return { conversation, base, replay: messages, isNew: true };
   };
-  /** Whether a bridge is at work in the session. A turn that waits for an approval has ended its answer. */
-  const isAnswering = async (sessionID: string, signal: AbortSignal): Promise<boolean> => {
-    if (!(await agent.busySessions(signal)).has(sessionID)) return false;
-    return (await agent.permissionRequests(signal)).every((request) => request.sessionID !== sessionID);
-  };
-  /** Waits while another bridge answers. What a bridge has left behind that was killed is taken over. */
-  const waitForClaim = async ({ sessionID, claim }: StoredConversation, signal: AbortSignal): Promise<void> => {
-    let quietSinceMs: number | undefined;
-    for (let tries = 0; ; tries += 1) {
-      await pause(clock, CLAIM_PAUSES_MS[tries] ?? LONGEST_CLAIM_PAUSE_MS, signal);
-      await sync.refresh(sessionID, signal);
-      const current = index.bySession(sessionID);
-      if (current === undefined || current.claim !== claim) return;
-      quietSinceMs = (await isAnswering(sessionID, signal)) ? undefined : (quietSinceMs ?? clock.now());
-      if (quietSinceMs === undefined || clock.now() - quietSinceMs < CLAIM_WITHOUT_TURN_MS) continue;
-      if (index.bySession(sessionID) === current) index.put({ ...current, claim: undefined, isUpToDate: false });
-      return;
-    }
-  };
-  /** Tells the other bridges that this one answers now. False: another one was faster. */
-  const claim = async (conversation: StoredConversation, mark: RequestMark): Promise<boolean> => {
-    const claimed = { ...conversation, claim: mark.token, isUnsure: undefined, request: mark };
-    index.put(claimed);
-    try {
-      return await writes.write(claimed, (current) => (current.claim === mark.token ? current : undefined));
-    } catch {
-      // A prompt is worth more than what is noted of it. A session that the agent has lost is not in the index any more.
-      return index.bySession(conversation.sessionID) !== undefined;
-    }
-  };
   /** Undefined if there is none to continue, `claimed` if another bridge answers in it. */
   const findSession = async (
     plan: ConversationPlan,
@@ -138,9 +103,9 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     let looks: number | undefined;
     for (;;) {
       const seen = plan.find()?.conversation;
-      if (seen !== undefined && isClaimed(seen, plan.mark)) {
+      if (seen !== undefined && isClaimedElsewhere(seen, plan.mark)) {
         if (!plan.waitsForOthers) return 'claimed';
-        await waitForClaim(seen, signal);
+        await claims.waitUntilFree(seen, signal);
         looks = sync.looks();
         continue;
       }
@@ -152,12 +117,12 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
         looks = undefined;
         continue;
       }
-      if (isClaimed(found.conversation, plan.mark)) continue;
+      if (isClaimedElsewhere(found.conversation, plan.mark)) continue;
       const replay = hasMessages(found.conversation) ? [] : (await plan.replay(signal, false)).messages;
       signal.throwIfAborted();
       // Who follows the turn of the same request claims nothing: that was done when it began.
       const isMarked = plan.mark === undefined || found.conversation.request?.token === plan.mark.token;
-      if (isMarked || (plan.mark !== undefined && (await claim(found.conversation, plan.mark))))
+      if (isMarked || (plan.mark !== undefined && (await claims.take(found.conversation, plan.mark))))
         return { ...found, replay, isNew: false };
     }
   };
@@ -169,11 +134,10 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
   };
   const addTo = (
     { conversation, base, replay, isNew }: OpenSession,
-    exchange: FinishedExchange,
-    extended: ExtendedHistory,
+    { exchange, extended, mark }: Recorded,
   ): OpenSession => {
     // A response of it may have been deleted in the meantime.
-    const stored = index.bySession(conversation.sessionID) ?? conversation;
+    const stored = withoutClaim(index.bySession(conversation.sessionID) ?? conversation, mark);
     const isReplayed = replay.length > 0 && exchange.promptID !== undefined;
     // Before its first exchange the index may hold it by another name.
     const { name } = isNew ? conversation : stored;
@@ -189,33 +153,33 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     const record = async (exchange: FinishedExchange): Promise<void> => {
       if (!plan.isStored) return;
       const extended = await runInSlices(extendHistory(session.base, exchange, newHash), never);
-      session = addTo(session, exchange, extended);
+      session = addTo(session, { exchange, extended, mark: plan.mark });
       isRecorded = true;
       if (exchange.isStopped) stopped.set(session.conversation, extended.answerText);
       index.put(session.conversation);
       // A client that has the answer may send its next request now, and waits only for the write.
       ticket.announceRelease();
       const { hasReplay } = session.conversation;
-      const onTopOf = (current: StoredConversation) => addExchange({ ...current, hasReplay }, exchange, extended);
+      const onTopOf = (current: StoredConversation) =>
+        addExchange({ ...withoutClaim(current, plan.mark), hasReplay }, exchange, extended);
       await writes.write(session.conversation, onTopOf).catch(() => {});
     };
     const giveBack = (stored: StoredConversation): void => {
-      const isOurs = ({ claim: claimed }: StoredConversation): boolean =>
-        claimed !== undefined && claimed === plan.mark?.token;
-      const freed = isOurs(stored) ? { ...stored, claim: undefined, isUnsure: true } : stored;
+      const free = (current: StoredConversation): StoredConversation | undefined => {
+        const freed = withoutClaim(current, plan.mark);
+        return freed === current ? undefined : { ...freed, isUnsure: true };
+      };
+      const freed = free(stored);
       // The agent may have accepted a prompt whose exchange was not recorded.
-      index.put({ ...freed, isUpToDate: false });
-      if (freed === stored) return;
-      const onTopOf = (current: StoredConversation) =>
-        isOurs(current) ? { ...current, claim: undefined, isUnsure: true } : undefined;
-      writes.write(freed, onTopOf).catch(() => {});
+      index.put({ ...(freed ?? stored), isUpToDate: false });
+      if (freed !== undefined) writes.write(freed, free).catch(() => {});
     };
     const release = (): void => {
       if (isReleased) return;
       isReleased = true;
       const { sessionID } = session.conversation;
       const stored = index.bySession(sessionID);
-      if (plan.mark !== undefined) claims.delete(plan.mark.token);
+      if (plan.mark !== undefined) ownTokens.delete(plan.mark.token);
       if (session.isNew) writes.discard(sessionID);
       else if (!isRecorded && stored !== undefined) giveBack(stored);
       ticket.release();
@@ -241,11 +205,11 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
 
   return async (plan, ticket, signal) => {
     await ticket.waitForTurn(signal);
-    if (plan.mark !== undefined) claims.add(plan.mark.token);
+    if (plan.mark !== undefined) ownTokens.add(plan.mark.token);
     try {
       return createLock(plan, ticket, await openSession(plan, signal));
     } catch (error) {
-      if (plan.mark !== undefined) claims.delete(plan.mark.token);
+      if (plan.mark !== undefined) ownTokens.delete(plan.mark.token);
       ticket.release();
       throw error;
     }

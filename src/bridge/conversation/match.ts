@@ -118,7 +118,6 @@ export const addExchange = (
     tail,
     stoppedAt: isStopped ? beforeAnswer : undefined,
     request: stored.request && isUnread ? { ...stored.request, isUnread } : stored.request,
-    claim: undefined,
     isUnsure: undefined,
     paused,
     isUpToDate: true,

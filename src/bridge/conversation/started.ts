@@ -21,7 +21,7 @@ type StartedTurnsNeeds = {
   readonly queue: KeyedQueue;
   readonly lock: LockConversation;
   /** Tokens of the answers that this bridge gives now: it knows whose they are. */
-  readonly claims: ReadonlySet<string>;
+  readonly ownTokens: ReadonlySet<string>;
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
   readonly clock: Clock;
@@ -65,7 +65,7 @@ const readTurn = (
 
 /** Finds turns that were started before this process, by the marks in the metadata of their sessions. */
 export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['findStarted'] => {
-  const { agent, index, sync, queue, lock, claims, newHash, runInSlices, clock } = needs;
+  const { agent, index, sync, queue, lock, ownTokens, newHash, runInSlices, clock } = needs;
   /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
   const given = new Set<string>();
 
@@ -76,7 +76,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     const isMeant = (conversation: StoredConversation): boolean => {
       if (!isMarked(conversation) || clock.now() - conversation.usedAt > KNOWN_MS) return false;
       const { keyDigest, digest: known, token } = conversation.request;
-      if (claims.has(token)) return false;
+      if (ownTokens.has(token)) return false;
       if (keyDigest !== mark.keyDigest) return false;
       return keyDigest !== undefined || (known === mark.digest && !isNew(conversation) && !given.has(token));
     };
