@@ -1,3 +1,4 @@
+import { sum } from '../process.mjs';
 import { fixed, median, table } from '../table.mjs';
 
 /** What is told: its name, its value for a version, in how many digits, and what it should come to at most. */
@@ -13,6 +14,12 @@ const figuresFor = ({ directMs, streams, idle }) => {
     { name: 'the last of them late by, ms', of: paced('lateMs'), digits: 0, target: 300 },
     { name: "of that the agent's own delay, ms", of: paced('agentLateMs'), digits: 0 },
     { name: 'chunks a second of each (100: none joined)', of: paced('chunksPerSecond'), digits: 0 },
+    {
+      name: 'streams that failed, in all rounds',
+      of: (row) => sum([...row.paced, ...row.beside].map((run) => run.failures)),
+      digits: 0,
+      target: 0,
+    },
     { name: 'RSS idle, MB', of: ({ idleMb }) => median(idleMb), digits: 0, target: 120 },
     { name: 'RSS after the calls, MB', of: ({ afterMb }) => afterMb, digits: 0, target: 120 },
     { name: `RSS with ${streams} streams, MB`, of: paced('residentMb'), digits: 0, target: 200 },
@@ -20,13 +27,15 @@ const figuresFor = ({ directMs, streams, idle }) => {
   ];
 };
 
+const ratio = (now, before) => (before > 0 ? fixed(now / before, 2) : '-');
+
 /** The report as text; with a version of before, its figures and the ratio beside those of now. */
 export const bridgeReport = ({ title, rows, bareMicros, ...given }) => {
   const [now, before] = rows;
   const lines = figuresFor(given).map(({ name, of, digits, target }) => [
     name,
     fixed(of(now), digits),
-    ...(before === undefined ? [] : [fixed(of(before), digits), fixed(of(now) / of(before), 2)]),
+    ...(before === undefined ? [] : [fixed(of(before), digits), ratio(of(now), of(before))]),
     target === undefined ? '' : `<= ${target}`,
   ]);
   const compared = before === undefined ? [] : ['before', 'now / before'];

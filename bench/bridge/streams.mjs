@@ -41,14 +41,15 @@ export const pacedStreams = async ({ load, agent, bridge, streams, seconds, name
   }, SAMPLE_MS);
   const pieces = (seconds * 1000) / PIECE_MS;
   const order = `${pieces} pieces of ${PIECE_CHARS} every ${PIECE_MS}`;
-  const { slowestMs, events } = await readStreams(load, bridge, { streams, name, order });
+  const { slowestMs, events, failures } = await readStreams(load, bridge, { streams, name, order });
   clearInterval(sampling);
   const agentLateMs = await latestMs();
   return {
     share: (bridge.cpuMs() - before) / (seconds * 1000),
     lateMs: slowestMs - (pieces - 1) * PIECE_MS,
     agentLateMs,
-    chunksPerSecond: events / streams / seconds,
+    chunksPerSecond: events / (streams - failures) / seconds,
+    failures,
     residentMb,
   };
 };
