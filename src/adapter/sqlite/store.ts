@@ -85,21 +85,19 @@ export const createSqliteStore = (
   const refuseWhenClosed = (): void => {
     if (isClosed) throw new Error('Cannot use the store: it is closed');
   };
-  /** Counted over several calls: one that reads in short pieces may call again before anything else gets a turn. */
-  let blockedMs = 0;
-  const turnIfLong = async (sinceMs: number): Promise<void> => {
-    blockedMs += performance.now() - sinceMs;
-    if (blockedMs <= LONG_MS) return;
-    blockedMs = 0;
-    await nextTurn();
-  };
+  /** Of reads since the last that gave a turn: who reads in short pieces may read again before anything else gets one. */
+  let readMs = 0;
   /** For one statement, which reads a consistent state without a transaction. */
   const read = async <T>(run: () => T): Promise<T> => {
     refuseWhenClosed();
     const sinceMs = performance.now();
     try {
       const found = run();
-      await turnIfLong(sinceMs);
+      readMs += performance.now() - sinceMs;
+      if (readMs > LONG_MS) {
+        readMs = 0;
+        await nextTurn();
+      }
       return found;
     } catch (error) {
       throw health.note(error);
@@ -118,7 +116,7 @@ export const createSqliteStore = (
         return writes.addEvents(events);
       });
       growing.record(changes, deferred);
-      await turnIfLong(sinceMs);
+      if (performance.now() - sinceMs > LONG_MS) await nextTurn();
       return placed;
     },
     session: (id) => read(() => reads.session(id)),
