@@ -37,7 +37,9 @@ const counted = (count: number, one: string, many: string): string => `${count} 
 
 /** The file of a store, or its address without user, password and parameters, which may be secrets. */
 export const storeName = (database: Database): string =>
-  database.kind === 'sqlite' ? resolve(database.path) : database.url.replace(/^(\w+:\/\/)(?:.*@)?([^?#]*).*$/s, '$1$2');
+  database.kind === 'sqlite'
+    ? resolve(database.path)
+    : database.url.replace(/^(\w+:\/\/)(?:[^/]*@)?([^/]*\/[^?#]*).*$/s, '$1$2');
 
 const printPruned = async (storeText: string, needs: PruneNeeds, print: Print): Promise<void> => {
   const word = needs.isDryRun ? 'would remove' : 'removed';

@@ -9,6 +9,8 @@ describe('the name of a store', (check) => {
     for (const [url, name] of [
       ['postgres://db.test/agent', 'postgres://db.test/agent'],
       ['postgres://user:p@ss@db.test:5433/agent?password=canary&sslmode=require', 'postgres://db.test:5433/agent'],
+      ['postgres://db.test/agent?password=x@canary', 'postgres://db.test/agent'],
+      ['postgres://user:p?canary@db.test/agent', 'postgres://db.test/agent'],
       ['postgresql://user@one.test,two.test/agent#canary', 'postgresql://one.test,two.test/agent'],
     ] as const)
       assert.is(storeName({ kind: 'postgres', url }), name);
