@@ -130,9 +130,10 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
         return;
       } catch (error) {
         const refused = refusedTask(error);
-        if (refused !== undefined) {
-          rest[refused.place]?.reject(toRefusal(refused));
-          rest = rest.filter((_, place) => place !== refused.place);
+        const commit = refused && rest[refused.place];
+        if (refused !== undefined && commit !== undefined) {
+          commit.reject(toRefusal(refused));
+          rest = rest.filter((one) => one !== commit);
         } else if (rest.length > 1 && isRejected(error)) {
           for (const one of rest) await store([one]);
           return;

@@ -88,7 +88,8 @@ export type RefusedTask = { readonly place: number; readonly reason: string };
 /** The refused task that an error of the driver is about. */
 export const refusedTask = (error: unknown): RefusedTask | undefined => {
   if (codeOf(error) !== 'GH001' || !(error instanceof Error) || !('detail' in error)) return undefined;
-  return { place: Number(error.detail), reason: error.message };
+  const place = Number.parseInt(String(error.detail), 10);
+  return Number.isNaN(place) ? undefined : { place, reason: error.message };
 };
 
 /** Whether a row refers to one that does not exist any more. */
