@@ -27,7 +27,7 @@ const textOf = (bytes) =>
 
 /** Reads one answer to its end: how long it took until its last bytes, and how many events it had; or the last bytes of one that failed. */
 const readStream = (port, order, sessionName, isChecked) =>
-  new Promise((resolve, reject) => {
+  new Promise((resolve) => {
     const body = JSON.stringify({ stream: true, messages: [{ role: 'user', content: order }] });
     const head = [
       'POST /v1/chat/completions HTTP/1.1',
@@ -51,7 +51,7 @@ const readStream = (port, order, sessionName, isChecked) =>
         bytes.length >= TAIL_BYTES ? bytes.subarray(-TAIL_BYTES) : Buffer.concat([tail, bytes]).subarray(-TAIL_BYTES);
       if (isChecked) kept.push(bytes);
     });
-    socket.on('error', reject);
+    socket.on('error', ({ code }) => resolve({ failure: code }));
     socket.on('close', () => {
       if (!tail.includes('[DONE]')) resolve({ failure: tail.toString('latin1') });
       else
