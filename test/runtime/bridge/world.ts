@@ -1,7 +1,9 @@
 import { CHILD_FILE } from '../../agent/mcp/child.ts';
+import { bridgeCount } from '../../bridge/harness/round-robin.ts';
 import { type AgentProcess, addressOf, PASSWORD, USER, untilReady } from '../agent/process.ts';
 import { type AgentWorld, type Settings, until, withAgentWorld } from '../agent/world.ts';
 import { bundle, type Running, start } from '../processes.ts';
+import { startRoundRobin } from './round-robin.ts';
 
 export const BRIDGE_KEY = 'canary-bridge-key-77b0c4';
 export const OTHER_BRIDGE_KEY = 'canary-bridge-key-0d19ee';
@@ -50,12 +52,17 @@ export const startBridgeAt = async (
   const running = beginBridge({ ...settings, ...given.bridge }, given);
   const address = await addressOf(running);
   await untilReady(running, address);
+  return { running, ...callsTo(address) };
+};
+
+/** How a bridge at an address is called. */
+const callsTo = (address: string): Omit<BridgeProcess, 'running'> => {
   const send: BridgeProcess['send'] = (path, { headers, ...init } = {}) =>
     fetch(address + path, {
       ...init,
       headers: { authorization: `Bearer ${BRIDGE_KEY}`, 'content-type': 'application/json', ...headers },
     });
-  return { running, address, baseURL: `${address}/v1`, send };
+  return { address, baseURL: `${address}/v1`, send };
 };
 
 /** Runs the body beside a scripted model, an agent server and a bridge, and ends them all. */
@@ -69,9 +76,20 @@ export const inBridgeWorld = (given: BridgeGiven, body: (world: BridgeWorld) => 
       started.push(bridge);
       return bridge;
     };
+    let stopRoundRobin = (): void => {};
+    /** One bridge, or several as one: each request goes to the next. */
+    const startBridges = async (): Promise<BridgeProcess> => {
+      const first = await startBridge();
+      if (bridgeCount() === 1) return first;
+      const others = await Promise.all(Array.from({ length: bridgeCount() - 1 }, () => startBridge()));
+      const { address, stop } = await startRoundRobin([first, ...others].map((bridge) => bridge.address));
+      stopRoundRobin = stop;
+      return { ...first, ...callsTo(address) };
+    };
     try {
-      await body({ ...world, agent, bridge: await startBridge(), startBridge });
+      await body({ ...world, agent, bridge: await startBridges(), startBridge });
     } finally {
+      stopRoundRobin();
       await Promise.all(started.map(({ running }) => running.kill()));
     }
   });

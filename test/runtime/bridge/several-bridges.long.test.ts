@@ -1,0 +1,6 @@
+import { setBridgeCount } from '../../bridge/harness/round-robin.ts';
+
+// The same promises hold where each request goes to the other one of two bridges.
+setBridgeCount(2);
+await import('./openai-chat.test.ts');
+await import('./openai-responses.test.ts');

@@ -1,0 +1,5 @@
+import { setBridgeCount } from '../../bridge/harness/round-robin.ts';
+
+// The same promises hold where each request goes to the other one of two bridges. The long version has the clients, too.
+setBridgeCount(2);
+await import('./chats.test.ts');
