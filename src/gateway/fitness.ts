@@ -2,7 +2,7 @@ import type { ModelTraits } from '../llm/types.ts';
 import type { ModelAlias } from './models.ts';
 
 /** What an alias cannot do with its model. `isUseless`: it can give no verdict at all. Texts are our own. */
-export type Unfitness = { readonly reason: string; readonly isUseless: boolean };
+type Unfitness = { readonly reason: string; readonly isUseless: boolean };
 
 const NO_SYSTEM =
   'its chat template drops the system message, which is the policy; give the model a template (TEMPLATE in its Modelfile)';

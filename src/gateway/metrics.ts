@@ -17,7 +17,7 @@ export type GatewayReadings = {
 };
 
 /** Where large texts are decoded: in a thread of their own, or in slices of the event loop. */
-export type DecodingPlace = 'thread' | 'event-loop';
+type DecodingPlace = 'thread' | 'event-loop';
 
 /** Counts events. No method takes a text or a key, so none can end up in a label. Never throws. */
 export type GatewayMetrics = {

@@ -3,7 +3,7 @@ import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 import { parseVerdict, unwrapAnswer } from './verdict.ts';
 
 /** A parsed answer to a batch: the scores of every text, in order, or the reason why it holds no verdict at all. */
-export type ParsedBatch =
+type ParsedBatch =
   | { readonly kind: 'scores'; readonly scores: readonly CategoryScores[] }
   | { readonly kind: 'unusable'; readonly reason: string };
 

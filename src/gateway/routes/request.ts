@@ -31,7 +31,7 @@ export const ModerationRequest = v.object({
 const Envelope = v.object({ model: v.nullish(v.string()), input: v.nullish(v.unknown()) });
 
 /** How many inputs a request may hold, and how many characters each. */
-export type InputLimits = { readonly inputs: number; readonly chars: number };
+type InputLimits = { readonly inputs: number; readonly chars: number };
 
 /** How an input is read. */
 export type InputRules = {
@@ -46,7 +46,7 @@ export type InputRules = {
 export type ParsedItem = ModerationItem & { readonly unjudged: readonly UnjudgedType[] };
 
 /** What may be left out of an input: images, and parts of a type that is neither text nor image. */
-export type UnjudgedType = 'image' | 'part';
+type UnjudgedType = 'image' | 'part';
 
 const badInput = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });

@@ -2,13 +2,13 @@ import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 
 /** One input's result in OpenAI's shape, as JSON, and whether it is flagged. */
-export type WrittenResult = { readonly isFlagged: boolean; readonly json: string };
+type WrittenResult = { readonly isFlagged: boolean; readonly json: string };
 
 /** What was judged of an input. */
-export type JudgedTypes = { readonly text: boolean; readonly image: boolean };
+type JudgedTypes = { readonly text: boolean; readonly image: boolean };
 
 /** Writes a result: always all 13 categories. */
-export type WriteResult = (scores: CategoryScores, judged: JudgedTypes) => WrittenResult;
+type WriteResult = (scores: CategoryScores, judged: JudgedTypes) => WrittenResult;
 
 const typesJson = ({ categories }: Policy, judged: JudgedTypes): string => {
   const textOnly = judged.text ? ['text'] : [];

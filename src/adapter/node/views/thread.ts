@@ -7,7 +7,7 @@ import type { ThreadAnswer, ThreadQuestion } from './messages.ts';
 import { THREAD_CODE } from './thread-code.ts';
 
 /** A thread that makes views. It starts with the first text, and again with the next one after it has ended. */
-export type ViewsThread = {
+type ViewsThread = {
   /**
    * Undefined where no thread can be started. A thread that dies fails the texts it has with `overloaded`: any of them may
    * have been the reason, and must not end the process as well.

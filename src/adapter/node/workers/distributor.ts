@@ -17,7 +17,7 @@ export type Registration = {
 };
 
 /** Gives each connection to the worker with the fewest, one at a time until it has confirmed it. */
-export type Distributor<Connection> = {
+type Distributor<Connection> = {
   readonly offer: (connection: Connection) => void;
   readonly join: (give: Give<Connection>) => Registration;
   /** Resolves once every connection is with a worker. */

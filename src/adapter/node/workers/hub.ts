@@ -11,7 +11,7 @@ import {
 } from './messages.ts';
 
 /** One worker, as the hub reaches it. */
-export type HubMember = {
+type HubMember = {
   readonly notify: (notice: ParentNotice) => void;
   /** The same for what it can do without. */
   readonly offer: (notice: ParentNotice) => void;
