@@ -12,7 +12,10 @@ import { createConversationIndex, createStoppedAnswers, type IndexLimits } from 
 import type { StoredConversation, StoredExchange } from './record.ts';
 import { createResolver, queueKeyOf } from './resolve.ts';
 import { readResponseID } from './response-id.ts';
-import { createStartedTurns } from './started.ts';
+import { createLeftTurns } from './started/left.ts';
+import { createRequestMarks } from './started/marks.ts';
+import { type ChangeConversation, createBridgeID, createTurnReaders } from './started/readers.ts';
+import { createStartedTurns } from './started/turns.ts';
 import { createConversationSync } from './sync.ts';
 import type { Conversations, Owner } from './types.ts';
 import { createConversationWrites } from './writes.ts';
@@ -41,6 +44,8 @@ const ignoreNotFound = (error: unknown): void => {
 /** Turns of an agent take seconds to minutes. */
 const TURN_RETRY_AFTER_MS = 5000;
 
+const never = new AbortController().signal;
+
 type Found = { readonly conversation: StoredConversation; readonly exchange: StoredExchange };
 
 /**
@@ -66,6 +71,20 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
     ...{ agent, index, sync, writes, claims, ownTokens, stopped, newName, newHash, runInSlices },
   });
 
+  const marks = createRequestMarks({ agent, feed, clock });
+  const bridgeID = createBridgeID(clock.now(), newToken());
+  const change: ChangeConversation = async (sessionID, changeStored) => {
+    await sync.refresh(sessionID, never);
+    const stored = index.bySession(sessionID);
+    const changed = stored && changeStored(stored);
+    if (changed === undefined) return stored;
+    index.put(changed);
+    await writes.write(changed, changeStored);
+    return index.bySession(sessionID);
+  };
+
+  const readersOf = createTurnReaders({ bridgeID, change, marks, clock });
+
   const find = async (responseID: string, owner: Owner, signal: AbortSignal): Promise<Found | undefined> => {
     const location = readResponseID(responseID);
     if (location === undefined) return undefined;
@@ -85,7 +104,32 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
 
   return {
     resolve: createResolver({ agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching }),
-    findStarted: createStartedTurns({ agent, index, sync, queue, lock, ownTokens, newHash, runInSlices, clock }),
+    findStarted: createStartedTurns({
+      agent,
+      index,
+      sync,
+      marks,
+      queue,
+      lock,
+      ownTokens,
+      newHash,
+      runInSlices,
+      clock,
+      readersOf,
+      bridgeID,
+    }),
+    enterRace(owner, mark) {
+      const tokensOf = () => marks.of({ owner, mark }).map(({ conversation }) => conversation.request.token);
+      const before = new Set(tokensOf());
+      return async (signal) => {
+        await marks.untilSeen(mark.token, signal);
+        const first = tokensOf().find((token) => !before.has(token));
+        return first === undefined || first === mark.token;
+      };
+    },
+    endLeft: createLeftTurns({ agent, marks, clock }),
+    readersOf,
+    bridgeID,
     async findResponse(responseID, owner, signal) {
       const found = await find(responseID, owner, signal);
       if (found === undefined || found.exchange.promptID === '') return undefined;

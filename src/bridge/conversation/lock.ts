@@ -8,6 +8,7 @@ import { EMPTY_FINGERPRINT } from './fingerprint.ts';
 import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { addExchange, type ClientHistory, type ExtendedHistory, extendHistory, type HistoryBase } from './match.ts';
 import { promptIDsIn, type StoredConversation, toSessionMetadata } from './record.ts';
+import { readResponseID } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
 import type { FinishedExchange, LockedConversation, Owner, RequestMark } from './types.ts';
@@ -28,6 +29,8 @@ export type ConversationPlan = {
   readonly mark: RequestMark | undefined;
   /** Called when the request's turn has come. Undefined means: create a new session. */
   readonly find: () => ConversationMatch | undefined;
+  /** Whether the turn has been started already, by whoever holds the conversation: then nothing is waited for or claimed. */
+  readonly isStarted?: boolean;
   /** Whether it waits while another bridge answers in the conversation. Else it gets a new session then. */
   readonly waitsForOthers: boolean;
   /** The history to send to a session that has no messages yet. `isLost`: in place of one that the agent has lost. */
@@ -84,6 +87,11 @@ const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): Stored
 /** Whether the agent has any message of it. An answer that the bridge gave itself is not at the agent. */
 const hasMessages = (conversation: StoredConversation): boolean => promptIDsIn(conversation).size > 0;
 
+const hasExchange = ({ exchanges }: StoredConversation, { responseID, promptID }: FinishedExchange): boolean => {
+  const token = readResponseID(responseID)?.token ?? '';
+  return exchanges.some((known) => known.token === token && known.promptID !== '' && known.promptID === promptID);
+};
+
 export const createConversationLocking = (needs: ConversationLockingNeeds): LockConversation => {
   const { agent, index, sync, writes, claims, ownTokens, stopped, newName, newHash, runInSlices } = needs;
   const never = new AbortController().signal;
@@ -100,6 +108,8 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     plan: ConversationPlan,
     signal: AbortSignal,
   ): Promise<OpenSession | 'claimed' | undefined> => {
+    const started = plan.isStarted === true ? plan.find() : undefined;
+    if (started !== undefined) return { ...started, replay: [], isNew: false };
     let looks: number | undefined;
     for (;;) {
       const seen = plan.find()?.conversation;
@@ -132,6 +142,11 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     if (found === 'claimed') return createSession({ ...plan, name: newName() }, signal);
     return found ?? createSession(plan, signal);
   };
+  /** By a bridge whose client has tried again, or by the one that has begun the turn. */
+  const isRecordedElsewhere = (sessionID: string, exchange: FinishedExchange): boolean => {
+    const stored = index.bySession(sessionID);
+    return stored !== undefined && hasExchange(stored, exchange);
+  };
   const addTo = (
     { conversation, base, replay, isNew }: OpenSession,
     { exchange, extended, mark }: Recorded,
@@ -152,6 +167,12 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
 
     const record = async (exchange: FinishedExchange): Promise<void> => {
       if (!plan.isStored) return;
+      if (isRecordedElsewhere(session.conversation.sessionID, exchange)) {
+        isRecorded = true;
+        session = { ...session, isNew: false };
+        ticket.announceRelease();
+        return;
+      }
       const extended = await runInSlices(extendHistory(session.base, exchange, newHash), never);
       session = addTo(session, { exchange, extended, mark: plan.mark });
       isRecorded = true;
@@ -161,12 +182,14 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
       ticket.announceRelease();
       const { hasReplay } = session.conversation;
       const onTopOf = (current: StoredConversation) =>
-        addExchange({ ...withoutClaim(current, plan.mark), hasReplay }, exchange, extended);
+        hasExchange(current, exchange)
+          ? undefined
+          : addExchange({ ...withoutClaim(current, plan.mark), hasReplay }, exchange, extended);
       await writes.write(session.conversation, onTopOf).catch(() => {});
     };
     const giveBack = (stored: StoredConversation): void => {
       const free = (current: StoredConversation): StoredConversation | undefined => {
-        const freed = withoutClaim(current, plan.mark);
+        const freed = plan.isStarted === true ? current : withoutClaim(current, plan.mark);
         return freed === current ? undefined : { ...freed, isUnsure: true };
       };
       const freed = free(stored);
@@ -193,6 +216,9 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
       },
       replay: session.replay,
       record,
+      leaveToOther() {
+        session = { ...session, isNew: false };
+      },
       release,
       async renew(signal) {
         index.remove(session.conversation.sessionID);

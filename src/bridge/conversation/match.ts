@@ -11,7 +11,7 @@ import {
   normalizeMessages,
 } from './fingerprint.ts';
 import { latestExchanges, type StoredConversation } from './record.ts';
-import { readResponseID } from './response-id.ts';
+import { readResponseID, responseTokenOf } from './response-id.ts';
 import type { FinishedExchange } from './types.ts';
 
 /** The history that an exchange is added to. */
@@ -108,19 +108,26 @@ export function* extendHistory(
 /** The conversation after an exchange. `extended`: what that has made of its history. */
 export const addExchange = (
   stored: StoredConversation,
-  { responseID, promptID, isStopped, isUnread, paused }: FinishedExchange,
+  { responseID, promptID, isStopped, isUnread, failedAtMs, paused }: FinishedExchange,
   { fingerprint, tail, beforeAnswer }: ExtendedHistory,
 ): StoredConversation => {
   const token = readResponseID(responseID)?.token ?? '';
+  const isOfRequest = stored.request !== undefined && responseTokenOf(stored.request.token) === token;
   return {
     ...stored,
     fingerprint,
     tail,
     stoppedAt: isStopped ? beforeAnswer : undefined,
-    request: stored.request && isUnread ? { ...stored.request, isUnread } : stored.request,
     isUnsure: undefined,
     paused,
     isUpToDate: true,
+    request: isOfRequest
+      ? {
+          ...stored.request,
+          ...(isUnread ? { isUnread } : {}),
+          ...(failedAtMs === undefined ? {} : { failedAtMs }),
+        }
+      : stored.request,
     exchanges: latestExchanges([
       // It may be known already as a prompt that another process has sent, or from a write of which no answer came.
       ...stored.exchanges.filter(

@@ -56,6 +56,9 @@ const Hash = v.pipe(v.string(), v.maxLength(100));
 const Name = v.pipe(v.string(), v.maxLength(1000));
 const Token = v.pipe(v.string(), v.maxLength(200));
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const Time = v.pipe(v.number(), v.minValue(0));
+/** No client is behind more bridges. */
+const READERS_LIMIT = 100;
 
 const ConversationRecord = v.object({
   version: v.literal(VERSION),
@@ -78,6 +81,10 @@ const ConversationRecord = v.object({
       createdSeconds: v.pipe(v.number(), v.integer()),
       promptID: v.optional(Token),
       isUnread: v.optional(v.boolean()),
+      readers: v.optional(v.pipe(v.array(Token), v.maxLength(READERS_LIMIT))),
+      left: v.optional(v.object({ by: Token, atMs: Time })),
+      failedAtMs: v.optional(Time),
+      next: v.optional(Hash),
     }),
   ),
   claim: v.optional(Token),
@@ -115,7 +122,7 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     ...(stoppedAt === undefined ? {} : { stoppedAt }),
     hasReplay,
     exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
-    ...(request === undefined ? {} : { request }),
+    ...(request === undefined ? {} : { request: { ...request, readers: [...(request.readers ?? [])] } }),
     ...(claim === undefined ? {} : { claim }),
     ...(isUnsure === true ? { isUnsure } : {}),
     ...(paused === undefined ? {} : { paused: toPausedRecord(paused) }),

@@ -17,6 +17,31 @@ export type RequestMark = {
   readonly promptID?: string | undefined;
   /** Whether no client read its answer when that ended. */
   readonly isUnread?: boolean | undefined;
+  /** Ids of the bridges at which a client reads its answer. */
+  readonly readers?: readonly string[] | undefined;
+  /** Its last reader has left before the end: at which bridge, and when. */
+  readonly left?: { readonly by: string; readonly atMs: number } | undefined;
+  /** When its answer ended with a failure. */
+  readonly failedAtMs?: number | undefined;
+  /** In a named conversation: a digest of what a client sends that goes on after it (`digestOfNext`). */
+  readonly next?: string | undefined;
+};
+
+/** The clients of one running answer, at this bridge and at others, as its session's metadata tells. */
+export type TurnReaders = {
+  /** A client reads it here. */
+  readonly join: () => void;
+  /**
+   * The same if `mayJoin` of the mark as it is then. `isAlone`: older bridges that are said to have readers were killed.
+   * Resolves to whether a client reads it here now; never rejects.
+   */
+  readonly tryJoin: (mayJoin: (mark: RequestMark) => boolean, isAlone: boolean) => Promise<boolean>;
+  /** No client reads it here any more. Resolves to whether none does elsewhere; never rejects. */
+  readonly leave: () => Promise<boolean>;
+  /** Whether the last reader was one of this bridge, and none has come since. Never rejects. */
+  readonly isAbandoned: () => Promise<boolean>;
+  /** What is known of the clients at other bridges: one reads it, or since when the last one has left. */
+  readonly elsewhere: () => { readonly isRead: boolean; readonly leftAtMs: number | undefined };
 };
 
 /** A session of the agent that holds a client's conversation. */
@@ -57,6 +82,8 @@ export type FinishedExchange = {
   readonly isUnread: boolean;
   /** Where it ended, if its turn goes on. */
   readonly paused: PausedTurn | undefined;
+  /** When it ended, if it ended with a failure. */
+  readonly failedAtMs?: number | undefined;
 };
 
 /** A conversation that no other request continues until it is released. */
@@ -69,6 +96,8 @@ export type LockedConversation = {
    * accepted the prompt, even if there is no answer. Never rejects.
    */
   readonly record: (exchange: FinishedExchange) => Promise<void>;
+  /** In place of `record`: another bridge reads the answer, and records it with what its client has got. */
+  readonly leaveToOther: () => void;
   /** Releases the lock, once. Deletes the session at the agent if it is not to be stored or nothing was recorded in it. */
   readonly release: () => void;
   /**
@@ -104,9 +133,17 @@ export type MarkedRequest = {
   readonly isRetry: boolean;
   /** Whether this process knows that it was answered before. */
   readonly isKnown: boolean;
+  /** Whether this process has been started so lately that a client may not know of it yet. */
+  readonly isSoon: boolean;
+  readonly times: LeftAnswerTimes;
+  /** Whether this process has an answer itself: what it knows of that is newer than what the marks tell. */
+  readonly isOwn: (token: string) => boolean;
 };
 
-/** A turn that an earlier process has started: it runs or was completed, or it was cut off after it had called tools. */
+/** For how long an answer without readers waits for a client that does not say that it tries again, and then runs on. */
+export type LeftAnswerTimes = { readonly joinedMs: number; readonly abortedAfterMs: number };
+
+/** A turn that another bridge or an earlier process has started: it runs or was completed, or it was cut off after it had called tools. */
 export type StartedTurn =
   | (ResolvedConversation & {
       readonly kind: 'known';
@@ -117,6 +154,23 @@ export type StartedTurn =
       readonly isRecorded: boolean;
     })
   | { readonly kind: 'cut-off'; readonly toolNames: readonly string[] };
+
+/** How a turn that a client has left in its conversation is ended. */
+export type EndLeftOptions = {
+  /** Whether this process has the answer itself, and ends it. */
+  readonly isOwn: (token: string) => boolean;
+  /** SHA-256, of short texts. */
+  readonly digest: (text: string) => string;
+  readonly signal: AbortSignal;
+};
+
+/** Which turn: a session may be replaced while its prompt is sent. */
+export type ReadTurn = {
+  readonly sessionID: () => string;
+  readonly token: string;
+  /** The id of the agent's user message, where another bridge or an earlier process has sent it. */
+  readonly promptID?: string | undefined;
+};
 
 export type Conversations = {
   /**
@@ -134,6 +188,17 @@ export type Conversations = {
    * it was cut off after a tool call. Faults with `bad-input` (`idempotency_key_reused`) when the key came with another request.
    */
   readonly findStarted: (sent: MarkedRequest, signal: AbortSignal) => Promise<StartedTurn | undefined>;
+  /**
+   * Call it before `findStarted`, for a request with a key. The returned function resolves once the request's mark is stored,
+   * to whether no other bridge has stored one with the same key since: of several such requests exactly one is the first.
+   */
+  readonly enterRace: (owner: Owner, mark: RequestMark) => (signal: AbortSignal) => Promise<boolean>;
+  /** Ends the turn that a client has left in a conversation that it names, if it goes on after it with this request. */
+  readonly endLeft: (request: BridgeRequest, owner: Owner, options: EndLeftOptions) => Promise<void>;
+  /** The clients of an answer at all bridges. */
+  readonly readersOf: (turn: ReadTurn) => TurnReaders;
+  /** Of this bridge among all over one agent. */
+  readonly bridgeID: string;
   readonly findResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<FoundResponse | undefined>;
   /** Deletes a response, and its session with the last one. Returns whether there was such a response. */
   readonly deleteResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<boolean>;

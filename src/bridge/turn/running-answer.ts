@@ -2,7 +2,7 @@ import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
 import { responseIDFor, responseTokenOf } from '../conversation/response-id.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
-import type { LockedConversation, PausedTurn } from '../conversation/types.ts';
+import type { LockedConversation, PausedTurn, TurnReaders } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
@@ -56,7 +56,9 @@ export type AnswerStart = {
   readonly handle: AnswerHandle;
   /** Of the ids of the answer. */
   readonly token: string;
-  /** The turn to follow, if an earlier process has started it. */
+  /** The clients of the answer at all bridges; undefined if no other bridge can find it. */
+  readonly readersOf: ((sessionID: () => string) => TurnReaders) | undefined;
+  /** The turn to follow, if another bridge or an earlier process has started it. */
   readonly started?: { readonly promptID: string; readonly isRecorded: boolean } | undefined;
 };
 
@@ -102,6 +104,10 @@ const createRefusal = () => {
   };
 };
 
+/** Whether it ended because its clients have left: this bridge has aborted it, or the one that the last of them was at. */
+const isStopped = (turn: AgentTurn | undefined, handle: AnswerHandle): boolean =>
+  turn?.isAborted() === true || (turn?.isCutOff() === true && !handle.isRead());
+
 /** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
 export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: AnswerRunnerNeeds): AnswerRunner => {
   const { agent, clock } = needs;
@@ -111,7 +117,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
 
   const startNewTurn = async (
     lock: CurrentLock,
-    { request, model, handle }: Pick<AnswerStart, 'request' | 'model' | 'handle'>,
+    { request, model, handle, readersOf }: AnswerStart,
   ): Promise<AnswerSource> => {
     const { sessionID, knownMessageIDs } = lock.locked.session;
     const createPrompt = (signal: AbortSignal): Promise<Prompt> =>
@@ -122,7 +128,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     };
     const prompt = await createPrompt(handle.signal);
     handle.signal.throwIfAborted();
-    handle.begin();
+    handle.begin(readersOf?.(() => lock.locked.session.sessionID));
     const start = { kind: 'prompt', prompt, knownMessageIDs, renewSession } as const;
     // No later request could carry the approval.
     const turn = startTurn(
@@ -142,7 +148,9 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     try {
       const ended = await waitForOutcome(log, from, { clock, signal: never });
       const outcome = withTextIfSilent(log, from, ended, ifSilent);
-      if (turn?.refusal() === undefined && started?.isRecorded !== true) {
+      const isReadElsewhere = !handle.hasReader() && handle.isRead();
+      if (turn?.refusal() === undefined && isReadElsewhere) lock.locked.leaveToOther();
+      else if (turn?.refusal() === undefined && started?.isRecorded !== true) {
         const promptText = textOfParts(prompt);
         const answerText = readSentText(log, from, outcome);
         await lock.locked.record({
@@ -152,9 +160,10 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
           answerText: settings.dropsLeadingEcho ? removeEcho(answerText, promptText) : answerText,
           responseID,
           promptID: turn?.promptID(),
-          isStopped: turn?.isAborted() === true,
+          isStopped: isStopped(turn, handle),
           isUnread: !handle.hasReader(),
           paused: pausedAt(lock.locked.session.paused, { turn, log }, outcome),
+          failedAtMs: outcome.last.kind === 'failure' ? clock.now() : undefined,
         });
       }
       if (turn !== undefined && log.end() === undefined) waitingTurns.add(turn, outcome);
@@ -166,9 +175,9 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     }
   };
   /** What a retry may do after the end. A prompt that the agent refused may be sent again; a turn that failed may not. */
-  const resultOf = (turn: AgentTurn | undefined, { last }: TurnOutcome): AnswerResult => {
+  const resultOf = (turn: AgentTurn | undefined, { last }: TurnOutcome, handle: AnswerHandle): AnswerResult => {
     if (turn?.refusal() !== undefined) return 'void';
-    if (turn?.isAborted() === true && turn.isCutOff()) return turn.mayHaveCalledTools() ? 'failed' : 'void';
+    if (isStopped(turn, handle) && turn?.isCutOff() === true) return turn.mayHaveCalledTools() ? 'failed' : 'void';
     return last.kind === 'failure' ? 'failed' : 'answered';
   };
   const followTurn = async (lock: CurrentLock, promptID: string): Promise<AnswerSource> => {
@@ -177,14 +186,20 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     return { turn, log: turn.log, from: LOG_START };
   };
   return async (locked, start) => {
-    const { request, handle, token, started } = start;
+    const { request, handle, token, started, readersOf } = start;
     const { signal } = handle;
     const lock: CurrentLock = { locked };
     const resume = (): Promise<AnswerSource | undefined> =>
       started === undefined ? waitingTurns.resume(locked.session, request, signal) : followTurn(lock, started.promptID);
+    const begin = (): void => {
+      const turnReaders = readersOf?.(() => lock.locked.session.sessionID);
+      handle.begin(turnReaders);
+      if (started !== undefined && handle.hasReader()) turnReaders?.join();
+    };
+    if (started !== undefined) begin();
     const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
-    if (resumed !== undefined) handle.begin();
+    if (resumed !== undefined && started === undefined) begin();
     const source = resumed ?? (await startNewTurn(lock, start));
     const responseID = responseIDFor(locked.session.sessionID, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.
@@ -197,8 +212,8 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     });
     outcome
       .then((ended) => {
-        const result = resultOf(turn, ended);
-        if (result === 'failed' && turn?.isAborted() === true && turn.isCutOff())
+        const result = resultOf(turn, ended, handle);
+        if (result === 'failed' && isStopped(turn, handle) && turn?.isCutOff() === true)
           refusal.set(abortedFailure(toolNamesIn(source.log)));
         turn = undefined;
         handle.end(result, countChars(source.log));

@@ -14,6 +14,7 @@ import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createFakeAgent } from '../harness/fake-agent.ts';
+import { roundRobin } from '../harness/round-robin.ts';
 import { createTestFeed } from '../harness/turn-world.ts';
 
 const { SEED, RUNS = '300' } = process.env;
@@ -87,8 +88,8 @@ const killable = (agent: AgentClient, killed: AbortSignal): AgentClient => {
   return guarded as AgentClient;
 };
 
-/** Clients, an agent that calls a tool for each prompt, and a bridge that may be killed and started anew. */
-const createPlay = () => {
+/** Clients, an agent that calls a tool for each prompt, and bridges that may be killed and started anew, in turn for requests. */
+const createPlay = (count: number) => {
   const clock = createFakeClock();
   const fake = createFakeAgent(clock);
   const clients: Client[] = [];
@@ -137,7 +138,8 @@ const createPlay = () => {
       },
     });
   };
-  let answers = start();
+  const startAll = () => roundRobin([start(), ...Array.from({ length: count - 1 }, start)]);
+  let answers = startAll();
 
   const reserve = (): AnswerReservation => {
     const ofProcess = restarts;
@@ -159,7 +161,7 @@ const createPlay = () => {
       isRetry: isRetry && manner !== 'hand',
     };
     const read = async (): Promise<string> => {
-      const { output } = await answers.start({
+      const { output } = await answers().start({
         request: requestOf(words),
         owner: 'me',
         identity,
@@ -247,7 +249,7 @@ const createPlay = () => {
         }
         await clock.advance(1);
         killed = new AbortController();
-        answers = start();
+        answers = startAll();
         restarts += 1;
         taken = 0;
         seen.add('restart');
@@ -266,8 +268,8 @@ const allowedTurns = (clients: readonly Client[]): number => {
   return clients.length + (unkeyed.length > 1 ? unkeyed.filter(({ isCrossing }) => isCrossing).length : 0);
 };
 
-const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> => {
-  const { clock, clients, seen, prompted, fake, run, leave, waiting, restarts, taken } = createPlay();
+const play = async (script: readonly Command[], count: number): Promise<ReadonlySet<string>> => {
+  const { clock, clients, seen, prompted, fake, run, leave, waiting, restarts, taken } = createPlay(count);
   for (const command of script) {
     await run(command);
     await clock.advance(0);
@@ -296,15 +298,19 @@ const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> =>
 };
 
 describe('requests of many clients that leave and send them again, over aborts and restarts of the bridge', (check) => {
-  check('run no turn twice, give no answer to another one, and leave nothing running', async () => {
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(fc.array(aCommand, { minLength: 10, maxLength: 40, size: 'max' }), async (script) => {
-        for (const what of await play(script)) seen.add(what);
-      }),
-      runs,
-    );
-    for (const what of ['answered key', 'answered mark', 'answered hand', 'turn_aborted', 'restart'])
-      assert.ok(seen.has(what), `never came to ${what}`);
-  });
+  for (const [count, where] of [
+    [1, 'one bridge'],
+    [2, 'two bridges behind a round-robin'],
+  ] as const)
+    check(`run no turn twice, give no answer to another one, and leave nothing running: ${where}`, async () => {
+      const seen = new Set<string>();
+      await fc.assert(
+        fc.asyncProperty(fc.array(aCommand, { minLength: 10, maxLength: 40, size: 'max' }), async (script) => {
+          for (const what of await play(script, count)) seen.add(what);
+        }),
+        runs,
+      );
+      for (const what of ['answered key', 'answered mark', 'answered hand', 'turn_aborted', 'restart'])
+        assert.ok(seen.has(what), `never came to ${what}`);
+    });
 });

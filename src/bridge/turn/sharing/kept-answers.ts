@@ -1,3 +1,5 @@
+import type { TurnReaders } from '../../conversation/types.ts';
+
 /** Tells a request that is sent again from a new one. */
 export type RequestIdentity = {
   /** The header `Idempotency-Key`. */
@@ -21,6 +23,10 @@ export type KeptAnswer<T> = {
   readonly settled: Promise<void>;
   readers: number;
   hasBegun: boolean;
+  /** Its clients at all bridges, once it has begun and if others can know it. */
+  turnReaders: TurnReaders | undefined;
+  /** Until it is known whether the last reader that has left here was the last of all. */
+  leaving: Promise<void> | undefined;
   /** Since when it has no reader, if the last one has left before it had everything. */
   leftAt: number | undefined;
   ended: { readonly at: number; readonly result: AnswerResult } | undefined;
@@ -53,8 +59,16 @@ const isWanted = ({ identity, ended, leftAt }: KeptAnswer<unknown>): boolean =>
 const isExpired = (kept: KeptAnswer<unknown>, now: number): boolean =>
   kept.ended !== undefined && now - kept.usedAt >= (isWanted(kept) ? KEPT_MS : KEPT_AFTER_READING_MS);
 
-/** Whether it is aborted, and has not ended yet. */
-export const isEnding = ({ ended, isAborted }: KeptAnswer<unknown>): boolean => ended === undefined && isAborted();
+/** Since when it has no reader at any bridge, if the last one has left before it had everything. */
+const leftAtOf = ({ readers, leftAt, turnReaders }: KeptAnswer<unknown>): number | undefined => {
+  if (readers > 0 || leftAt === undefined) return undefined;
+  const { isRead, leftAtMs = leftAt } = turnReaders?.elsewhere() ?? { isRead: false };
+  return isRead ? undefined : Math.max(leftAt, leftAtMs);
+};
+
+/** Whether it is aborted or about to be, and has not ended yet. */
+export const isEnding = ({ ended, isAborted, leaving }: KeptAnswer<unknown>): boolean =>
+  ended === undefined && (isAborted() || leaving !== undefined);
 
 const repeatsFailure = ({ ended, usedAt }: KeptAnswer<unknown>, now: number): boolean =>
   ended?.result === 'failed' && now - usedAt < REPEATED_WITHIN_MS && now - ended.at < REPEATED_AT_MOST_MS;
@@ -72,10 +86,10 @@ export const findOwn = <T>(
   if (key !== undefined) return entries.find((entry) => entry.identity.key === key);
   const equal = entries.filter(({ identity }) => identity.key === undefined && identity.digest === digest);
   const left = equal
-    .filter(({ leftAt }) => leftAt !== undefined)
-    .sort((one, other) => (one.leftAt ?? 0) - (other.leftAt ?? 0));
+    .filter((entry) => leftAtOf(entry) !== undefined)
+    .sort((one, other) => (leftAtOf(one) ?? 0) - (leftAtOf(other) ?? 0));
   // Clients come back soon: the first that has left is the first to be taken, and none is left over for too long.
-  const waits = (entry: KeptAnswer<T>): boolean => !isEnding(entry) && now - (entry.leftAt ?? 0) < joinedMs;
+  const waits = (entry: KeptAnswer<T>): boolean => !isEnding(entry) && now - (leftAtOf(entry) ?? 0) < joinedMs;
   const recent = left.find(waits) ?? left.find(isEnding);
   if (isRetry) return recent ?? left.at(-1) ?? equal.at(-1);
   return recent ?? equal.findLast((entry) => repeatsFailure(entry, now));

@@ -1,6 +1,7 @@
 import { untilAborted } from '../../../core/async.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
+import type { LeftAnswerTimes, TurnReaders } from '../../conversation/types.ts';
 import { IDEMPOTENCY_KEY_REUSED } from '../../request.ts';
 import {
   type AnswerResult,
@@ -24,10 +25,15 @@ export type DisconnectPolicy =
 export type AnswerHandle = {
   /** Aborts when no client wants the answer any more. */
   readonly signal: AbortSignal;
-  /** The agent gets the prompt now. Until then an answer without readers is aborted at once, because that costs nothing. */
-  readonly begin: () => void;
-  /** Whether a client reads it at the moment. */
+  /**
+   * The agent gets the prompt now. Until then an answer without readers is aborted at once, because that costs nothing.
+   * `turnReaders`: from now on readers at other bridges count, too.
+   */
+  readonly begin: (turnReaders?: TurnReaders) => void;
+  /** Whether a client reads it here at the moment. */
   readonly hasReader: () => boolean;
+  /** Whether a client reads it at the moment, here or at another bridge. */
+  readonly isRead: () => boolean;
   /** It has ended, and holds so many characters for those who come back. Later calls change nothing. */
   readonly end: (result: AnswerResult, chars?: number) => void;
 };
@@ -69,18 +75,47 @@ export const joinedWithinMs = (policy: DisconnectPolicy): number => {
   return policy.kind === 'detach' ? JOINED_DETACHED_MS : 0;
 };
 
+/** After what time without readers an answer is aborted. */
+const abortedAfterMs = (policy: DisconnectPolicy): number => {
+  if (policy.kind === 'grace') return policy.ms;
+  return policy.kind === 'detach' ? Number.POSITIVE_INFINITY : 0;
+};
+/** What a disconnect policy means for a request that is sent again to another bridge. */
+export const leftAnswerTimes = (policy: DisconnectPolicy): LeftAnswerTimes => ({
+  joinedMs: joinedWithinMs(policy),
+  abortedAfterMs: abortedAfterMs(policy),
+});
+
 export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): SharedAnswers<T> => {
   const keptAnswers = createKeptAnswers<T>();
+  /** Aborts an answer that no bridge has a reader for. */
+  const abortIf = (entry: KeptAnswer<T>, isAbandoned: Promise<boolean> | undefined): void => {
+    const decide = async (): Promise<void> => {
+      const isToEnd = (await isAbandoned) !== false && entry.readers === 0;
+      entry.leaving = undefined;
+      if (isToEnd) entry.abort();
+    };
+    entry.leaving = decide();
+  };
   const onLeft = (entry: KeptAnswer<T>): void => {
     if (entry.readers > 0) return;
     entry.leftAt = clock.now();
     if (entry.ended !== undefined) return;
-    if (!entry.hasBegun || policy.kind === 'abort') entry.abort();
-    else if (policy.kind === 'grace') entry.cancelAbort = clock.after(policy.ms, entry.abort);
+    const { turnReaders } = entry;
+    const isLast = turnReaders?.leave();
+    if (!entry.hasBegun || (policy.kind === 'abort' && isLast === undefined)) entry.abort();
+    else if (policy.kind === 'abort') abortIf(entry, isLast);
+    else if (policy.kind === 'grace')
+      entry.cancelAbort = clock.after(policy.ms, () => {
+        if (turnReaders === undefined) entry.abort();
+        else abortIf(entry, turnReaders.isAbandoned());
+      });
   };
   const addReader = (entry: KeptAnswer<T>, answer: T): SharedAnswerReader<T> => {
+    const isBack = entry.readers === 0 && entry.leftAt !== undefined;
     entry.readers += 1;
     entry.leftAt = undefined;
+    if (isBack) entry.turnReaders?.join();
     entry.cancelAbort();
     let isGone = false;
     const once = (onGone: () => void) => (): void => {
@@ -116,10 +151,13 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       keptAnswers.sweep(entries, clock.now());
       settle();
     };
-    const begin = (): void => {
+    const begin = (turnReaders?: TurnReaders): void => {
       entry.hasBegun = true;
+      entry.turnReaders = turnReaders;
     };
-    const answer = create({ signal: controller.signal, begin, hasReader: () => entry.readers > 0, end }, isKnown);
+    const hasReader = (): boolean => entry.readers > 0;
+    const isRead = (): boolean => hasReader() || entry.turnReaders?.elsewhere().isRead === true;
+    const answer = create({ signal: controller.signal, begin, hasReader, isRead, end }, isKnown);
     const entry: KeptAnswer<T> = {
       identity,
       answer,
@@ -128,6 +166,8 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       settled,
       readers: 0,
       hasBegun: false,
+      turnReaders: undefined,
+      leaving: undefined,
       leftAt: undefined,
       ended: undefined,
       usedAt: clock.now(),
@@ -153,13 +193,18 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
           if (found !== undefined) keptAnswers.drop(entries, found);
           return reader;
         }
-        await untilAborted(found.settled, signal);
+        await untilAborted(found.leaving ?? found.settled, signal);
       }
     },
     async endAbandoned(owner, isMeant) {
       if (policy.kind === 'detach') return;
       const abandoned = [...keptAnswers.of(owner)].filter(
-        ({ readers, ended, answer }) => readers === 0 && ended === undefined && answer !== undefined && isMeant(answer),
+        ({ readers, ended, answer, turnReaders }) =>
+          readers === 0 &&
+          turnReaders?.elsewhere().isRead !== true &&
+          ended === undefined &&
+          answer !== undefined &&
+          isMeant(answer),
       );
       for (const { abort } of abandoned) abort();
       await Promise.all(abandoned.map(({ settled }) => settled));

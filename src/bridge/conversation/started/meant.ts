@@ -1,0 +1,112 @@
+import type { Clock } from '../../../core/clock.ts';
+import type { ConversationIndex } from '../lookup.ts';
+import type { StoredConversation } from '../record.ts';
+import { responseTokenOf } from '../response-id.ts';
+import type { MarkedRequest, RequestMark } from '../types.ts';
+import { isMarked, type MarkedConversation, type RequestMarks, type SeenMark } from './marks.ts';
+import { areAllOlder } from './readers.ts';
+
+type MeantMarksNeeds = {
+  readonly index: ConversationIndex;
+  readonly marks: RequestMarks;
+  readonly clock: Clock;
+  /** Tokens of the answers that this bridge gives now: it knows whose they are. */
+  readonly ownTokens: ReadonlySet<string>;
+  readonly bridgeID: string;
+  /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
+  readonly given: ReadonlySet<string>;
+};
+
+/** `cut-off`: the request means it only if its turn was cut off. */
+export type MeantMark = SeenMark & { readonly isMeant: true | 'cut-off' };
+
+/** No client tries again later than that. */
+const KNOWN_MS = 3_600_000;
+/** A client that says that it tries again gets an answer for this long after it has ended: it may have been lost on its way. */
+const GIVEN_AGAIN_MS = 10_000;
+/** For how long a failure is given to a client that does not say that it tries again. */
+const REPEATED_WITHIN_MS = 5000;
+/** What was recorded of a request's answer. */
+export const exchangeOf = ({ exchanges }: StoredConversation, { token }: RequestMark) =>
+  exchanges.find((exchange) => exchange.token === responseTokenOf(token));
+
+/** Without a key an equal request is a new one once the answer was given, but not if that was cut off. */
+const isAnswered = (conversation: MarkedConversation): boolean =>
+  exchangeOf(conversation, conversation.request) !== undefined && conversation.stoppedAt === undefined;
+
+/** Since when no client reads the answer at any bridge, if the last one has left it. */
+export const leftAtOf = ({ left, readers = [] }: RequestMark): number | undefined =>
+  readers.length === 0 ? left?.atMs : undefined;
+
+/** Finds the mark of the turn that a request means, if it was sent before. */
+export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridgeID }: MeantMarksNeeds) => {
+  /** Whether a request that does not say that it is sent again may mean it; `cut-off`: only if its turn was cut off. */
+  const isLeftFor = (
+    { conversation, storedAtMs }: SeenMark,
+    { isOwn, isSoon, times }: MarkedRequest,
+  ): boolean | 'cut-off' => {
+    const { request } = conversation;
+    const { failedAtMs, isUnread } = request;
+    if (given.has(request.token) || isOwn(request.token)) return false;
+    if (failedAtMs !== undefined) return clock.now() - failedAtMs < REPEATED_WITHIN_MS;
+    // Whoever had stored it before this process was started may have been killed.
+    if (isSoon && storedAtMs === undefined && !isAnswered(conversation) && areAllOlder(request, bridgeID)) return true;
+    const leftAtMs = leftAtOf(request);
+    if (leftAtMs === undefined) return false;
+    const ageMs = clock.now() - leftAtMs;
+    if (ageMs < times.joinedMs) return exchangeOf(conversation, request) === undefined || isUnread === true;
+    return ageMs < times.abortedAfterMs + REPEATED_WITHIN_MS && 'cut-off';
+  };
+  const isMeant = (seen: SeenMark, sent: MarkedRequest): boolean | 'cut-off' => {
+    const { conversation } = seen;
+    const { mark, isRetry, isKnown } = sent;
+    const { request, usedAt } = conversation;
+    if (ownTokens.has(request.token)) return false;
+    if (request.keyDigest !== mark.keyDigest || clock.now() - usedAt > KNOWN_MS) return false;
+    if (request.keyDigest !== undefined) return true;
+    if (request.digest !== mark.digest) return false;
+    if (!isKnown && !isRetry) return isLeftFor(seen, sent);
+    const mayBeLost = isKnown || request.isUnread === true || clock.now() - usedAt < GIVEN_AGAIN_MS;
+    return !given.has(request.token) && (mayBeLost || !isAnswered(conversation));
+  };
+  /** `gone`: sessions that are left out. */
+  const find = (sent: MarkedRequest, gone: ReadonlySet<string>): MeantMark | undefined => {
+    const isThere = ({ sessionID }: StoredConversation): boolean => !gone.has(sessionID);
+    const seen = marks.of(sent).filter(({ conversation }) => isThere(conversation));
+    const found = seen.flatMap((one) => {
+      const meant = isMeant(one, sent);
+      return meant === false ? [] : [{ ...one, isMeant: meant }];
+    });
+    // A client leaves before it tries again.
+    const last = found.findLast(({ conversation }) => leftAtOf(conversation.request) !== undefined) ?? found.at(-1);
+    if (
+      last !== undefined ||
+      seen.length > 0 ||
+      !(sent.isRetry || sent.isKnown || sent.isSoon || sent.mark.keyDigest !== undefined)
+    )
+      return last;
+    const old = index.find(
+      sent.owner,
+      (conversation) =>
+        isMarked(conversation) &&
+        isThere(conversation) &&
+        isMeant({ conversation, storedAtMs: undefined }, sent) === true,
+    );
+    return old && isMarked(old) ? { conversation: old, storedAtMs: undefined, isMeant: true } : undefined;
+  };
+  /** Whether an equal request, neither with a key nor marked as a retry, is answered at another bridge, which may see its client leave soon. */
+  const mayBeLeftSoon = (sent: MarkedRequest): boolean =>
+    sent.mark.keyDigest === undefined &&
+    !sent.isRetry &&
+    marks
+      .of(sent)
+      .some(
+        ({ conversation, storedAtMs }) =>
+          storedAtMs !== undefined &&
+          conversation.claim === conversation.request.token &&
+          conversation.request.digest === sent.mark.digest &&
+          !ownTokens.has(conversation.claim) &&
+          !given.has(conversation.claim),
+      );
+  return { find, mayBeLeftSoon };
+};

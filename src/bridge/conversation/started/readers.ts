@@ -1,0 +1,80 @@
+import type { Clock } from '../../../core/clock.ts';
+import type { StoredConversation } from '../record.ts';
+import type { ReadTurn, RequestMark, TurnReaders } from '../types.ts';
+import type { RequestMarks } from './marks.ts';
+
+/** Makes a change of a conversation on top of what all bridges have stored; undefined changes nothing. */
+export type ChangeConversation = (
+  sessionID: string,
+  change: (stored: StoredConversation) => StoredConversation | undefined,
+) => Promise<StoredConversation | undefined>;
+
+/** An id that tells when the bridge was started. */
+export const createBridgeID = (nowMs: number, token: string): string => `${nowMs.toString(36)}.${token}`;
+const startedMsOf = (bridgeID: string): number => Number.parseInt(bridgeID, 36);
+/** Whether all bridges where clients read were started before this one. Then they may have been killed, this one in their place. */
+export const areAllOlder = ({ readers = [] }: RequestMark, bridgeID: string): boolean =>
+  readers.every((id) => startedMsOf(id) < startedMsOf(bridgeID));
+
+type TurnReadersNeeds = {
+  /** Of this bridge among all over one agent. */
+  readonly bridgeID: string;
+  readonly change: ChangeConversation;
+  readonly marks: Pick<RequestMarks, 'ofToken'>;
+  readonly clock: Clock;
+};
+
+/**
+ * Tells the other bridges, in the mark of a turn's request, whether clients read the turn here, and reads there whether clients
+ * read it elsewhere. The bridge whose client was the last one to leave is the one that aborts the turn.
+ */
+export const createTurnReaders = ({ bridgeID, change, marks, clock }: TurnReadersNeeds) => {
+  const othersIn = ({ readers = [] }: RequestMark): readonly string[] => readers.filter((id) => id !== bridgeID);
+
+  return ({ sessionID, token, promptID }: ReadTurn): TurnReaders => {
+    let last: Promise<unknown> = Promise.resolve();
+    /** One after the other, so that the last word counts. The mark as it is then; undefined if nothing can be said of it. */
+    const changeMark = (create: (mark: RequestMark) => RequestMark | undefined): Promise<RequestMark | undefined> => {
+      const changeStored = (stored: StoredConversation): StoredConversation | undefined => {
+        const { request } = stored;
+        const next = request?.token === token ? create(request) : undefined;
+        return next && { ...stored, request: promptID === undefined ? next : { ...next, promptID } };
+      };
+      const changed = last.then(async () => (await change(sessionID(), changeStored))?.request);
+      last = changed.catch(() => undefined);
+      return changed.then((mark) => (mark?.token === token ? mark : undefined)).catch(() => undefined);
+    };
+    return {
+      join() {
+        void changeMark((mark) => {
+          const isKnown = mark.readers?.includes(bridgeID) === true && mark.left === undefined;
+          return isKnown ? undefined : { ...mark, readers: [...othersIn(mark), bridgeID], left: undefined };
+        });
+      },
+      async tryJoin(mayJoin, isAlone) {
+        const mark = await changeMark((current) => {
+          const others = isAlone && areAllOlder(current, bridgeID) ? [] : othersIn(current);
+          return mayJoin(current) ? { ...current, readers: [...others, bridgeID], left: undefined } : undefined;
+        });
+        return mark?.left === undefined && mark?.readers?.includes(bridgeID) === true;
+      },
+      async leave() {
+        const mark = await changeMark((before) => {
+          const readers = othersIn(before);
+          return { ...before, readers, left: readers.length === 0 ? { by: bridgeID, atMs: clock.now() } : undefined };
+        });
+        return mark === undefined || othersIn(mark).length === 0;
+      },
+      async isAbandoned() {
+        const mark = await changeMark(() => undefined);
+        return mark === undefined || (othersIn(mark).length === 0 && (mark.left?.by ?? bridgeID) === bridgeID);
+      },
+      elsewhere() {
+        const mark = marks.ofToken(token)?.request;
+        const isRead = mark !== undefined && othersIn(mark).length > 0;
+        const left = mark?.left;
+        return { isRead, leftAtMs: left === undefined || left.by === bridgeID ? undefined : left.atMs };
+      },
+    };
+  };
+};

@@ -1,0 +1,220 @@
+import { pause } from '../../../core/async.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { KeyedQueue, Ticket } from '../../../core/keyed-queue.ts';
+import type { RunInSlices } from '../../../core/time-slices.ts';
+import { isNotFound } from '../../agent/errors.ts';
+import type { MessageRecord } from '../../agent/schema.ts';
+import type { AgentClient } from '../../agent/types.ts';
+import { IDEMPOTENCY_KEY_REUSED } from '../../request.ts';
+import type { NewHash } from '../digest.ts';
+import type { ConversationPlan, LockConversation } from '../lock.ts';
+import type { ConversationIndex } from '../lookup.ts';
+import { readHistory, storedBase } from '../match.ts';
+import { promptIDsIn, type StoredConversation } from '../record.ts';
+import { queueKeyOf } from '../resolve.ts';
+import type { ConversationSync } from '../sync.ts';
+import { promptIDsAfter } from '../transcript.ts';
+import type { Conversations, LockedConversation, MarkedRequest, RequestMark, StartedTurn } from '../types.ts';
+import type { RequestMarks } from './marks.ts';
+import { createMeantMarks, exchangeOf, leftAtOf, type MeantMark } from './meant.ts';
+
+type StartedTurnsNeeds = {
+  readonly agent: Pick<AgentClient, 'session' | 'messages' | 'busySessions'>;
+  readonly index: ConversationIndex;
+  readonly sync: ConversationSync;
+  readonly marks: RequestMarks;
+  readonly queue: KeyedQueue;
+  readonly lock: LockConversation;
+  /** Tokens of the answers that this bridge gives now: it knows whose they are. */
+  readonly ownTokens: ReadonlySet<string>;
+  readonly newHash: NewHash;
+  readonly runInSlices: RunInSlices;
+  readonly clock: Clock;
+  readonly readersOf: Conversations['readersOf'];
+  readonly bridgeID: string;
+};
+
+/** How long a bridge may take from the mark to the prompt. */
+const STARTING_MS = 3000;
+const STARTING_PAUSE_MS = 25;
+/** How long a bridge may take to see that its client has left, and tell the others. */
+const LEFT_WITHIN_MS = 100;
+const LEFT_PAUSE_MS = 5;
+/** How long an agent may take to end an aborted turn. */
+const ABORTING_MS = 5000;
+const ABORTING_PAUSE_MS = 100;
+
+/** Whether a turn was completed, and the tools that it has called. `others`: the session's other prompts. */
+const readTurn = (
+  records: readonly MessageRecord[],
+  promptID: string,
+  others: ReadonlySet<string>,
+): { readonly isComplete: boolean; readonly toolNames: readonly string[] } => {
+  const from = records.findIndex(({ info }) => info.id === promptID);
+  const later = from === -1 ? [] : records.slice(from + 1);
+  const next = later.findIndex(({ info }) => others.has(info.id));
+  const answers = later.slice(0, next === -1 ? undefined : next).filter(({ info }) => info.role === 'assistant');
+  const last = answers.at(-1)?.info;
+  return {
+    isComplete:
+      last?.role === 'assistant' &&
+      last.time.completed !== undefined &&
+      last.finish !== 'tool-calls' &&
+      last.error?.name !== 'MessageAbortedError',
+    toolNames: answers.flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.type === 'tool' && part.state.status !== 'pending' ? [part.tool] : [])),
+    ),
+  };
+};
+
+/** `gone`: the agent has lost the session. `starting`: a bridge is about to send the prompt. */
+type FoundTurn = StartedTurn | 'gone' | 'starting' | undefined;
+
+/** Says nothing to those who wait: whoever has begun the turn holds its conversation. */
+const NO_TICKET: Ticket = { waitForTurn: async () => {}, announceRelease() {}, release() {} };
+
+/** Finds turns that another bridge or an earlier process has started, by the marks in the metadata of their sessions. */
+export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['findStarted'] => {
+  const { agent, index, sync, marks, queue, lock, ownTokens, newHash, runInSlices, clock, readersOf, bridgeID } = needs;
+  /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
+  const given = new Set<string>();
+
+  const meant = createMeantMarks({ index, marks, clock, ownTokens, given, bridgeID });
+
+  /** The conversation as it is now; undefined if the agent has lost it. */
+  const readNow = async (sessionID: string, signal: AbortSignal): Promise<StoredConversation | undefined> => {
+    await sync.refresh(sessionID, signal);
+    return index.bySession(sessionID);
+  };
+  const isBusy = async (sessionID: string, signal: AbortSignal): Promise<boolean> =>
+    (await agent.busySessions(signal)).has(sessionID);
+  /** Waits while a turn is being aborted. */
+  const untilAborted = async (sessionID: string, signal: AbortSignal): Promise<boolean> => {
+    const untilMs = clock.now() + ABORTING_MS;
+    for (;;) {
+      const busy = await isBusy(sessionID, signal);
+      if (!busy || clock.now() >= untilMs) return busy;
+      await pause(clock, ABORTING_PAUSE_MS, signal);
+    }
+  };
+  const planFor = async (
+    { request, owner }: MarkedRequest,
+    { sessionID, name, isNamed }: StoredConversation,
+    mark: RequestMark,
+    signal: AbortSignal,
+  ): Promise<ConversationPlan> => {
+    const replay = await runInSlices(readHistory(request.history, newHash), signal);
+    const find: ConversationPlan['find'] = () => {
+      const conversation = index.bySession(sessionID);
+      if (conversation === undefined) return undefined;
+      const reliesOnStored = request.conversation.kind !== 'unnamed' && replay.entries.length === 0;
+      return { conversation, base: reliesOnStored ? storedBase(conversation) : replay.base };
+    };
+    const place = { owner, name, isNamed, isStored: true, waitsForOthers: false, isStarted: true };
+    return { ...place, prompt: request.prompt, mark, find, replay: async () => replay };
+  };
+
+  const findTurn = async (sent: MarkedRequest, marked: MeantMark, signal: AbortSignal): Promise<FoundTurn> => {
+    const { sessionID, request: mark } = marked.conversation;
+    const stored = await readNow(sessionID, signal);
+    if (stored === undefined) return 'gone';
+    const isLast = stored.request?.token === mark.token;
+    const isRepeated = mark.keyDigest !== undefined || sent.isRetry || sent.isKnown || mark.failedAtMs !== undefined;
+    const isAborting = (current: RequestMark): boolean =>
+      clock.now() - (leftAtOf(current) ?? Number.POSITIVE_INFINITY) >= sent.times.abortedAfterMs;
+    /** A request that does not say that it is sent again takes what no one reads, and the next such finds it taken. */
+    const isFree = ({ left, readers = [] }: RequestMark): boolean =>
+      isRepeated || (left?.atMs === mark.left?.atMs && readers.length === (mark.readers ?? []).length);
+    const turnReaders = readersOf({ sessionID: () => sessionID, token: mark.token });
+    const mayBeAlone = !isRepeated || marked.storedAtMs === undefined;
+    let isRunning = isLast && (await isBusy(sessionID, signal));
+    let isJoined = false;
+    // Before the turn is looked at: from then on no other bridge aborts it.
+    if (isRunning && marked.isMeant === true)
+      isJoined = await turnReaders.tryJoin((current) => !isAborting(current) && isFree(current), mayBeAlone);
+    try {
+      if (isRunning && !isJoined) {
+        if (!isFree(index.bySession(sessionID)?.request ?? mark)) return 'gone';
+        isRunning = await untilAborted(sessionID, signal);
+      }
+      const records = await agent.messages(sessionID, signal);
+      const recorded = exchangeOf(stored, mark);
+      const unseen = isLast ? promptIDsAfter(records, promptIDsIn(marked.conversation)).at(-1) : undefined;
+      const promptID = recorded?.promptID || mark.promptID || unseen;
+      if (promptID === undefined) {
+        const isStarting = stored.claim === mark.token && clock.now() - (marked.storedAtMs ?? 0) < STARTING_MS;
+        return isStarting ? 'starting' : undefined;
+      }
+      const others = new Set([...promptIDsIn(stored)].filter((id) => id !== promptID));
+      const { isComplete, toolNames } = readTurn(records, promptID, others);
+      if (!isRunning && !isComplete) return toolNames.length === 0 ? undefined : { kind: 'cut-off', toolNames };
+      if (marked.isMeant === 'cut-off') return undefined;
+      const plan = await planFor(sent, stored, mark, signal);
+      if (!isRunning && !isRepeated && !(await turnReaders.tryJoin(isFree, true))) return 'gone';
+      signal.throwIfAborted();
+      const queueKey = queueKeyOf(plan);
+      const ticket = queue.isFree(queueKey) ? queue.join(queueKey) : NO_TICKET;
+      const lockTurn = (lockSignal: AbortSignal) => lock(plan, ticket, lockSignal);
+      return { kind: 'known', name: plan.name, mark, promptID, isRecorded: recorded !== undefined, lock: lockTurn };
+    } catch (error) {
+      if (isJoined) void turnReaders.leave();
+      throw error;
+    }
+  };
+  /** As `findTurn`, of the mark that is meant. A bridge that has stored a mark is about to send its prompt. */
+  const findMarkedTurn = async (
+    sent: MarkedRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly token: string; readonly turn: StartedTurn | undefined } | undefined> => {
+    const gone = new Set<string>();
+    const leftUntilMs = clock.now() + LEFT_WITHIN_MS;
+    for (;;) {
+      const marked = meant.find(sent, gone);
+      if (marked === undefined && meant.mayBeLeftSoon(sent) && clock.now() < leftUntilMs) {
+        await pause(clock, LEFT_PAUSE_MS, signal);
+        continue;
+      }
+      if (marked === undefined) return undefined;
+      const { request, sessionID } = marked.conversation;
+      if (request.digest !== sent.mark.digest) throw IDEMPOTENCY_KEY_REUSED;
+      const isGiven = sent.mark.keyDigest === undefined;
+      if (isGiven) given.add(request.token);
+      let turn: FoundTurn;
+      try {
+        turn = await findTurn(sent, marked, signal);
+        if (turn !== 'gone' && turn !== 'starting') return { token: request.token, turn };
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        turn = 'gone';
+      } finally {
+        if (isGiven && (typeof turn === 'string' || turn?.kind !== 'known')) given.delete(request.token);
+      }
+      if (turn === 'gone') gone.add(sessionID);
+      else await pause(clock, STARTING_PAUSE_MS, signal);
+    }
+  };
+
+  return async (sent, signal) => {
+    await marks.catchUp(signal);
+    await sync.load(signal);
+    const found = await findMarkedTurn(sent, signal);
+    if (found?.turn?.kind !== 'known') return found?.turn;
+    const { token, turn } = { token: found.token, turn: found.turn };
+    const giveBack = (): void => void given.delete(token);
+    const lockTurn = async (lockSignal: AbortSignal): Promise<LockedConversation> => {
+      try {
+        const locked = await turn.lock(lockSignal);
+        const release = (): void => {
+          // What no one had read is given once.
+          if (turn.mark.isUnread !== true) giveBack();
+          locked.release();
+        };
+        return { ...locked, release };
+      } catch (error) {
+        giveBack();
+        throw error;
+      }
+    };
+    return { ...turn, lock: lockTurn };
+  };
+};
