@@ -136,11 +136,25 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
         return { ...found, replay, isNew: false };
     }
   };
+  /** Of several bridges that begin a conversation of one name, one does: each looks for the others' once its own is there. */
   const openSession = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenSession> => {
     const found = await findSession(plan, signal);
     // The name stays with the conversation that is in use.
     if (found === 'claimed') return createSession({ ...plan, name: newName() }, signal);
-    return found ?? createSession(plan, signal);
+    const opened = found ?? (await createSession(plan, signal));
+    if (found !== undefined || !plan.waitsForOthers || plan.mark === undefined) return opened;
+    const { sessionID } = opened.conversation;
+    try {
+      await sync.lookAfter(sync.looks(), signal);
+    } catch (error) {
+      writes.discard(sessionID);
+      throw error;
+    }
+    const first = plan.find()?.conversation.sessionID ?? sessionID;
+    if (first === sessionID) return opened;
+    // Another bridge has the same name, or was faster: its conversation is continued.
+    writes.discard(sessionID);
+    return openSession(plan, signal);
   };
   /** By a bridge whose client has tried again, or by the one that has begun the turn. */
   const isRecordedElsewhere = (sessionID: string, exchange: FinishedExchange): boolean => {

@@ -75,11 +75,16 @@ export const createConversationIndex = (
 
   /** Until its first exchange a session may come to nothing, and then its name stays with the one before. */
   const hasBegun = ({ exchanges }: StoredConversation): boolean => exchanges.length > 0;
+  /** Ids of sessions that were created later sort before. */
+  const isOlder = (one: StoredConversation, other: StoredConversation): boolean =>
+    one.createdAt === other.createdAt ? one.sessionID > other.sessionID : one.createdAt < other.createdAt;
+  /** Of two that have begun the newer has the name; of two that have not, the one that all bridges wait for: the older. */
+  const keepsName = (other: StoredConversation, conversation: StoredConversation): boolean => {
+    if (hasBegun(other) !== hasBegun(conversation)) return hasBegun(other);
+    return hasBegun(other) ? other.createdAt > conversation.createdAt : isOlder(other, conversation);
+  };
   const adopt = (conversation: StoredConversation): void =>
-    add(
-      conversation,
-      (other) => other.createdAt > conversation.createdAt || (hasBegun(other) && !hasBegun(conversation)),
-    );
+    add(conversation, (other) => keepsName(other, conversation));
 
   return {
     put: (conversation) => add({ ...conversation, usedAt: clock.now() }, () => false),

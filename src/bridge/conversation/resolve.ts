@@ -125,9 +125,10 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       return isMatch ? { conversation, base: history.base } : undefined;
     };
     const queueKey = queueKeyOf({ owner, name });
-    if (find() === undefined && queue.isFree(queueKey)) {
+    // One that relies on what is stored looks when its turn has come.
+    if (!reliesOnStored && find() === undefined && queue.isFree(queueKey)) {
       await sync.lookAfter(looks, signal);
-      if (!reliesOnStored) await readStoppedAnswer(index.byName(owner, name), signal);
+      await readStoppedAnswer(index.byName(owner, name), signal);
     }
     const isMatchSoon = queue.isNearlyFree(queueKey) && find() !== undefined;
     if (queue.isFree(queueKey) || reliesOnStored || isMatchSoon)

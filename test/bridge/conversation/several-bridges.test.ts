@@ -137,6 +137,21 @@ describe('a conversation in which another bridge answers', (check) => {
     }
   });
 
+  check('is begun once where clients that rely on it ask both bridges at the same moment', async () => {
+    for (const isLate of [false, true]) {
+      const { report, clock, fake } = twoBridges();
+      await report(asking({ words: 'before', conversation: remembered('before') }));
+      if (isLate) fake.holdEvents();
+      const asked = asking({ conversation: remembered('s') });
+      const reports = Promise.all([report(asked), report(asked), report(asked)]);
+      await clock.advance(10_000);
+      const sessions = new Set((await reports).map(({ sessionID }) => sessionID));
+      assert.is(sessions.size, 1);
+      assert.is(fake.sessions.size, 2);
+      assert.is(fake.sessions.get([...sessions][0] ?? '')?.messages.length, 6);
+    }
+  });
+
   check('is taken over when that bridge says no more and nothing runs', async () => {
     const { report, hold, clock } = twoBridges();
     const asked = asking({ conversation: remembered('s') });
