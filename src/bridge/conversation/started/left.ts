@@ -14,6 +14,8 @@ type LeftTurnsNeeds = {
 const DIGESTED_CHARS = 65_536;
 const ENDING_MS = 3000;
 const ENDING_PAUSE_MS = 50;
+const TOLD_WITHIN_MS = 100;
+const TOLD_PAUSE_MS = 5;
 
 /** What a client sends that goes on after a request: where in its history, and a digest of the request's words. */
 const digestOfNext = (position: number, text: string, digest: (text: string) => string): string =>
@@ -44,10 +46,18 @@ export const createLeftTurns = (needs: LeftTurnsNeeds): Conversations['endLeft']
   const { agent, marks, clock } = needs;
   return async (request, owner, { isOwn, digest, signal }) => {
     if (request.conversation.kind !== 'named') return;
-    const left = marks.ofName(owner, request.conversation.id);
-    const mark = left?.request;
-    if (mark?.left === undefined || (mark.readers ?? []).length > 0 || left?.claim !== mark.token) return;
-    if (isOwn(mark.token) || !continuesAfterMark(request, mark.next, digest)) return;
+    const { id } = request.conversation;
+    const find = () => {
+      const found = marks.ofName(owner, id);
+      const isMeant = found?.claim === found?.request.token && continuesAfterMark(request, found?.request.next, digest);
+      return found !== undefined && isMeant && !isOwn(found.request.token) ? found : undefined;
+    };
+    // The bridge that its client has just left may be about to tell.
+    const toldUntilMs = clock.now() + TOLD_WITHIN_MS;
+    while (find()?.request.left === undefined && find() !== undefined && clock.now() < toldUntilMs)
+      await pause(clock, TOLD_PAUSE_MS, signal);
+    const left = find();
+    if (left?.request.left === undefined) return;
     const { sessionID } = left;
     const isBusy = async (): Promise<boolean> => (await agent.busySessions(signal)).has(sessionID);
     if (!(await isBusy())) return;

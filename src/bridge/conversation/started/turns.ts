@@ -124,7 +124,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       clock.now() - (leftAtOf(current) ?? Number.POSITIVE_INFINITY) >= sent.times.abortedAfterMs;
     /** A request that does not say that it is sent again takes what no one reads, and the next such finds it taken. */
     const isFree = ({ left, readers = [] }: RequestMark): boolean =>
-      isRepeated || (left?.atMs === mark.left?.atMs && readers.length === (mark.readers ?? []).length);
+      isRepeated || (left?.atMs === mark.left?.atMs && readers.join() === (mark.readers ?? []).join());
     const turnReaders = readersOf({ sessionID: () => sessionID, token: mark.token });
     const mayBeAlone = !isRepeated || marked.storedAtMs === undefined;
     let isRunning = isLast && (await isBusy(sessionID, signal));
