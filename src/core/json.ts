@@ -25,10 +25,11 @@ export const parseJsonValue = (text: string): unknown => {
   }
 };
 
-/** The value of a model's text, which may be in a code block; undefined where it is no JSON. */
+/** The value of a model's text, which may be in a code block; undefined where it is no JSON, or has too many levels to be written. */
 export const parseModelJson = (text: string): unknown => {
   const trimmed = text.trim();
-  return parseJsonValue(/^```(?:json)?\s*\n(.*)```$/s.exec(trimmed)?.[1] ?? trimmed);
+  const value = parseJsonValue(/^```(?:json)?\s*\n(.*)```$/s.exec(trimmed)?.[1] ?? trimmed);
+  return isNestedBeyond(value) ? undefined : value;
 };
 
 /** The text of another system through a schema; undefined when it is no JSON or does not fit. */
@@ -114,6 +115,12 @@ export type SchemaCheck = (value: unknown) => string | undefined;
 
 /** Makes the check of a JSON Schema. Both throw a `SchemaError` where the schema cannot be used. */
 export type CompileSchema = (schema: Readonly<Record<string, unknown>>) => SchemaCheck;
+
+/** The longest JSON Schema of an answer: it is stored with its prompt, and sent to the model in each step. */
+export const SCHEMA_LIMIT_BYTES = 64 * 1024;
+
+export const isSchemaTooLong = (schema: Readonly<Record<string, unknown>>): boolean =>
+  new TextEncoder().encode(JSON.stringify(schema)).length > SCHEMA_LIMIT_BYTES;
 
 /** Why a JSON Schema cannot be used, in one line. */
 export class SchemaError extends Error {

@@ -34,8 +34,7 @@ const createCallWithin = (limitMs: number) => {
 export const createSchemaCompiler = (): CompileSchema => {
   let callWithin: ReturnType<typeof createCallWithin> | undefined;
   return (schema) => {
-    // The library adds members of its own to the schema.
-    const validator = new Validator(structuredClone(schema) as Schema, '2020-12', false);
+    let validator: Validator | undefined;
     let unusable: SchemaError | undefined;
     const errorsOf = (value: unknown): readonly OutputUnit[] => {
       if (unusable !== undefined) throw unusable;
@@ -43,6 +42,8 @@ export const createSchemaCompiler = (): CompileSchema => {
       callWithin ??= createCallWithin(CHECK_LIMIT_MS);
       try {
         callWithin(() => {
+          // The library adds members of its own to the schema, and refuses some ids in it.
+          validator ??= new Validator(structuredClone(schema) as Schema, '2020-12', false);
           errors = validator.validate(value).errors;
         });
       } catch (error) {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
-import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
+import { isNestedBeyond, isRecord, isSchemaTooLong, NESTING_LIMIT, SCHEMA_LIMIT_BYTES } from '../../core/json.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
 import type { ModelRef } from './types.ts';
 import { findMisspelledField } from './unknown-fields.ts';
@@ -150,17 +150,12 @@ export const SessionChangeBody = v.object({
 
 const SWITCH_LIMIT = 200;
 
-/** It is stored with the prompt, and sent to the model in each step. */
-const SCHEMA_BYTES = 64 * 1024;
 const RETRIES = 2;
 /** A JSON Schema of an object, as tools have it: a model gives the value in the arguments of a call. */
 const ObjectSchema = v.pipe(
   v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected a JSON Schema'),
   v.check((schema) => schema.type === 'object', 'expected a JSON Schema with "type": "object"'),
-  v.check(
-    (schema) => new TextEncoder().encode(JSON.stringify(schema)).length <= SCHEMA_BYTES,
-    `expected a JSON Schema of at most ${SCHEMA_BYTES} bytes`,
-  ),
+  v.check((schema) => !isSchemaTooLong(schema), `expected a JSON Schema of at most ${SCHEMA_LIMIT_BYTES} bytes`),
 );
 const FormatBody = v.variant('type', [
   v.object({ type: v.literal('text') }),

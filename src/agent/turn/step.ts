@@ -183,7 +183,9 @@ export const createStep = (
       // With the session, because a server that dies while the calls run leaves its message as it is stored now.
       await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });
       accounted = finishedMessage;
-      const end = endOfCalls(await runCalls(parts.takeCalls(), isLast), isLast);
+      const calls = parts.takeCalls();
+      output?.takeUnreadable(calls);
+      const end = endOfCalls(await runCalls(calls, isLast), isLast);
       const closed = await close(finishedMessage, { last: finished(), ...end });
       return end.isEnd === true ? closed : undefined;
     } catch (error) {

@@ -2,7 +2,7 @@ import { type CompileSchema, parseModelJson, type SchemaCheck, SchemaError } fro
 import type { ModelMessage } from '../model/types.ts';
 import type { MessageError, OutputFormat } from '../protocol/types.ts';
 import { errorOutcome } from '../tools/permission-check.ts';
-import type { AgentTool } from '../tools/tool.ts';
+import type { AgentTool, RequestedCall } from '../tools/tool.ts';
 import { noStructuredOutput } from './errors.ts';
 
 /** The tool in whose arguments a model gives the answer, as OpenCode names it. */
@@ -13,6 +13,7 @@ const DESCRIPTION =
 const BY_CALL = `Give the final answer by calling the tool ${STRUCTURED_OUTPUT}. Its arguments are the answer, and no text beside them is read.`;
 const AS_TEXT = 'Answer with one JSON value that fits this JSON Schema, and with nothing else:';
 const MISSING = 'the answer was a text, and not one JSON value';
+const UNREADABLE = 'the arguments of the call were no JSON object';
 
 /** The answer of a turn as one JSON value. */
 export type StructuredOutput = {
@@ -22,6 +23,8 @@ export type StructuredOutput = {
   readonly instruction: string;
   /** Takes the text of an answer without calls as the value, if it is one: not every backend can force a call. */
   readonly takeText: (text: string) => void;
+  /** Counts the calls whose arguments cannot be read: these never reach the tool. */
+  readonly takeUnreadable: (calls: readonly Pick<RequestedCall, 'part' | 'input'>[]) => void;
   /** The value, once one has arrived that fits the schema. */
   readonly value: () => { readonly value: unknown } | undefined;
   /** What the model is asked next, after an answer that was no value. */
@@ -64,7 +67,8 @@ export const createStructuredOutput = (
   const tool: AgentTool = {
     name: STRUCTURED_OUTPUT,
     description: DESCRIPTION,
-    inputSchema: schema,
+    // Some backends refuse a tool without them.
+    inputSchema: { properties: {}, ...schema },
     isFree: true,
     patternsFor: () => ['*'],
     run: async (input) => {
@@ -81,6 +85,9 @@ export const createStructuredOutput = (
       if (value === undefined) fail(MISSING);
       else take(value);
       isUnanswered = given === undefined;
+    },
+    takeUnreadable(calls) {
+      for (const { part, input } of calls) if (part.tool === STRUCTURED_OUTPUT && input === undefined) fail(UNREADABLE);
     },
     value: () => given,
     reminder: () => {

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/json.ts';
+import { isRecord, isSchemaTooLong, SCHEMA_LIMIT_BYTES } from '../../core/json.ts';
 import { type AnswerFormat, badInput } from '../request.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -8,8 +8,10 @@ const unsupported = (at: string, why: string) =>
 
 /** A model gives the value in the arguments of a call, which are an object. */
 const parseSchema = (schema: unknown, at: string): JsonObject => {
-  if (isRecord(schema) && schema.type === 'object') return schema;
-  throw badInput('invalid_value', at, `Invalid value at '${at}': expected a JSON Schema with "type": "object"`);
+  const refused = (expected: string) => badInput('invalid_value', at, `Invalid value at '${at}': expected ${expected}`);
+  if (!isRecord(schema) || schema.type !== 'object') throw refused('a JSON Schema with "type": "object"');
+  if (isSchemaTooLong(schema)) throw refused(`a JSON Schema of at most ${SCHEMA_LIMIT_BYTES} bytes`);
+  return schema;
 };
 
 /** `response_format` of chat completions, or `text.format` of responses; undefined for a text. `at` is its path in the body. */
@@ -55,7 +57,8 @@ const forcedName = (choice: unknown): string | null | undefined => {
     return mode === 'required' ? null : undefined;
   }
   const { name } = isRecord(choice.function) ? choice.function : choice;
-  return choice.type === 'function' && typeof name === 'string' ? name : null;
+  if (choice.type === 'function' && typeof name === 'string') return name;
+  throw unsupported('tool_choice', 'only a call of a function can be forced');
 };
 
 /**

@@ -31,6 +31,17 @@ describe('a JSON Schema', (check) => {
     assert.match(fits(null) ?? '', /^the value: /);
   });
 
+  check('may name members as those that every object has', () => {
+    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+    const members = names.map((name) => `"${name}":{"type":"string"}`).join(',');
+    const fits = compile(
+      JSON.parse(`{"type":"object","properties":{${members}},"required":["constructor"],"additionalProperties":false}`),
+    );
+    assert.match(fits({}) ?? '', 'constructor');
+    assert.is(fits(JSON.parse('{"constructor":"a","__proto__":"b"}')), undefined);
+    assert.match(fits(JSON.parse('{"constructor":"a","__proto__":1}')) ?? '', /^\/__proto__: /);
+  });
+
   check('follows references, also in circles', () => {
     const node = {
       type: 'object',
@@ -53,6 +64,9 @@ describe('a JSON Schema', (check) => {
       { $ref: '#/$defs/none' },
       { $ref: 'https://schemas.example/a.json' },
       { allOf: [{ $ref: '#' }] },
+      { $id: 'http://[' },
+      { $defs: { a: { $id: 'same' }, b: { $id: 'same' } } },
+      { properties: null },
     ])
       assert.throws(
         () => compile(schema),

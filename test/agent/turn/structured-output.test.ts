@@ -76,6 +76,30 @@ describe('an answer in the form of a JSON Schema', (check) => {
     }
   });
 
+  check('is an error after so many calls whose arguments cannot be read', async () => {
+    const scripts = ['{', '{"city', '{"city":', '{"city":"Oslo"'].map((raw) =>
+      calling({ name: STRUCTURED_OUTPUT, input: undefined, raw }),
+    );
+    const world = await createAgentWorld({ scripts: [...scripts, giving(OSLO)] });
+    const { error } = await asking(world);
+    assert.ok(error?.name === 'StructuredOutputError');
+    assert.match(error.data.message, 'no JSON object');
+    assert.is(world.asked.length, 3);
+  });
+
+  check('is no text that is nested too deeply to be stored', async () => {
+    const deep = `${'{"a":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
+    const world = await createAgentWorld({ scripts: [replying(deep), giving({ city: 'Oslo' })] });
+    const { structured, error } = await asking(world, { type: 'json_schema', schema: { type: 'object' } });
+    assert.equal([structured, error], [{ city: 'Oslo' }, undefined]);
+  });
+
+  check('is given to a tool with properties, which some backends require', async () => {
+    const world = await createAgentWorld({ scripts: [giving({})] });
+    await asking(world, { type: 'json_schema', schema: { type: 'object' } });
+    assert.equal(world.asked[0]?.tools.at(-1)?.inputSchema, { type: 'object', properties: {} });
+  });
+
   check('may come as a text, where a backend cannot force a call', async () => {
     for (const text of [JSON.stringify(OSLO), `\`\`\`json\n${JSON.stringify(OSLO, null, 2)}\n\`\`\``]) {
       const world = await createAgentWorld({ scripts: [replying(text)] });
@@ -143,6 +167,7 @@ describe('an answer in the form of a JSON Schema', (check) => {
       [{ type: 'json_schema' }, 'format.schema'],
       [{ type: 'json_schema', schema: { type: 'array' } }, 'format.schema'],
       [{ type: 'json_schema', schema: { type: 'object', $ref: '#/none' } }, 'format.schema'],
+      [{ type: 'json_schema', schema: { type: 'object', $id: 'http://[' } }, 'format.schema'],
       [{ type: 'json_schema', schema: { type: 'object', description: 'x'.repeat(70_000) } }, 'format.schema'],
       [{ type: 'json_schema', schema: SCHEMA, retryCount: 99 }, 'format.retryCount'],
       [{ type: 'xml' }, 'format.type'],

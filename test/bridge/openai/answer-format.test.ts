@@ -25,6 +25,8 @@ describe('the format of an answer', (check) => {
     assert.is(refused({ type: 'json_schema', json_schema: {} }), 'invalid_value at response_format.json_schema.schema');
     const list = { type: 'json_schema', json_schema: { schema: { type: 'array' } } };
     assert.is(refused(list), 'invalid_value at response_format.json_schema.schema');
+    const long = { type: 'json_schema', json_schema: { schema: { ...SCHEMA, description: 'x'.repeat(65_536) } } };
+    assert.is(refused(long), 'invalid_value at response_format.json_schema.schema');
   });
 
   check('may be the call of a function that is forced', () => {
@@ -54,6 +56,8 @@ describe('the format of an answer', (check) => {
     assert.is(refused({ tools: several, tool_choice: missing }), 'unsupported_value at tool_choice');
     assert.is(refused({ tools: several, tool_choice: { type: 'web_search' } }), 'unsupported_value at tool_choice');
     assert.is(refused({ tools: several, tool_choice: 'some' }), 'unsupported_value at tool_choice');
+    for (const tool_choice of [{ type: 'web_search' }, { type: 'custom', name: 'a' }, { type: 'function' }])
+      assert.is(refused({ tools: [chatTool('a')], tool_choice }), 'unsupported_value at tool_choice');
     const list = [chatTool('a', { type: 'array' })];
     assert.is(refused({ tools: list, tool_choice: 'required' }), 'invalid_value at tools[0].function.parameters');
   });

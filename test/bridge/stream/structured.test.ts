@@ -86,6 +86,15 @@ describe('an answer that has to be one JSON value', (describeCheck) => {
     assert.match((await outputOf(AS_TEXT, textEvents('a', '[1]')))[0] ?? '', /^refusal /);
   });
 
+  describeCheck('is a refusal where the value is nested too deeply to be written', async () => {
+    const deep = `${'{"a":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
+    const any = createSchemaCompiler()({ type: 'object' });
+    const source = pollIterable(reporting(...textEvents('a', deep), ended()), createFakeClock());
+    const kinds: string[] = [];
+    for await (const { kind } of waitForEach(shapeOutput(source, AS_TEXT, any))) kinds.push(kind);
+    assert.equal(kinds, ['refusal', 'end']);
+  });
+
   describeCheck('is a permission request as it is, where the answer ends with one', async () => {
     const end = ended({ approvalRequests: [ASK] });
     const events = await shaped(AS_TEXT, textEvents('a', 'I look.'), textEvents('closing', 'Reply "approve".'), end);
