@@ -17,7 +17,7 @@ export const messageItem = (id: string, text: string, status: TextStatus) => ({
 });
 
 /** Why there is no answer in the form that was asked for. */
-export const refusalItem = (id: string, text: string) => ({
+const refusalItem = (id: string, text: string) => ({
   id,
   type: 'message' as const,
   status: 'completed' as const,
@@ -26,7 +26,7 @@ export const refusalItem = (id: string, text: string) => ({
 });
 
 /** The call of a client's function, which the client makes. */
-export const functionCallItem = (id: string, { name, input }: { readonly name: string; readonly input: string }) => ({
+const functionCallItem = (id: string, { name, input }: { readonly name: string; readonly input: string }) => ({
   id,
   type: 'function_call' as const,
   status: 'completed' as const,
