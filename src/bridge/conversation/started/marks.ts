@@ -1,4 +1,4 @@
-import { pause } from '../../../core/async.ts';
+import { pause, untilAborted } from '../../../core/async.ts';
 import { setNewest } from '../../../core/bounded-map.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { SessionRecord } from '../../agent/schema.ts';
@@ -46,6 +46,7 @@ const IDENTITIES_LIMIT = 10_000;
 const MARKS_EACH = 16;
 const SEEN_WITHIN_MS = 2000;
 const LOOK_EVERY_MS = 5;
+const never = new AbortController().signal;
 
 /** No owner has a line break in it. */
 const identityOf = ({ owner, mark }: Identity): string =>
@@ -109,11 +110,12 @@ export const createRequestMarks = ({ agent, feed, clock }: RequestMarksNeeds): R
   };
   return {
     async catchUp(signal) {
-      if (!isBehind) return;
-      listing ??= list(signal).finally(() => {
-        listing = undefined;
-      });
-      await listing;
+      if (listing === undefined && isBehind)
+        listing = list(never).finally(() => {
+          listing = undefined;
+        });
+      // In the order in which they came, and whoever leaves meanwhile.
+      if (listing !== undefined) await untilAborted(listing, signal);
     },
     of: (identity) => (byIdentity.get(identityOf(identity)) ?? []).filter(({ conversation }) => isThere(conversation)),
     ofToken: (token) => tokens.get(token),
