@@ -142,7 +142,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     const { takesTools } = model;
     const { compileSchema } = needs;
     const output = user.format && createStructuredOutput(user.format, { compileSchema, takesTools });
-    const prompt = [agent.prompt, ...instructionsFor(tools), ...(output ? [output.instruction] : [])].join('\n\n');
+    const prompt = [agent.prompt, ...instructionsFor(tools)].join('\n\n');
     const request: TurnRequest = {
       session,
       user,

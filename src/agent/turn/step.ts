@@ -66,7 +66,9 @@ export const createStep = (
     readMessages: () => readMessagePages(store, sessionID),
   });
   const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
-  const system = [responder.agent.prompt, user.system ?? ''].filter((text) => text !== '').join('\n\n');
+  // Not a part of the agent's prompt, which a summary may be asked for with.
+  const instruction = output?.instruction ?? '';
+  const system = [responder.agent.prompt, instruction, user.system ?? ''].filter((text) => text !== '').join('\n\n');
 
   const close = async (
     message: AssistantMessage,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isRecord } from '../../core/json.ts';
 
 const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const Count = v.fallback(v.pipe(v.number(), v.minValue(0)), 0);
@@ -53,7 +54,8 @@ export type MessageInfo = v.InferOutput<typeof MessageInfo>;
 export type AssistantInfo = Extract<MessageInfo, { readonly role: 'assistant' }>;
 
 const PART_ADDRESS = { id: Id, sessionID: Id, messageID: Id };
-const Input = v.fallback(v.record(v.string(), v.unknown()), {});
+/** As it is: a `v.record` would leave out members such as `constructor`. */
+const Input = v.fallback(v.custom<Readonly<Record<string, unknown>>>(isRecord), {});
 
 /** The parts that a client of ours is shown something of; all others come as `other`. */
 export const PartRecord = v.union([

@@ -1,8 +1,18 @@
 import * as assert from 'uvu/assert';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { STRUCTURED_OUTPUT } from '../../../src/agent/turn/structured-output.ts';
 import { describe } from '../../check.ts';
 import { ask, textOf } from '../harness/permission-requests.ts';
-import { type AgentWorld, calling, createAgentWorld, outcome, prompt, replying, toolNamed } from '../harness/world.ts';
+import {
+  type AgentWorld,
+  calling,
+  createAgentWorld,
+  failing,
+  outcome,
+  prompt,
+  replying,
+  toolNamed,
+} from '../harness/world.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -149,6 +159,17 @@ describe('an answer in the form of a JSON Schema', (check) => {
     const { error } = await asking(late);
     assert.is(error?.name, 'StructuredOutputError');
     assert.is(looks, 0);
+  });
+
+  check('is not asked for in a summary', async () => {
+    const full = failing(new ModelError('overflow', 'The context is full'));
+    const world = await createAgentWorld({ scripts: [replying('one'), full, replying('Ann asks.'), giving(OSLO)] });
+    const id = await world.session();
+    await ask(world, id, 'Hello');
+    const { info } = await ask(world, id, 'How cold?', { format: FORMAT });
+    assert.equal(info.structured, OSLO);
+    const asked = world.asked.map(({ system }) => system.includes(STRUCTURED_OUTPUT));
+    assert.equal(asked, [false, true, false, true]);
   });
 
   check('is stored with its session, which goes on with a text', async () => {

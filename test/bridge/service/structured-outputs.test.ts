@@ -43,6 +43,21 @@ describe('structured outputs', (check) => {
     }),
   );
 
+  check('keep members whose names every object has', () => {
+    const race = JSON.parse('{"constructor":"Ferrari","prototype":"no","__proto__":"x","toString":"y"}');
+    const names = Object.keys(race);
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+      required: names,
+    };
+    const format = { type: 'json_schema' as const, json_schema: { name: 'race', schema } };
+    return withBridge(given(giving(race)), async (world) => {
+      const { choices } = await clientOf(world).chat.completions.create({ ...CHAT, response_format: format });
+      assert.is(choices[0]?.message.content, JSON.stringify(race));
+    });
+  });
+
   check('come in a stream whole, and with nothing before them', () =>
     withBridge(given(replying('It is cold.'), giving(OSLO)), async (world) => {
       const stream = clientOf(world).chat.completions.stream({ ...CHAT, response_format: FORMAT });
