@@ -67,7 +67,7 @@ const AFTER_EVENTS = 'z';
 
 type EventPage = {
   readonly events: readonly DirectoryEvent[];
-  /** Every group of commits up to this one has ended. */
+  /** Every group of commits up to this one had ended when the events were read. */
   readonly settled: number;
   /** Whether these are all settled events of the query. */
   readonly isWhole: boolean;
@@ -100,27 +100,32 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
         FROM settled_events(${settled}, ${asID(afterID)}, ${beforeID},
           ${directory === undefined ? null : asJson(directory)}, ${limit})`,
     );
-    noteSettled(Number(columnText(first, 'settled')));
-    return rows;
+    // Not `settled`: another query may have noted more meanwhile, and this one has no rows of that.
+    const upTo = Number(columnText(first, 'settled'));
+    noteSettled(upTo);
+    return { rows, upTo };
   };
   /** Events that no event of an earlier group can come before any more, before the id `beforeID`. */
   const settledEvents = async (selection: EventQuery, beforeID = AFTER_EVENTS): Promise<EventPage> => {
     const { limit, limitBytes = Number.POSITIVE_INFINITY } = selection;
     const events: DirectoryEvent[] = [];
     let bytes = 0;
-    let afterID = selection.afterID;
+    let { afterID } = selection;
+    let upTo = 0;
     while (events.length < limit) {
       const count = Math.min(EVENTS_PER_QUERY, limit - events.length);
-      const rows = await settledRows({ ...selection, afterID }, beforeID, count);
+      const page = await settledRows({ ...selection, afterID }, beforeID, count);
+      const { rows } = page;
+      upTo = page.upTo;
       for (const row of rows) {
         events.push(rowToEvent(row));
         bytes += columnText(row, 'data').length;
-        if (bytes >= limitBytes) return { events, settled, isWhole: false };
+        if (bytes >= limitBytes) return { events, settled: upTo, isWhole: false };
       }
-      if (rows.length < count) return { events, settled, isWhole: true };
+      if (rows.length < count) return { events, settled: upTo, isWhole: true };
       afterID = columnText(rows.at(-1), 'id');
     }
-    return { events, settled, isWhole: false };
+    return { events, settled: upTo, isWhole: false };
   };
   return {
     session: async (id: string): Promise<Session | undefined> => {

@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
+import { eventIDOf } from '../../../src/adapter/postgres/commit-function.ts';
 import type { PostgresConnection } from '../../../src/adapter/postgres/connection.ts';
 import { createPostgresReads } from '../../../src/adapter/postgres/reads.ts';
-import { textPart, userMessage } from '../../agent/store/samples.ts';
+import { reported, textPart, userMessage } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';
 
 const SESSION = 'ses_1';
@@ -32,5 +33,21 @@ describe('a long session in PostgreSQL', (check) => {
     isOver = true;
     assert.equal(messages, expected);
     assert.ok(turns >= MESSAGES / 2 - 1, `${turns} turns`);
+  });
+});
+
+describe('events in PostgreSQL', (check) => {
+  check('are read up to the group that their own query saw settled, whatever another one sees meanwhile', async () => {
+    const replies = [Promise.withResolvers<object[]>(), Promise.withResolvers<object[]>()];
+    let sent = 0;
+    const query = () => replies[sent++]?.promise;
+    const reads = createPostgresReads({ query } as unknown as PostgresConnection, (part) => part);
+    const earlier = reads.settledEvents({ afterID: '', limit: 10 });
+    const later = reads.settledEvents({ afterID: '', limit: 10 });
+    const row = { id: eventIDOf(12, 1), directory: '"/"', data: JSON.stringify(reported('in the second')) };
+    replies[1]?.resolve([{ settled: '12' }, { settled: '12', ...row }]);
+    assert.is((await later).settled, 12);
+    replies[0]?.resolve([{ settled: '10' }]);
+    assert.equal(await earlier, { events: [], settled: 10, isWhole: true });
   });
 });
