@@ -47,17 +47,20 @@ type Reading = {
   /** False when the tools are only there to explain earlier calls. */
   readonly mayCall: boolean;
   readonly onUnsupported: (feature: string) => void;
+  /** Takes over the parts after the last one of an answer, which say nothing. */
+  readonly onWhole: (rest: Pick<ReadableStreamDefaultReader<unknown>, 'read'>) => void;
 };
 
 /** Reads the adapter's parts as events. Throws the errors among them. */
 export async function* readEvents(
   parts: AiParts,
-  { providerID, mayCall, onUnsupported }: Reading,
+  { providerID, mayCall, onUnsupported, onWhole }: Reading,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
   const who = `The provider "${providerID}"`;
   const calls = createCallReader();
   const reader = parts.getReader();
+  let isWhole = false;
   try {
     for (;;) {
       // The stream ends when the signal aborts, but not at once when the consumer is slow.
@@ -91,6 +94,7 @@ export async function* readEvents(
             throw new ModelError('api', `${who} asked for a call where none may be made`);
           const finish = toFinish(unified, raw, calls.count() > 0);
           if (finish === undefined) break;
+          isWhole = true;
           yield { kind: 'finished', finish, tokens: toTokens(part.usage) };
           return;
         }
@@ -99,7 +103,8 @@ export async function* readEvents(
       }
     }
   } finally {
-    void reader.cancel().catch(() => {});
+    if (isWhole) onWhole(reader);
+    else void reader.cancel().catch(() => {});
   }
   throw new ModelError('cut-off', `${who} broke off before the end of its answer`, { isRetryable: true });
 }

@@ -28,6 +28,8 @@ type AiModelNeeds = {
 
 /** Creating a model takes several milliseconds, most of them for its schemas. */
 const MODEL_CACHE_SIZE = 64;
+/** How long a backend may take to end an answer whose last part has arrived. */
+const REST_MS = 1000;
 /** The provider's name within the SDK, which is the key of its options. It appears nowhere else. */
 const COMPATIBLE = 'gatehouse';
 const OPTIONS_KEY: Readonly<Record<BundledAdapter, string>> = {
@@ -157,6 +159,21 @@ const startStream = async (
   return stream;
 };
 
+/** Reads what comes after an answer, so that its connection is used again, and aborts what does not end in time. */
+const readRest = async (
+  rest: Pick<ReadableStreamDefaultReader<unknown>, 'read'>,
+  { clock, abort }: { readonly clock: Clock; readonly abort: () => void },
+): Promise<void> => {
+  const cancelTimer = clock.after(REST_MS, abort);
+  try {
+    while (!(await rest.read()).done);
+  } catch {
+    // The answer is whole without it.
+  } finally {
+    cancelTimer();
+  }
+};
+
 /** Reports each setting once: it is the same in every step. */
 const createUnsupportedReporter = ({ onUnsupported }: AiModelNeeds) => {
   const reported = new Set<string>();
@@ -183,7 +200,11 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
     const { providerID, apiKey, headers } = target;
     const context = { providerID, secrets: [apiKey ?? '', ...Object.values(headers)] };
     const call = new AbortController();
-    let isComplete = false;
+    let isWhole = false;
+    const onWhole: Parameters<typeof readEvents>[1]['onWhole'] = (rest) => {
+      isWhole = true;
+      void readRest(rest, { clock: needs.clock, abort: () => call.abort() });
+    };
     const onAbort = () => call.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     const texts = createLongTexts(crypto.randomUUID().replaceAll('-', ''), written);
@@ -193,15 +214,14 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
       const onUnsupported = (feature: string) => reportUnsupported(npm, target, feature);
       const mayCall = request.toolChoice !== 'none' || !sendsTools(npm, request);
       const starting = startStream(modelOf(npm, target), npm, request, { texts, signal: call.signal });
-      yield* readEvents(await untilAborted(starting, signal), { providerID, mayCall, onUnsupported }, signal);
-      isComplete = true;
+      yield* readEvents(await untilAborted(starting, signal), { providerID, mayCall, onUnsupported, onWhole }, signal);
     } catch (error) {
       signal.throwIfAborted();
       throw toModelError(error, context);
     } finally {
       signal.removeEventListener('abort', onAbort);
       // A consumer that stops early also ends the call to the backend.
-      if (!isComplete) call.abort();
+      if (!isWhole) call.abort();
     }
   };
 };

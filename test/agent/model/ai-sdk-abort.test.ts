@@ -110,6 +110,45 @@ describe('a caller who leaves', (check) => {
   });
 });
 
+describe('the connection of a whole answer', (check) => {
+  /** Anthropic's stream says that an answer is whole before the body ends. */
+  const askWithRest = async () => {
+    let signal = new AbortController().signal;
+    const rest = Promise.withResolvers<void>();
+    const world = createModelWorld((direct) => async (url, init) => {
+      signal = init.signal;
+      const { status, ok, headers, body } = await direct(url, init);
+      const held = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({ flush: () => rest.promise });
+      return { status, ok, headers, body: body?.pipeThrough(held) ?? null };
+    });
+    world.control.addReply(answer(text('one')));
+    const events = world.model(
+      question({ target: target({ npm: '@ai-sdk/anthropic' }) }),
+      new AbortController().signal,
+    );
+    for await (const { kind } of events) if (kind === 'finished') break;
+    await settled();
+    return { ...world, signal, endBody: rest.resolve };
+  };
+
+  check('is used again: what comes after the answer is read', async () => {
+    const { clock, signal, endBody } = await askWithRest();
+    assert.is(signal.aborted, false);
+    endBody();
+    await settled();
+    assert.is(clock.pending(), 0);
+    assert.is(signal.aborted, false);
+  });
+
+  check('is closed where the backend does not end it within a second', async () => {
+    const { clock, signal } = await askWithRest();
+    await clock.advance(1000);
+    assert.is(signal.aborted, true);
+    await settled();
+    assert.is(clock.pending(), 0);
+  });
+});
+
 describe('a backend that is silent', (check) => {
   for (const [stage, reply] of STAGES) {
     check(`${stage} is given up after five minutes`, async () => {
