@@ -78,6 +78,8 @@ export type BridgeGiven = WorldGiven & {
   readonly clock?: Clock;
   /** So many bridges with nothing in common but the agent. Requests go to one after the other. */
   readonly bridges?: number;
+  /** By how much the clock of each bridge is ahead of the machine's; behind, if negative. */
+  readonly aheadMs?: readonly number[];
 };
 
 const SETTINGS: BridgeOptions['settings'] = {
@@ -147,6 +149,8 @@ const createOwnClock = () => {
   };
 };
 
+const aheadBy = ({ now, after }: Clock, ms: number): Clock => ({ now: () => now() + ms, after });
+
 /** An agent on the machine's own clock, with ids that no other one makes. */
 export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
   const ids = createIds(systemClock, randomBytes);
@@ -206,7 +210,7 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
 export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
   const ownClock = createOwnClock();
   const { settings, over, ways, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...more } = given;
-  const { bridges: count = bridgeCount(), ...agentGiven } = more;
+  const { bridges: count = bridgeCount(), aheadMs = [], ...agentGiven } = more;
   const agent = over ?? (await startAgentWorld(agentGiven));
   const agents = [agent];
   let next: BridgeWorld | undefined;
@@ -222,8 +226,9 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     log,
     recordAnswer: (facts) => void answers.push(facts),
   };
-  const first = startBridge(place);
-  const others = Array.from({ length: count - 1 }, () => startBridge(place));
+  const startNumber = (index: number) => startBridge({ ...place, clock: aheadBy(clock, aheadMs[index] ?? 0) });
+  const first = startNumber(0);
+  const others = Array.from({ length: count - 1 }, (_, index) => startNumber(index + 1));
   const bridge = behindRoundRobin([first.bridge, ...others.map((other) => other.bridge)]);
   const send: BridgeWorld['send'] = (path, body, headers = {}, signal) =>
     bridge.handler(

@@ -5,6 +5,7 @@ import type { SessionRecord } from '../../agent/schema.ts';
 import type { AgentClient, AgentEventStream } from '../../agent/types.ts';
 import { readConversation, type StoredConversation } from '../record.ts';
 import type { Owner, RequestMark } from '../types.ts';
+import { createLocalTimes, type LocalTimes } from './local-times.ts';
 
 /** A conversation with the mark of a request, as it was last seen with that. */
 export type MarkedConversation = StoredConversation & { readonly request: RequestMark };
@@ -17,6 +18,8 @@ export type SeenMark = {
   readonly conversation: MarkedConversation;
   /** Since when it is known that a bridge writes it that runs beside this one. Undefined: its bridge may have been killed. */
   readonly storedAtMs: number | undefined;
+  /** When its session was last written, in the time of this bridge. */
+  readonly usedAtMs: number;
 };
 
 type Identity = { readonly owner: Owner; readonly mark: Pick<RequestMark, 'digest' | 'keyDigest'> };
@@ -30,6 +33,8 @@ export type RequestMarks = {
   readonly ofToken: (token: string) => MarkedConversation | undefined;
   /** The last one of a conversation that its client names. */
   readonly ofName: (owner: Owner, name: string) => MarkedConversation | undefined;
+  /** Times in marks, in the time of this bridge. */
+  readonly times: Pick<LocalTimes, 'leftAtOf' | 'failedAtOf'>;
   /** Resolves once the event of a mark that this bridge has stored has come, or too much time has passed. */
   readonly untilSeen: (token: string, signal: AbortSignal) => Promise<void>;
 };
@@ -68,6 +73,7 @@ export const createRequestMarks = ({ agent, feed, clock }: RequestMarksNeeds): R
   let isBehind = true;
   let listing: Promise<void> | undefined;
 
+  const times = createLocalTimes(clock, (token) => !isBehind && listing === undefined && tokens.has(token));
   const startedSeconds = Math.floor(clock.now() / 1000);
 
   const see = (session: SessionRecord, from: 'list' | 'created' | 'updated'): void => {
@@ -82,7 +88,12 @@ export const createRequestMarks = ({ agent, feed, clock }: RequestMarksNeeds): R
     const isRewritten = earlier !== undefined && conversation.revision > earlier.conversation.revision;
     const isWritten = from === 'created' || isRewritten || request.createdSeconds > startedSeconds;
     const storedAtMs = from !== 'list' && isWritten ? clock.now() : undefined;
-    const seen = { conversation: { ...conversation, request }, storedAtMs: earlier?.storedAtMs ?? storedAtMs };
+    times.note(request, from === 'created' || (from === 'updated' && earlier !== undefined));
+    const seen = {
+      conversation: { ...conversation, request },
+      storedAtMs: earlier?.storedAtMs ?? storedAtMs,
+      usedAtMs: from === 'list' ? Math.min(conversation.usedAt, clock.now()) : clock.now(),
+    };
     const marks = earlier === undefined ? [...known, seen] : known.map((one) => (one === earlier ? seen : one));
     setNewest(byIdentity, [identity, marks.slice(-MARKS_EACH)], IDENTITIES_LIMIT);
     setNewest(tokens, [request.token, seen.conversation], IDENTITIES_LIMIT);
@@ -118,6 +129,7 @@ export const createRequestMarks = ({ agent, feed, clock }: RequestMarksNeeds): R
       if (listing !== undefined) await untilAborted(listing, signal);
     },
     of: (identity) => (byIdentity.get(identityOf(identity)) ?? []).filter(({ conversation }) => isThere(conversation)),
+    times,
     ofToken: (token) => tokens.get(token),
     ofName(owner, name) {
       const conversation = named.get(nameKeyOf(owner, name));

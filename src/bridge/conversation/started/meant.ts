@@ -34,10 +34,6 @@ export const exchangeOf = ({ exchanges }: StoredConversation, { token }: Request
 const isAnswered = (conversation: MarkedConversation): boolean =>
   exchangeOf(conversation, conversation.request) !== undefined && conversation.stoppedAt === undefined;
 
-/** Since when no client reads the answer at any bridge, if the last one has left it. */
-export const leftAtOf = ({ left, readers = [] }: RequestMark): number | undefined =>
-  readers.length === 0 ? left?.atMs : undefined;
-
 /** Finds the mark of the turn that a request means, if it was sent before. */
 export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridgeID }: MeantMarksNeeds) => {
   /** Whether a request that does not say that it is sent again may mean it; `cut-off`: only if its turn was cut off. */
@@ -46,27 +42,28 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     { isOwn, isSoon, times }: MarkedRequest,
   ): boolean | 'cut-off' => {
     const { request } = conversation;
-    const { failedAtMs, isUnread } = request;
+    const { isUnread } = request;
+    const failedAtMs = marks.times.failedAtOf(request);
     if (given.has(request.token) || isOwn(request.token)) return false;
     if (failedAtMs !== undefined) return clock.now() - failedAtMs < REPEATED_WITHIN_MS;
     // Whoever had stored it before this process was started may have been killed.
     if (isSoon && storedAtMs === undefined && !isAnswered(conversation) && areAllOlder(request, bridgeID)) return true;
-    const leftAtMs = leftAtOf(request);
+    const leftAtMs = marks.times.leftAtOf(request);
     if (leftAtMs === undefined) return false;
     const ageMs = clock.now() - leftAtMs;
     if (ageMs < times.joinedMs) return exchangeOf(conversation, request) === undefined || isUnread === true;
     return ageMs < times.abortedAfterMs + REPEATED_WITHIN_MS && 'cut-off';
   };
   const isMeant = (seen: SeenMark, sent: MarkedRequest): boolean | 'cut-off' => {
-    const { conversation } = seen;
+    const { conversation, usedAtMs } = seen;
     const { mark, isRetry, isKnown } = sent;
-    const { request, usedAt } = conversation;
+    const { request } = conversation;
     if (ownTokens.has(request.token)) return false;
-    if (request.keyDigest !== mark.keyDigest || clock.now() - usedAt > KNOWN_MS) return false;
+    if (request.keyDigest !== mark.keyDigest || clock.now() - usedAtMs > KNOWN_MS) return false;
     if (request.keyDigest !== undefined) return true;
     if (request.digest !== mark.digest) return false;
     if (!isKnown && !isRetry) return isLeftFor(seen, sent);
-    const mayBeLost = isKnown || request.isUnread === true || clock.now() - usedAt < GIVEN_AGAIN_MS;
+    const mayBeLost = isKnown || request.isUnread === true || clock.now() - usedAtMs < GIVEN_AGAIN_MS;
     return !given.has(request.token) && (mayBeLost || !isAnswered(conversation));
   };
   /** `gone`: sessions that are left out. */
@@ -78,7 +75,8 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
       return meant === false ? [] : [{ ...one, isMeant: meant }];
     });
     // A client leaves before it tries again.
-    const last = found.findLast(({ conversation }) => leftAtOf(conversation.request) !== undefined) ?? found.at(-1);
+    const last =
+      found.findLast(({ conversation }) => marks.times.leftAtOf(conversation.request) !== undefined) ?? found.at(-1);
     if (
       last !== undefined ||
       seen.length > 0 ||
@@ -90,9 +88,11 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
       (conversation) =>
         isMarked(conversation) &&
         isThere(conversation) &&
-        isMeant({ conversation, storedAtMs: undefined }, sent) === true,
+        isMeant({ conversation, storedAtMs: undefined, usedAtMs: conversation.usedAt }, sent) === true,
     );
-    return old && isMarked(old) ? { conversation: old, storedAtMs: undefined, isMeant: true } : undefined;
+    return old && isMarked(old)
+      ? { conversation: old, storedAtMs: undefined, usedAtMs: old.usedAt, isMeant: true }
+      : undefined;
   };
   /** Whether an equal request, neither with a key nor marked as a retry, is answered at another bridge, which may see its client leave soon. */
   const mayBeLeftSoon = (sent: MarkedRequest): boolean =>

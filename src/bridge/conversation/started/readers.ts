@@ -20,7 +20,7 @@ type TurnReadersNeeds = {
   /** Of this bridge among all over one agent. */
   readonly bridgeID: string;
   readonly change: ChangeConversation;
-  readonly marks: Pick<RequestMarks, 'ofToken'>;
+  readonly marks: Pick<RequestMarks, 'ofToken' | 'times'>;
   readonly clock: Clock;
 };
 
@@ -44,6 +44,12 @@ export const createTurnReaders = ({ bridgeID, change, marks, clock }: TurnReader
       last = changed.catch(() => undefined);
       return changed.then((mark) => (mark?.token === token ? mark : undefined)).catch(() => undefined);
     };
+    const elsewhere: TurnReaders['elsewhere'] = () => {
+      const mark = marks.ofToken(token)?.request;
+      const isRead = mark !== undefined && othersIn(mark).length > 0;
+      const isLeftElsewhere = mark?.left !== undefined && mark.left.by !== bridgeID;
+      return { isRead, leftAtMs: isLeftElsewhere ? marks.times.leftAtOf(mark) : undefined };
+    };
     return {
       join() {
         void changeMark((mark) => {
@@ -63,18 +69,14 @@ export const createTurnReaders = ({ bridgeID, change, marks, clock }: TurnReader
           const readers = othersIn(before);
           return { ...before, readers, left: readers.length === 0 ? { by: bridgeID, atMs: clock.now() } : undefined };
         });
-        return mark === undefined || othersIn(mark).length === 0;
+        return mark === undefined ? !elsewhere().isRead : othersIn(mark).length === 0;
       },
       async isAbandoned() {
         const mark = await changeMark(() => undefined);
-        return mark === undefined || (othersIn(mark).length === 0 && (mark.left?.by ?? bridgeID) === bridgeID);
+        if (mark === undefined) return !elsewhere().isRead;
+        return othersIn(mark).length === 0 && (mark.left?.by ?? bridgeID) === bridgeID;
       },
-      elsewhere() {
-        const mark = marks.ofToken(token)?.request;
-        const isRead = mark !== undefined && othersIn(mark).length > 0;
-        const left = mark?.left;
-        return { isRead, leftAtMs: left === undefined || left.by === bridgeID ? undefined : left.atMs };
-      },
+      elsewhere,
     };
   };
 };

@@ -16,7 +16,7 @@ import type { ConversationSync } from '../sync.ts';
 import { promptIDsAfter } from '../transcript.ts';
 import type { Conversations, LockedConversation, MarkedRequest, RequestMark, StartedTurn } from '../types.ts';
 import type { RequestMarks } from './marks.ts';
-import { createMeantMarks, exchangeOf, leftAtOf, type MeantMark } from './meant.ts';
+import { createMeantMarks, exchangeOf, type MeantMark } from './meant.ts';
 
 type StartedTurnsNeeds = {
   readonly agent: Pick<AgentClient, 'session' | 'messages' | 'busySessions'>;
@@ -121,7 +121,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     const isLast = stored.request?.token === mark.token;
     const isRepeated = mark.keyDigest !== undefined || sent.isRetry || sent.isKnown || mark.failedAtMs !== undefined;
     const isAborting = (current: RequestMark): boolean =>
-      clock.now() - (leftAtOf(current) ?? Number.POSITIVE_INFINITY) >= sent.times.abortedAfterMs;
+      clock.now() - (marks.times.leftAtOf(current) ?? Number.POSITIVE_INFINITY) >= sent.times.abortedAfterMs;
     /** A request that does not say that it is sent again takes what no one reads, and the next such finds it taken. */
     const isFree = ({ left, readers = [] }: RequestMark): boolean =>
       isRepeated || (left?.atMs === mark.left?.atMs && readers.join() === (mark.readers ?? []).join());
