@@ -1,5 +1,4 @@
 import { pause, untilAborted } from '../../core/async.ts';
-import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
@@ -7,23 +6,16 @@ import type { RunInSlices } from '../../core/time-slices.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import { shareTurnReads } from '../agent/shared-reads.ts';
 import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.ts';
-import { nextOf } from '../conversation/started/left.ts';
-import type {
-  Conversations,
-  MarkedRequest,
-  Owner,
-  RequestMark,
-  ResolvedConversation,
-  StartedTurn,
-} from '../conversation/types.ts';
-import { type BridgeRequest, continuesAfter, isOneOff } from '../request.ts';
+import type { Conversations, Owner } from '../conversation/types.ts';
+import { type BridgeRequest, continuesAfter } from '../request.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
-import { ANSWER_NOT_KEPT, abortedFailure, toFault } from './failure.ts';
+import { toFault } from './failure.ts';
 import { readRunning } from './log-reader.ts';
 import type { SessionFamilies, SharedPermissionRequests } from './permission-requests.ts';
-import { type AnswerSettings, type AnswerStart, createAnswerRunner, type RunningAnswer } from './running-answer.ts';
+import { type AnswerSettings, createAnswerRunner } from './running-answer.ts';
+import { type BegunAnswer, createAnswerBeginning } from './sharing/begin-answer.ts';
 import type { RequestIdentity } from './sharing/kept-answers.ts';
-import { type AnswerHandle, createSharedAnswers, leftAnswerTimes } from './sharing/shared-answers.ts';
+import { type AnswerHandle, createSharedAnswers } from './sharing/shared-answers.ts';
 
 type AnswersNeeds = {
   readonly agent: AgentClient;
@@ -81,11 +73,7 @@ export type Answers = {
   readonly start: (request: AnswerRequest) => Promise<ClientAnswer>;
 };
 
-type ResolvedAnswer = Pick<RequestMark, 'token' | 'createdSeconds'> & {
-  readonly conversationName: string;
-  readonly model: AgentModel;
-  readonly running: Promise<RunningAnswer>;
-};
+type ResolvedAnswer = BegunAnswer & { readonly model: AgentModel };
 /** What a request and its retries share. */
 type StartedAnswer = {
   readonly resolved: Promise<ResolvedAnswer>;
@@ -93,18 +81,6 @@ type StartedAnswer = {
   readonly request: () => BridgeRequest | undefined;
 };
 
-type KnownTurn = Extract<StartedTurn, { readonly kind: 'known' }>;
-/** An answer whose conversation is known. `overtaken`: another bridge was the first with its key. */
-type Ran = { readonly kind: 'running'; readonly running: RunningAnswer } | { readonly kind: 'overtaken' };
-type BegunAnswer = Pick<ResolvedAnswer, 'conversationName' | 'token' | 'createdSeconds'> & {
-  readonly ran: Promise<Ran>;
-};
-type IsFirst = (signal: AbortSignal) => Promise<boolean>;
-const ALWAYS_FIRST: IsFirst = async () => true;
-
-const OWN_TOKENS_LIMIT = 10_000;
-/** A stream with a key is opened after this time in any case. */
-const DECIDED_WITHIN_MS = 300;
 /** A failure within this time is answered with an HTTP status. After it, the stream is opened in any case. */
 const STATUS_WITHIN_MS = 400;
 
@@ -125,105 +101,21 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   } = needs;
   const turn = { agent: shareTurnReads(agent), feed, sessionFamilies, sharedRequests, clock, chance, log };
   const runAnswer = createAnswerRunner({ turn, settings, runInSlices: needs.runInSlices });
-  const createdAt = clock.now();
-  const shared = createSharedAnswers<StartedAnswer>(clock, settings.onDisconnect);
+  const { onDisconnect } = settings;
+  const beginAnswer = createAnswerBeginning({ conversations, feed, clock, newToken, digest, onDisconnect, runAnswer });
+  const shared = createSharedAnswers<StartedAnswer>(clock, onDisconnect);
 
-  const times = leftAnswerTimes(settings.onDisconnect);
-  /** Tokens of the answers of this bridge, with those that it has taken over. */
-  const ownTokens = new Map<string, true>();
-  const isOwn = (token: string): boolean => ownTokens.has(token);
-
-  const run = async (lock: ResolvedConversation['lock'], start: AnswerStart, isFirst: IsFirst): Promise<Ran> => {
-    const { signal } = start.handle;
-    /** What was joined when the turn was found, which its last reader may have left before it was followed. */
-    const giveBack = (sessionID: string): void => {
-      if (start.started !== undefined && signal.aborted) void start.readersOf?.(() => sessionID).leave();
-    };
-    const locked = await lock(signal);
-    try {
-      await feed.untilOpen(signal);
-      if (await isFirst(signal)) return { kind: 'running', running: await runAnswer(locked, start) };
-    } catch (error) {
-      giveBack(locked.session.sessionID);
-      locked.release();
-      throw error;
-    }
-    locked.release();
-    return { kind: 'overtaken' };
-  };
-  /**
-   * The turn of the same request that another bridge has started, or this one before it was restarted. Soon after its start it
-   * may be one that a killed process has left.
-   */
-  const findStarted = async (
-    sent: Omit<MarkedRequest, 'isSoon' | 'times' | 'isOwn'>,
-    signal: AbortSignal,
-  ): Promise<KnownTurn | undefined> => {
-    if (isOneOff(sent.request)) return undefined;
-    const isSoon = clock.now() - createdAt < times.joinedMs;
-    const started = await conversations.findStarted({ ...sent, isSoon, times, isOwn }, signal);
-    if (started?.kind === 'cut-off') throw toFault(abortedFailure(started.toolNames));
-    return started;
-  };
   const resolve = async (
     { request, owner, identity }: AnswerRequest,
     handle: AnswerHandle,
     isKnown: boolean,
   ): Promise<ResolvedAnswer> => {
-    const { signal } = handle;
     const found = await catalog.find(request.model);
     const model = request.isBackgroundTask ? await catalog.findSmall(found) : found;
     // Its client has gone on, so no client comes back for it, and its conversation is needed.
     await shared.endAbandoned(owner, (earlier) => continuesAfter(request, earlier.request()));
-    const next = nextOf(request, digest);
-    const createMark = (): RequestMark => ({
-      digest: identity.digest,
-      ...(identity.key === undefined ? {} : { keyDigest: digest(identity.key) }),
-      ...(next === undefined ? {} : { next }),
-      token: newToken(),
-      createdSeconds: Math.floor(clock.now() / 1000),
-      readers: [conversations.bridgeID],
-    });
-    const begin = async (): Promise<BegunAnswer> => {
-      const mark = createMark();
-      const isFirst =
-        isOneOff(request) || identity.key === undefined ? undefined : conversations.enterRace(owner, mark);
-      const sent = { request, owner, mark, isRetry: identity.isRetry, isKnown };
-      const started = await findStarted(sent, signal);
-      if (isKnown && started === undefined) throw toFault(ANSWER_NOT_KEPT);
-      if (started === undefined && settings.onDisconnect.kind !== 'detach')
-        await conversations.endLeft(request, owner, { isOwn, digest, signal });
-      const { name, lock } = started ?? (await conversations.resolve(request, owner, signal, mark));
-      const { token, createdSeconds } = started?.mark ?? mark;
-      setNewest(ownTokens, [token, true], OWN_TOKENS_LIMIT);
-      const readersOf: AnswerStart['readersOf'] = isOneOff(request)
-        ? undefined
-        : (sessionID) => conversations.readersOf({ sessionID, token, promptID: started?.promptID });
-      const start = { request, model, handle, token, started, readersOf };
-      const ran = run(lock, start, started === undefined ? (isFirst ?? ALWAYS_FIRST) : ALWAYS_FIRST);
-      return { conversationName: name, token, createdSeconds, ran };
-    };
-    const runUntilFirst = async (
-      { ran }: BegunAnswer,
-      onBegun: (begun: BegunAnswer) => void,
-    ): Promise<RunningAnswer> => {
-      for (let result = await ran; ; ) {
-        if (result.kind === 'running') return result.running;
-        const begun = await begin();
-        onBegun(begun);
-        result = await begun.ran;
-      }
-    };
-    let begun = await begin();
-    const running = runUntilFirst(begun, (again) => {
-      begun = again;
-    });
-    running.catch(() => handle.end('void'));
-    // Of requests with one key that come to several bridges at a moment one goes on, under its names; most come alone.
-    if (identity.key !== undefined)
-      await Promise.race([running.catch(() => {}), pause(clock, DECIDED_WITHIN_MS, signal)]);
-    const { conversationName, token, createdSeconds } = begun;
-    return { conversationName, model, running, token, createdSeconds };
+    const begun = await beginAnswer({ request, owner, identity, model, handle, isKnown });
+    return { ...begun, model };
   };
   const create = (sent: AnswerRequest, handle: AnswerHandle, isKnown: boolean): StartedAnswer => {
     const reservation = sent.reserve();

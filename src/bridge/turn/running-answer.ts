@@ -63,7 +63,7 @@ export type AnswerStart = {
 };
 
 /** Starts an answer in a locked conversation, which is released when the answer has ended. */
-type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
+export type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
 
 /** The lock is replaced when the agent has lost the session. */
 type CurrentLock = { locked: LockedConversation };
