@@ -44,7 +44,11 @@ export const redactedLine = (text: string, limitChars: number = DEFAULT_LIMIT_CH
   visibleLine(withoutSecrets(text.slice(0, limitChars * 4 + SEARCHED_BEYOND_CHARS)), limitChars);
 
 const PIECE_CHARS = 65_536;
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
+/** Whether a position is in the middle of a pair: a half that stands alone has none. */
+const isInPair = (text: string, at: number): boolean =>
+  isLowSurrogate(text.charCodeAt(at)) && isHighSurrogate(text.charCodeAt(at - 1));
 
 /** Cuts a text into pieces that can be worked on one by one: joined they are the text again. Surrogate pairs stay whole. */
 export function* cutText(text: string, pieceChars: number = PIECE_CHARS): Generator<string, void> {
@@ -66,7 +70,7 @@ const SEARCHED_CHARS = 1024;
 /** Where the text can be cut at `limit` or soon after it, so that its parts are normalised as the whole is. */
 const findNormalizationCut = (text: string, limit: number): number => {
   if (limit >= text.length) return text.length;
-  const from = isLowSurrogate(text.charCodeAt(limit)) ? limit - 1 : limit;
+  const from = isInPair(text, limit) ? limit - 1 : limit;
   const found = text.slice(from, from + SEARCHED_CHARS).search(BEGINS_ANEW);
   if (found !== -1) return from + found;
   return text.length - from <= SEARCHED_CHARS ? text.length : from;

@@ -86,6 +86,13 @@ describe('a text with single blanks', (check) => {
     }
   });
 
+  check('is cut within no pair of surrogates, also where half a pair follows it', () => {
+    for (let shift = 0; shift < 12; shift++) {
+      const text = `${'x'.repeat(16_384 - shift)}a\u{16d63}\u{16d67}\u{16d67}\udc4d${'x'.repeat(50)}`;
+      assert.is(runAtOnce(withSingleBlanks(text)), atOnce(text), `${shift}`);
+    }
+  });
+
   check('takes time in proportion to its length, also of marks that have to be sorted', () => {
     const timeOf = (text: string): number => {
       const startedAt = performance.now();
