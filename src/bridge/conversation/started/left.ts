@@ -12,23 +12,25 @@ type LeftTurnsNeeds = {
 };
 
 const DIGESTED_CHARS = 65_536;
+/** How long an agent may take to end an aborted turn. */
 const ENDING_MS = 3000;
 const ENDING_PAUSE_MS = 50;
-const TOLD_WITHIN_MS = 100;
-const TOLD_PAUSE_MS = 5;
+/** How long a bridge may take to see that its client has disconnected, and to write that into the mark. */
+const LEFT_WITHIN_MS = 100;
+const LEFT_PAUSE_MS = 5;
 
-/** What a client sends that goes on after a request: where in its history, and a digest of the request's words. */
+/** What a request is recognised by in the history of a later one: its position there, and the length and a digest of its text. */
 const digestOfNext = (position: number, text: string, digest: (text: string) => string): string =>
   `${position} ${text.length} ${digest(text.slice(0, DIGESTED_CHARS))}`;
 
-/** The member `next` of a request's mark; nothing for a conversation without a name. */
+/** The member `next` of a request's mark; undefined in a conversation without a name. */
 export const nextOf = (
   { conversation, history, prompt }: BridgeRequest,
   digest: (text: string) => string,
 ): string | undefined =>
   conversation.kind === 'named' ? digestOfNext(history.length, textOfParts(prompt), digest) : undefined;
 
-/** As `continuesAfter` of a request that another bridge has got, by what its mark tells. */
+/** As `continuesAfter`, for an earlier request that came to another bridge: of that only the mark's `next` is known. */
 const continuesAfterMark = (
   { conversation, history }: BridgeRequest,
   next: string | undefined,
@@ -41,7 +43,7 @@ const continuesAfterMark = (
   return message?.role === 'user' && digestOfNext(position, message.text, digest) === next;
 };
 
-/** Ends turns that other bridges have started and that no client reads any more, when their client has gone on. */
+/** Ends turns that other bridges have started and that no client reads any more, when their client sends its next request. */
 export const createLeftTurns = (needs: LeftTurnsNeeds): Conversations['endLeft'] => {
   const { agent, marks, clock } = needs;
   return async (request, owner, { isOwn, digest, signal }) => {
@@ -52,10 +54,10 @@ export const createLeftTurns = (needs: LeftTurnsNeeds): Conversations['endLeft']
       const isMeant = found?.claim === found?.request.token && continuesAfterMark(request, found?.request.next, digest);
       return found !== undefined && isMeant && !isOwn(found.request.token) ? found : undefined;
     };
-    // The bridge that its client has just left may be about to tell.
-    const toldUntilMs = clock.now() + TOLD_WITHIN_MS;
-    while (find()?.request.left === undefined && find() !== undefined && clock.now() < toldUntilMs)
-      await pause(clock, TOLD_PAUSE_MS, signal);
+    // The client may have disconnected just now, and the other bridge is about to write that into the mark.
+    const leftUntilMs = clock.now() + LEFT_WITHIN_MS;
+    while (find()?.request.left === undefined && find() !== undefined && clock.now() < leftUntilMs)
+      await pause(clock, LEFT_PAUSE_MS, signal);
     const left = find();
     if (left?.request.left === undefined) return;
     const { sessionID } = left;

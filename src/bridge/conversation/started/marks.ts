@@ -7,7 +7,7 @@ import { readConversation, type StoredConversation } from '../record.ts';
 import type { Owner, RequestMark } from '../types.ts';
 import { createLocalTimes, type LocalTimes } from './local-times.ts';
 
-/** A conversation with the mark of a request, as it was last seen with that. */
+/** A conversation whose record has the mark of a request, as this bridge last read it with that mark. */
 export type MarkedConversation = StoredConversation & { readonly request: RequestMark };
 
 export const isMarked = (conversation: StoredConversation): conversation is MarkedConversation =>
@@ -16,7 +16,7 @@ export const isMarked = (conversation: StoredConversation): conversation is Mark
 /** A request that some bridge has sent to the agent. */
 export type SeenMark = {
   readonly conversation: MarkedConversation;
-  /** Since when it is known that a bridge writes it that runs beside this one. Undefined: its bridge may have been killed. */
+  /** When an event first showed that a running bridge writes the mark. Undefined: the bridge that wrote it may have been killed. */
   readonly storedAtMs: number | undefined;
   /** When its session was last written, in the time of this bridge. */
   readonly usedAtMs: number;
@@ -26,7 +26,7 @@ type Identity = { readonly owner: Owner; readonly mark: Pick<RequestMark, 'diges
 
 /** The marks of the requests of all bridges over one agent, in the order in which they were stored there. */
 export type RequestMarks = {
-  /** Reads from the agent what events have not told. Rejects when the agent does not answer. */
+  /** Lists the newest sessions if events of them may have been missed. Rejects when the agent does not answer. */
   readonly catchUp: (signal: AbortSignal) => Promise<void>;
   /** Those with the same key, or without one those with the same digest, the oldest first. */
   readonly of: (identity: Identity) => readonly SeenMark[];
@@ -45,7 +45,7 @@ type RequestMarksNeeds = {
   readonly clock: Clock;
 };
 
-/** Of the newest sessions: what a client tries again was sent a short time ago. */
+/** How many of the newest sessions are listed: a client sends again only what it sent a short time ago. */
 const LISTED = 200;
 const IDENTITIES_LIMIT = 10_000;
 const MARKS_EACH = 16;
@@ -125,7 +125,7 @@ export const createRequestMarks = ({ agent, feed, clock }: RequestMarksNeeds): R
         listing = list(never).finally(() => {
           listing = undefined;
         });
-      // In the order in which they came, and whoever leaves meanwhile.
+      // All wait for one listing, and go on in the order in which they came. It goes on when one of their clients disconnects.
       if (listing !== undefined) await untilAborted(listing, signal);
     },
     of: (identity) => (byIdentity.get(identityOf(identity)) ?? []).filter(({ conversation }) => isThere(conversation)),

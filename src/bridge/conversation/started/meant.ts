@@ -13,16 +13,16 @@ type MeantMarksNeeds = {
   /** Tokens of the answers that this bridge gives now: it knows whose they are. */
   readonly ownTokens: ReadonlySet<string>;
   readonly bridgeID: string;
-  /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
+  /** Tokens of turns that requests without a key read now. An equal request of another user must not read the same turn. */
   readonly given: ReadonlySet<string>;
 };
 
-/** `cut-off`: the request means it only if its turn was cut off. */
+/** The mark of an earlier copy of a request. `isMeant` is `cut-off` if it counts as that only where its turn was cut off. */
 export type MeantMark = SeenMark & { readonly isMeant: true | 'cut-off' };
 
-/** No client tries again later than that. */
+/** No client sends a request again after this time. */
 const KNOWN_MS = 3_600_000;
-/** A client that says that it tries again gets an answer for this long after it has ended: it may have been lost on its way. */
+/** For how long after its end an answer is given to a client that says that it tries again: it may have been lost on its way. */
 const GIVEN_AGAIN_MS = 10_000;
 /** For how long a failure is given to a client that does not say that it tries again. */
 const REPEATED_WITHIN_MS = 5000;
@@ -34,9 +34,9 @@ export const exchangeOf = ({ exchanges }: StoredConversation, { token }: Request
 const isAnswered = (conversation: MarkedConversation): boolean =>
   exchangeOf(conversation, conversation.request) !== undefined && conversation.stoppedAt === undefined;
 
-/** Finds the mark of the turn that a request means, if it was sent before. */
+/** Finds the mark of the earlier copy of a request, if it was sent before. */
 export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridgeID }: MeantMarksNeeds) => {
-  /** Whether a request that does not say that it is sent again may mean it; `cut-off`: only if its turn was cut off. */
+  /** `isMeant` for a request that does not say that it is sent again: an equal one may be new, and of another user. */
   const isLeftFor = (
     { conversation, storedAtMs }: SeenMark,
     { isOwn, isSoon, times }: MarkedRequest,
@@ -46,7 +46,7 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     const failedAtMs = marks.times.failedAtOf(request);
     if (given.has(request.token) || isOwn(request.token)) return false;
     if (failedAtMs !== undefined) return clock.now() - failedAtMs < REPEATED_WITHIN_MS;
-    // Whoever had stored it before this process was started may have been killed.
+    // A bridge that stored the mark before this process was started may have been killed.
     if (isSoon && storedAtMs === undefined && !isAnswered(conversation) && areAllOlder(request, bridgeID)) return true;
     const leftAtMs = marks.times.leftAtOf(request);
     if (leftAtMs === undefined) return false;
@@ -66,7 +66,7 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     const mayBeLost = isKnown || request.isUnread === true || clock.now() - usedAtMs < GIVEN_AGAIN_MS;
     return !given.has(request.token) && (mayBeLost || !isAnswered(conversation));
   };
-  /** `gone`: sessions that are left out. */
+  /** Of several earlier copies the one without a client, else the latest. `gone`: sessions that do not count. */
   const find = (sent: MarkedRequest, gone: ReadonlySet<string>): MeantMark | undefined => {
     const isThere = ({ sessionID }: StoredConversation): boolean => !gone.has(sessionID);
     const seen = marks.of(sent).filter(({ conversation }) => isThere(conversation));
@@ -74,7 +74,7 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
       const meant = isMeant(one, sent);
       return meant === false ? [] : [{ ...one, isMeant: meant }];
     });
-    // A client leaves before it tries again.
+    // A client disconnects before it sends its request again.
     const last =
       found.findLast(({ conversation }) => marks.times.leftAtOf(conversation.request) !== undefined) ?? found.at(-1);
     if (
@@ -94,7 +94,10 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
       ? { conversation: old, storedAtMs: undefined, usedAtMs: old.usedAt, isMeant: true }
       : undefined;
   };
-  /** Whether an equal request, neither with a key nor marked as a retry, is answered at another bridge, which may see its client leave soon. */
+  /**
+   * Whether another bridge answers an equal request, and neither has a key or is marked as a retry. That bridge may be about to
+   * see that its client has disconnected, and then this is the same request sent again.
+   */
   const mayBeLeftSoon = (sent: MarkedRequest): boolean =>
     sent.mark.keyDigest === undefined &&
     !sent.isRetry &&

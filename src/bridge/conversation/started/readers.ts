@@ -9,7 +9,7 @@ export type ChangeConversation = (
   change: (stored: StoredConversation) => StoredConversation | undefined,
 ) => Promise<StoredConversation | undefined>;
 
-/** An id that tells when the bridge was started. */
+/** An id that begins with the time at which the bridge was started. */
 export const createBridgeID = (nowMs: number, token: string): string => `${nowMs.toString(36)}.${token}`;
 const startedMsOf = (bridgeID: string): number => Number.parseInt(bridgeID, 36);
 /** Whether all bridges where clients read were started before this one. Then they may have been killed, this one in their place. */
@@ -25,15 +25,15 @@ type TurnReadersNeeds = {
 };
 
 /**
- * Tells the other bridges, in the mark of a turn's request, whether clients read the turn here, and reads there whether clients
- * read it elsewhere. The bridge whose client was the last one to leave is the one that aborts the turn.
+ * Writes into the mark of a turn's request whether clients read the turn at this bridge, and reads there whether clients read it
+ * at others. The bridge whose client was the last one to leave is the one that aborts the turn.
  */
 export const createTurnReaders = ({ bridgeID, change, marks, clock }: TurnReadersNeeds) => {
   const othersIn = ({ readers = [] }: RequestMark): readonly string[] => readers.filter((id) => id !== bridgeID);
 
   return ({ sessionID, token, promptID }: ReadTurn): TurnReaders => {
     let last: Promise<unknown> = Promise.resolve();
-    /** One after the other, so that the last word counts. The mark as it is then; undefined if nothing can be said of it. */
+    /** Changes run one after the other. Resolves to the mark after this one; undefined if it cannot be read or was replaced. */
     const changeMark = (create: (mark: RequestMark) => RequestMark | undefined): Promise<RequestMark | undefined> => {
       const changeStored = (stored: StoredConversation): StoredConversation | undefined => {
         const { request } = stored;

@@ -38,7 +38,7 @@ type StartedTurnsNeeds = {
 /** How long a bridge may take from the mark to the prompt. */
 const STARTING_MS = 3000;
 const STARTING_PAUSE_MS = 25;
-/** How long a bridge may take to see that its client has left, and tell the others. */
+/** How long a bridge may take to see that its client has disconnected, and to write that into the mark. */
 const LEFT_WITHIN_MS = 100;
 const LEFT_PAUSE_MS = 5;
 /** How long an agent may take to end an aborted turn. */
@@ -71,13 +71,13 @@ const readTurn = (
 /** `gone`: the agent has lost the session. `starting`: a bridge is about to send the prompt. */
 type FoundTurn = StartedTurn | 'gone' | 'starting' | undefined;
 
-/** Says nothing to those who wait: whoever has begun the turn holds its conversation. */
+/** In place of the queue's: the request that has begun the turn holds the conversation already, and lets the next one in. */
 const NO_TICKET: Ticket = { waitForTurn: async () => {}, announceRelease() {}, release() {} };
 
 /** Finds turns that another bridge or an earlier process has started, by the marks in the metadata of their sessions. */
 export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['findStarted'] => {
   const { agent, index, sync, marks, queue, lock, ownTokens, newHash, runInSlices, clock, readersOf, bridgeID } = needs;
-  /** Tokens of turns that a request without a key has got now. An equal request of another user must not get the same. */
+  /** Tokens of turns that requests without a key read now. An equal request of another user must not read the same turn. */
   const given = new Set<string>();
 
   const meant = createMeantMarks({ index, marks, clock, ownTokens, given, bridgeID });
@@ -123,14 +123,17 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     const isRepeated = mark.keyDigest !== undefined || sent.isRetry || sent.isKnown || mark.failedAtMs !== undefined;
     const isAborting = (current: RequestMark): boolean =>
       clock.now() - (marks.times.leftAtOf(current) ?? Number.POSITIVE_INFINITY) >= sent.times.abortedAfterMs;
-    /** A request that does not say that it is sent again takes what no one reads, and the next such finds it taken. */
+    /**
+     * Whether the turn's clients are still those of the mark that was found. Of requests that do not say that they are sent again
+     * one takes a turn that no client reads; the next one sees the change, and does not.
+     */
     const isFree = ({ left, readers = [] }: RequestMark): boolean =>
       isRepeated || (left?.atMs === mark.left?.atMs && readers.join() === (mark.readers ?? []).join());
     const turnReaders = readersOf({ sessionID: () => sessionID, token: mark.token });
     const mayBeAlone = !isRepeated || marked.storedAtMs === undefined;
     let isRunning = isLast && (await isBusy(sessionID, signal));
     let isJoined = false;
-    // Before the turn is looked at: from then on no other bridge aborts it.
+    // Joined before the turn is read, so that no other bridge aborts it in the meantime.
     if (isRunning && marked.isMeant === true)
       isJoined = await turnReaders.tryJoin((current) => !isAborting(current) && isFree(current), mayBeAlone);
     try {
@@ -162,7 +165,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       throw error;
     }
   };
-  /** As `findTurn`, of the mark that is meant. A bridge that has stored a mark is about to send its prompt. */
+  /** The turn of the request's earlier copy. Waits while a bridge has stored the mark of one and not sent its prompt yet. */
   const findMarkedTurn = async (
     sent: MarkedRequest,
     signal: AbortSignal,
@@ -206,7 +209,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       try {
         const locked = await turn.lock(lockSignal);
         const release = (): void => {
-          // What no one had read is given once.
+          // An answer that no client had read goes to one request only.
           if (turn.mark.isUnread !== true) giveBack();
           locked.release();
         };
