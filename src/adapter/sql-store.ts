@@ -57,6 +57,10 @@ export const rowToEvent = (row: StoredRow): DirectoryEvent => ({
   directory: parseColumn(row, 'directory'),
   event: { ...rowToEventDraft(row), id: columnText(row, 'id') },
 });
+/** Is in the data of each event of a permission request, and hardly in that of others: a text would have it with backslashes. */
+export const PERMISSION_TYPE = '"type":"permission.';
+/** Whether an event is one of a permission request. */
+export const isPermissionEvent = ({ event }: DirectoryEvent): boolean => event.type.startsWith('permission.');
 export const rowToEventSpan = (row: StoredRow | undefined): EventSpan => ({
   oldest: columnText(row, 'oldest'),
   forgotten: columnText(row, 'forgotten'),

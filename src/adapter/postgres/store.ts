@@ -6,7 +6,8 @@ import { isTransactionConflict } from './errors.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { joinCluster, type Membership } from './membership.ts';
 import { createNotificationChannel, type NotificationChannel } from './notifications.ts';
-import { createPostgresReads, pruneEvents } from './reads.ts';
+import { pruneEvents } from './prune.ts';
+import { createPostgresReads } from './reads.ts';
 
 type PostgresStoreOptions = {
   readonly connection: PostgresConnection;
@@ -86,6 +87,7 @@ export const openPostgresStore = async ({
     unfinished: open(reads.unfinished),
     owed: open((sessionID?: string) => reads.owed(sessionID)),
     events: open(reads.events),
+    permissionEvents: open(reads.permissionEvents),
     eventSpan: open(reads.eventSpan),
     pruneEvents: open(prune),
     async close() {

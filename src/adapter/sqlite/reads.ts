@@ -14,6 +14,8 @@ import {
 } from '../../agent/store/store.ts';
 import {
   columnText,
+  isPermissionEvent,
+  PERMISSION_TYPE,
   rowToEvent,
   rowToEventSpan,
   rowToMessage,
@@ -89,6 +91,7 @@ type SqliteReads = {
   readonly unfinished: () => readonly MessageWithParts[];
   readonly owed: (sessionID: string | undefined) => readonly OwedAnswer[];
   readonly events: (selection: EventQuery) => readonly DirectoryEvent[];
+  readonly permissionEvents: (sessionID: string) => readonly DirectoryEvent[];
   readonly eventSpan: () => EventSpan;
 };
 
@@ -186,6 +189,13 @@ export const createSqliteReads = (
       }
       return page;
     },
+    permissionEvents: (sessionID) =>
+      statement(
+        `SELECT id, directory, data FROM event WHERE session_id = ? AND instr(data, '${PERMISSION_TYPE}') > 0 ORDER BY id`,
+      )
+        .all(sessionID)
+        .map(rowToEvent)
+        .filter(isPermissionEvent),
     eventSpan() {
       return rowToEventSpan(statement(EVENT_SPAN).get());
     },

@@ -143,6 +143,7 @@ export const createSqliteStore = (
     unfinished: () => readInTransaction(() => reads.unfinished()),
     owed: (sessionID) => read(() => reads.owed(sessionID)),
     events: (selection) => read(() => reads.events(selection)),
+    permissionEvents: (sessionID) => read(() => reads.permissionEvents(sessionID)),
     eventSpan: () => read(() => reads.eventSpan()),
     async pruneEvents(keep) {
       refuseWhenClosed();

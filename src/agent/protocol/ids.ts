@@ -21,10 +21,6 @@ const LARGEST = (1n << 48n) - 1n;
 export const isId = (kind: IdKind, text: string): boolean =>
   new RegExp(`^${ID_PREFIXES[kind]}_[0-9a-f]{${TIME_DIGITS}}[0-9A-Za-z]{${RANDOM_CHARS}}$`).test(text);
 
-/** The time digits of ids from this moment on, for queries. */
-export const timeDigitsAt = (ms: number): string =>
-  ((BigInt(Math.max(0, Math.trunc(ms))) * PER_MILLISECOND) & LARGEST).toString(16).padStart(TIME_DIGITS, '0');
-
 /** The time in an id; undefined for a text of another form. */
 const timeOfId = (id: string): bigint | undefined => {
   const digits = new RegExp(`^[a-z]{3}_([0-9a-f]{${TIME_DIGITS}})`).exec(id)?.[1];

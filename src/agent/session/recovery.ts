@@ -9,7 +9,7 @@ import {
   statusPublication,
 } from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
-import { type Ids, timeDigitsAt } from '../protocol/ids.ts';
+import type { Ids } from '../protocol/ids.ts';
 import type { AssistantMessage, MessageError, Part, Session, UserMessage } from '../protocol/types.ts';
 import type { Leases } from '../store/cluster.ts';
 import { isStoreFailure } from '../store/errors.ts';
@@ -30,9 +30,6 @@ const WAITED_TOO_LONG: MessageError = {
       'The server was stopped before it began to answer, and started again more than an hour later. Nothing was done. Send the prompt again',
   },
 };
-/** Events are read in pages: some of them hold long texts. */
-const EVENTS_AT_ONCE = { limit: 100, limitBytes: 1024 * 1024 };
-const TIME_DIGITS = [4, 16] as const;
 
 type UnfinishedAnswer = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
 const isAnswer = (message: MessageWithParts): message is UnfinishedAnswer => message.info.role === 'assistant';
@@ -55,26 +52,17 @@ const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publicati
     ],
   };
 };
-/** Ids of a session's permission requests that were sent after a message was begun, and whose end was not. */
+/** Ids of a session's permission requests that were sent, and whose end was not. */
 const readOpenPermissions = async (
-  store: Pick<Store, 'events'>,
-  { info }: UnfinishedAnswer,
+  store: Pick<Store, 'permissionEvents'>,
+  sessionID: string,
 ): Promise<readonly string[]> => {
   const open = new Set<string>();
-  const directory = info.path.cwd;
-  // The time in a message's id may come from a client's clock that is ahead. That in an event's id never does.
-  const [earliest = ''] = [info.id.slice(...TIME_DIGITS), timeDigitsAt(info.time.created)].sort();
-  let afterID = `evt_${earliest}`;
-  for (;;) {
-    const events = await store.events({ afterID, directory, ...EVENTS_AT_ONCE });
-    for (const { event } of events) {
-      afterID = event.id;
-      if (event.type === 'permission.asked' && event.properties.sessionID === info.sessionID)
-        open.add(event.properties.id);
-      if (event.type === 'permission.replied') open.delete(event.properties.requestID);
-    }
-    if (events.length === 0) return [...open];
+  for (const { event } of await store.permissionEvents(sessionID)) {
+    if (event.type === 'permission.asked') open.add(event.properties.id);
+    if (event.type === 'permission.replied') open.delete(event.properties.requestID);
   }
+  return [...open];
 };
 const permissionsRejected = (sessionID: string, requestIDs: readonly string[]): Publication => ({
   drafts: requestIDs.map(
@@ -89,7 +77,7 @@ const permissionsRejected = (sessionID: string, requestIDs: readonly string[]): 
 type RecoveryNeeds = {
   readonly store: Pick<
     Store,
-    'unfinished' | 'owed' | 'session' | 'message' | 'messages' | 'messageOutlines' | 'events'
+    'unfinished' | 'owed' | 'session' | 'message' | 'messages' | 'messageOutlines' | 'permissionEvents'
   >;
   readonly publisher: Publisher;
   readonly ids: Ids;
@@ -157,7 +145,7 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
     const [first] = answers;
     if (first === undefined && owed.length === 0) return 0;
     const now = clock.now();
-    const open = first === undefined ? [] : await readOpenPermissions(store, first);
+    const open = first === undefined ? [] : await readOpenPermissions(store, session.id);
     const publication = joinPublications(
       permissionsRejected(session.id, open),
       ...answers.map((one) => answerClosed(one, now)),

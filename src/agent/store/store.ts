@@ -129,6 +129,8 @@ export type Store = {
   /** The answers that are owed in one session or in all, in the order in which their prompts were stored. */
   readonly owed: (sessionID?: string) => Promise<readonly OwedAnswer[]>;
   readonly events: (asked: EventQuery) => Promise<readonly DirectoryEvent[]>;
+  /** The stored events of permission requests of a session, in the order of their ids: not every store has the time in those. */
+  readonly permissionEvents: (sessionID: string) => Promise<readonly DirectoryEvent[]>;
   readonly eventSpan: () => Promise<EventSpan>;
   /** Removes all events but this many of the newest, and sessions whose creation was given up. */
   readonly pruneEvents: (keep: number) => Promise<void>;

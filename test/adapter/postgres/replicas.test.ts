@@ -242,6 +242,24 @@ describe('two servers on one database', (check) => {
     }),
   );
 
+  check('take back what a server that is gone has asked a person, as clients everywhere hear', () =>
+    withTwo([ASKING, {}], async (a, b) => {
+      const collected = await receivedAt(b);
+      const id = await a.session();
+      void ask(a, id).catch(() => {});
+      await until(async () => (await asksOf(b)).length === 1);
+      const [asked] = await asksOf(b);
+      await a.vanish();
+      await until(() => collected.types().includes('session.idle'));
+      const replies = collected.events.filter(({ type }) => type === 'permission.replied');
+      assert.equal(
+        replies.map(({ properties }) => properties),
+        [{ sessionID: id, requestID: asked?.id, reply: 'reject' }],
+      );
+      await collected.stop();
+    }),
+  );
+
   check('wait for no server that is gone when they are prompted at once', () =>
     withTwo([{ scripts: [hanging] }, {}], async (a, b) => {
       const id = await a.session();

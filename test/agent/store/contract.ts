@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
+import { type EventDraft, sessionIDOf } from '../../../src/agent/protocol/events.ts';
 import { type Ids, isId } from '../../../src/agent/protocol/ids.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { OrphanError, StaleSessionError } from '../../../src/agent/store/errors.ts';
@@ -541,6 +541,30 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     }),
   );
 
+  check('finds the events of permission requests of a session, and no others', () =>
+    withStore(async (store) => {
+      const asked = (id: string, sessionID: string): EventDraft => ({
+        type: 'permission.asked',
+        properties: { id, sessionID, permission: 'pay', patterns: ['*'], metadata: {}, always: ['*'] },
+      });
+      const replied = { sessionID: 'ses_1', requestID: 'per_1', reply: 'once' } as const;
+      const drafts: readonly EventDraft[] = [
+        asked('per_1', 'ses_1'),
+        deltaOf('ses_1', '{"type":"permission.asked"}'),
+        asked('per_2', 'ses_2'),
+        { type: 'permission.replied', properties: replied },
+      ];
+      const placed = await store.commit(
+        [],
+        drafts.map((draft) => ({ directory: '/', draft })),
+      );
+      assert.equal(
+        await store.permissionEvents('ses_1'),
+        placed.filter((_, place) => place === 0 || place === 3),
+      );
+    }),
+  );
+
   check('knows which events are left, which went for their age, and which was the last there ever was', () =>
     withStore(async (store) => {
       const kept = idsOf(
@@ -847,6 +871,7 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
         () => store.unfinished(),
         () => store.owed(),
         () => store.events({ afterID: '', limit: 1 }),
+        () => store.permissionEvents('ses_1'),
         () => store.eventSpan(),
         () => store.messageOutlines('ses_1'),
         () => store.messageHeads('ses_1'),

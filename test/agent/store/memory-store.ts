@@ -153,6 +153,10 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
       }
       return page;
     },
+    async permissionEvents(sessionID) {
+      refuseWhenClosed();
+      return events.filter(({ event }) => event.type.startsWith('permission.') && sessionIDOf(event) === sessionID);
+    },
     async eventSpan() {
       refuseWhenClosed();
       return { oldest: events[0]?.event.id ?? '', forgotten, newest: lastEventID };
