@@ -2,8 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
+import { directBodyOf } from '../../core/http/streamed-response.ts';
 import { systemClock } from './clock.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
+import { onDisconnect } from './direct/disconnect.ts';
 import { createDirectListener } from './direct/listener.ts';
 
 /** How connections are served. */
@@ -73,6 +75,9 @@ const createNodeServer = (
   const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
     const answer = await handler(request);
     await bodyArrival(req, res);
+    // The library itself cancels only the body that answers a GET, and not before the connection is closed.
+    const streamed = directBodyOf(answer);
+    if (streamed !== undefined) onDisconnect(res, streamed.leave);
     return answer;
   });
   const listenDirectly = createDirectListener(handler, bodyArrival);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { DirectBody } from '../../../core/http/streamed-response.ts';
+import { onDisconnect } from './disconnect.ts';
 
 /** Writes head and body to Node's response as they come. What is written after the client has disconnected is dropped. */
 export const sendStreamed = (
@@ -19,7 +20,7 @@ export const sendStreamed = (
   reply.on('drain', endWait);
   // Node reports a write that comes later than the end of the connection.
   reply.on('error', () => {});
-  reply.once('close', () => {
+  onDisconnect(reply, () => {
     endWait();
     body.leave();
   });
