@@ -17,7 +17,7 @@ import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { PieceShare } from '../stream/piece-share.ts';
 import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
-import { shapeOutput } from '../stream/structured.ts';
+import { shapeOutput, showValue } from '../stream/structured.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
 import { createRequestReservation } from './reservation.ts';
@@ -146,7 +146,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
 
   /** Checks answers in the form that a request asks for. A fault where its schema cannot be used. */
   const formChecked = ({ format }: BridgeRequest) => {
-    if (format === undefined) return (output: PolledOutput) => output;
+    if (format === undefined) return showValue;
     try {
       const check = compileSchema(format.schema);
       return (output: PolledOutput) => shapeOutput(output, format, check);

@@ -75,3 +75,21 @@ export const shapeOutput = (output: PolledOutput, format: AnswerFormat, check: S
     isOver: () => ready.length === 0 && output.isOver(),
   };
 };
+
+/**
+ * The output of an answer in any form, with a value that the agent's tool for that gave as a text after its call: the turn was asked
+ * for it by an earlier request, which ended with a permission request.
+ */
+export const showValue = (output: PolledOutput): PolledOutput => {
+  const ready: OutputEvent[] = [];
+  return {
+    ...output,
+    poll() {
+      const event = ready.shift() ?? output.poll();
+      const isValue = event?.kind === 'call-end' && event.call.name === STRUCTURED_OUTPUT_CALL && !event.isError;
+      if (isValue) ready.push(...textEvents(event.call.input));
+      return event;
+    },
+    isOver: () => ready.length === 0 && output.isOver(),
+  };
+};

@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert';
 import { STRUCTURED_OUTPUT_CALL } from '../../../src/bridge/stream/structured.ts';
 import { calling, outcome, replying, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
-import { type BridgeGiven, type BridgeWorld, dataIn, KEY, withBridge } from '../harness/world.ts';
+import { idIn, pay, paying } from '../harness/recharge-world.ts';
+import { assistant, type BridgeGiven, type BridgeWorld, dataIn, KEY, user, withBridge } from '../harness/world.ts';
 
 const SCHEMA = {
   type: 'object' as const,
@@ -102,6 +103,19 @@ describe('structured outputs', (check) => {
       assert.match(chunks.join('\n'), '"delta":{"refusal":"The model gave no answer');
     }),
   );
+
+  for (const [form, more] of [
+    ['the same form', { response_format: FORMAT }],
+    ['none', {}],
+  ] as const)
+    check(`come after an approval that asks for ${form}`, () =>
+      withBridge(paying([pay(5), giving(OSLO)]).given, async (world) => {
+        const first = await world.chat({ ...CHAT, response_format: FORMAT });
+        assert.match(first.text, 'asks for approval');
+        const messages = [...MESSAGES, assistant(first.text), user(`approve ${idIn(first.text)}`)];
+        assert.is((await world.chat({ messages, ...more })).text, JSON.stringify(OSLO));
+      }),
+    );
 
   check('come as the call of the function that the client forces', () =>
     withBridge(given(giving(OSLO)), async (world) => {
