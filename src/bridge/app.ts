@@ -191,18 +191,20 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     bodies,
     errors: BRIDGE_ERROR_RESPONSES,
   });
-  const untilQuiet = async (limitMs: number): Promise<void> => {
+  const untilNone = async (count: () => number, limitMs: number): Promise<void> => {
     const until = clock.now() + limitMs;
-    while (activeRequests.count() > 0 && clock.now() < until) {
+    while (count() > 0 && clock.now() < until) {
       await new Promise<void>((resolve) => clock.after(20, resolve));
     }
   };
   return {
     handler: withCors(guarded, settings.corsOrigins),
     async stop() {
-      await untilQuiet(STOP_AFTER_MS);
+      await untilNone(activeRequests.count, STOP_AFTER_MS);
       activeRequests.stop();
-      await untilQuiet(LAST_EVENTS_MS);
+      await untilNone(activeRequests.count, LAST_EVENTS_MS);
+      // An abort looks at the agent first, whether another bridge has readers of the turn.
+      if (settings.onDisconnect.kind === 'abort') await untilNone(semaphore.running, LAST_EVENTS_MS);
       sessionFamilies.stop();
       sharedRequests.stop();
       feed.stop();
