@@ -137,6 +137,10 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
       return { sessionID, name, promptID: found.exchange.promptID };
     },
     async deleteResponse(responseID, owner, signal) {
+      const known = await find(responseID, owner, signal);
+      if (known === undefined) return false;
+      // Another bridge may have begun to answer in it.
+      await sync.refresh(known.conversation.sessionID, signal);
       const found = await find(responseID, owner, signal);
       if (found === undefined) return false;
       const { token: deleted } = found.exchange;

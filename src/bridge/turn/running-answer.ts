@@ -59,8 +59,10 @@ export type AnswerStart = {
   /** The clients of the answer at all bridges; undefined if no other bridge can find it. */
   readonly readersOf: ((sessionID: () => string) => TurnReaders) | undefined;
   /** The turn to follow, if another bridge or an earlier process has started it. */
-  readonly started?: { readonly promptID: string; readonly isRecorded: boolean } | undefined;
+  readonly started?: StartedAnswer | undefined;
 };
+
+type StartedAnswer = { readonly promptID: string; readonly isRecorded: boolean };
 
 /** Starts an answer in a locked conversation, which is released when the answer has ended. */
 export type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
@@ -180,17 +182,23 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     if (isStopped(turn, handle) && turn?.isCutOff() === true) return turn.mayHaveCalledTools() ? 'failed' : 'void';
     return last.kind === 'failure' ? 'failed' : 'answered';
   };
-  const followTurn = async (lock: CurrentLock, promptID: string): Promise<AnswerSource> => {
-    const turn = startTurn(lock.locked.session.sessionID, { kind: 'existing', promptID }, turnNeeds);
+  const followTurn = async (
+    { locked: { session } }: CurrentLock,
+    { promptID, isRecorded }: StartedAnswer,
+  ): Promise<AnswerSource> => {
+    const turn = startTurn(session.sessionID, { kind: 'existing', promptID }, turnNeeds);
     await turn.loaded;
-    return { turn, log: turn.log, from: LOG_START };
+    const { paused } = session;
+    // The request was a decision: its answer begins where the one before it ended.
+    const isResumed = !isRecorded && paused?.promptID === promptID;
+    return { turn, log: turn.log, from: isResumed ? { items: paused.items, usage: paused.usage } : LOG_START };
   };
   return async (locked, start) => {
     const { request, handle, token, started, readersOf } = start;
     const { signal } = handle;
     const lock: CurrentLock = { locked };
     const resume = (): Promise<AnswerSource | undefined> =>
-      started === undefined ? waitingTurns.resume(locked.session, request, signal) : followTurn(lock, started.promptID);
+      started === undefined ? waitingTurns.resume(locked.session, request, signal) : followTurn(lock, started);
     const begin = (): void => {
       const turnReaders = readersOf?.(() => lock.locked.session.sessionID);
       handle.begin(turnReaders);

@@ -176,6 +176,17 @@ describe('a conversation in which another bridge answers', (check) => {
     assert.is(fake.sessions.size, 1);
   });
 
+  check('is not deleted with its last response while that answers', async () => {
+    const { report, hold, conversations, fake } = twoBridges();
+    const begun = await report(asking(), ANSWER);
+    await report(asking({ words: 'other' }));
+    fake.holdEvents();
+    const held = await hold(asking({ words: 'And?', history: HISTORY }));
+    assert.is(held.session.sessionID, begun.sessionID);
+    assert.ok(await conversations().deleteResponse(begun.responseID, 'owner', never));
+    assert.ok(fake.sessions.has(begun.sessionID));
+  });
+
   check('keeps what the other one changes meanwhile', async () => {
     const { report, hold, exchange, conversations, fake } = twoBridges();
     const asked = asking({ conversation: remembered('s') });

@@ -1,14 +1,17 @@
 import * as assert from 'uvu/assert';
+import type { Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { answerWith, idIn, idsIn, pay, paying, repliesTo, reporting } from '../harness/recharge-world.ts';
 import { bridgeCount } from '../harness/round-robin.ts';
+import { calls, DESK } from '../harness/story-world.ts';
 import {
   aborts,
   assistant,
   type BridgeWorld,
   callsTo,
   prompts,
+  quietTime,
   sessionsMade,
   user,
   withBridge,
@@ -225,4 +228,34 @@ describe('a question of the agent', (check) => {
       assert.is(repliesTo(world).length, 1);
     });
   });
+
+  for (const [how, headers, again] of [
+    ['with its key', { 'idempotency-key': 'once' }, { 'idempotency-key': 'once' }],
+    ['marked as a retry', {}, { 'x-stainless-retry-count': '1' }],
+    ['not marked', {}, {}],
+  ] as const)
+    check(`is answered once where the decision is sent again while the run goes on, ${how}`, () => {
+      const begun = Promise.withResolvers<void>();
+      const ending = Promise.withResolvers<void>();
+      const slowly: Script = async function* (request, signal) {
+        begun.resolve();
+        await ending.promise;
+        yield* reporting(request, signal);
+      };
+      const settings = { onDisconnect: { kind: 'grace', ms: 5000 } } as const;
+      return withBridge({ ...paying([pay(5), slowly]).given, settings }, async (world) => {
+        const first = await world.chat(CHAT, DESK);
+        const body = { messages: [user(`approve ${idIn(first.text)}`)] };
+        const left = calls(world, '/v1/chat/completions', body, { ...DESK, ...headers });
+        await begun.promise;
+        left.leave();
+        await left.answered;
+        await quietTime(30);
+        const retry = world.chat(body, { ...DESK, ...again });
+        await quietTime(30);
+        ending.resolve();
+        assert.is((await retry).text, 'So: paid {"amount":5}');
+        assert.equal([repliesTo(world).length, prompts(world).length, aborts(world).length], [1, 1, 0]);
+      });
+    });
 });

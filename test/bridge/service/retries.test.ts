@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { ModelError } from '../../../src/agent/model/types.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import { failing } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
@@ -173,6 +174,23 @@ describe('a request that is sent again', (check) => {
       await endsWith(world, 1);
     }),
   );
+
+  for (const again of [RETRY, { 'x-stainless-retry-count': '1' }])
+    check(`while the agent takes seconds to accept the first is run once: ${Object.keys(again)}`, () => {
+      let aheadMs = 0;
+      const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+      return withStory({ scripts: [polite], clock }, async (world) => {
+        const release = world.hold(({ path }) => path.endsWith('/message'));
+        const first = world.chat(CHAT, 'idempotency-key' in again ? again : {});
+        await until(() => prompts(world).length === 1);
+        aheadMs = 4000;
+        const second = world.chat(CHAT, again);
+        await quietTime(50);
+        release();
+        assert.is((await first).json.id, (await second).json.id);
+        assert.is(prompts(world).length, 1);
+      });
+    });
 
   check('twice at one moment is run once', () =>
     withStory({ scripts: [polite] }, async (world) => {

@@ -20,7 +20,7 @@ import type { RequestMarks } from './marks.ts';
 import { createMeantMarks, exchangeOf, type MeantMark } from './meant.ts';
 
 type StartedTurnsNeeds = {
-  readonly agent: Pick<AgentClient, 'session' | 'messages' | 'busySessions'>;
+  readonly agent: Pick<AgentClient, 'session' | 'messages' | 'busySessions' | 'permissionRequests'>;
   readonly index: ConversationIndex;
   readonly sync: ConversationSync;
   readonly marks: RequestMarks;
@@ -35,8 +35,10 @@ type StartedTurnsNeeds = {
   readonly bridgeID: string;
 };
 
-/** How long a bridge may take from the mark to the prompt. */
-const STARTING_MS = 3000;
+/** How long a bridge that runs beside this one may take from the mark until the agent has its prompt. */
+const STARTING_MS = 30_000;
+/** The same of a bridge that may have been killed. */
+const STARTING_UNSEEN_MS = 3000;
 const STARTING_PAUSE_MS = 25;
 /** How long a bridge may take to see that its client has disconnected, and to write that into the mark. */
 const LEFT_WITHIN_MS = 100;
@@ -89,6 +91,17 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
   };
   const isBusy = async (sessionID: string, signal: AbortSignal): Promise<boolean> =>
     (await agent.busySessions(signal)).has(sessionID);
+  /** The prompt of a turn that has waited for an approval and was continued by the request: a decision has no prompt. */
+  const readResumed = async (
+    { sessionID, claim, paused }: StoredConversation,
+    { token }: RequestMark,
+    signal: AbortSignal,
+  ): Promise<string | undefined> => {
+    if (claim !== token || paused === undefined) return undefined;
+    const isOpen = (await agent.permissionRequests(signal)).some(({ id }) => paused.approvalIDs.includes(id));
+    // Aborted for a new prompt, if it does not run any more.
+    return !isOpen && (await isBusy(sessionID, signal)) ? paused.promptID : undefined;
+  };
   /** Waits while a turn is being aborted. */
   const untilAborted = async (sessionID: string, signal: AbortSignal): Promise<boolean> => {
     const untilMs = clock.now() + ABORTING_MS;
@@ -115,7 +128,13 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     return { ...place, prompt: request.prompt, mark, find, replay: async () => replay };
   };
 
-  const findTurn = async (sent: MarkedRequest, marked: MeantMark, signal: AbortSignal): Promise<FoundTurn> => {
+  /** `sinceMs`: when it was first looked for. */
+  const findTurn = async (
+    sent: MarkedRequest,
+    marked: MeantMark,
+    sinceMs: number,
+    signal: AbortSignal,
+  ): Promise<FoundTurn> => {
     const { sessionID, request: mark } = marked.conversation;
     const stored = await readNow(sessionID, signal);
     if (stored === undefined) return 'gone';
@@ -144,10 +163,14 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       const records = await agent.messages(sessionID, signal);
       const recorded = exchangeOf(stored, mark);
       const unseen = isLast ? promptIDsAfter(records, promptIDsIn(marked.conversation)).at(-1) : undefined;
-      const promptID = recorded?.promptID || mark.promptID || unseen;
+      const known = recorded?.promptID || mark.promptID || unseen;
+      const promptID = known ?? (isRunning && isLast ? await readResumed(stored, mark, signal) : undefined);
       if (promptID === undefined) {
-        const isStarting = stored.claim === mark.token && clock.now() - (marked.storedAtMs ?? 0) < STARTING_MS;
-        return isStarting ? 'starting' : undefined;
+        const isEarly = (fromMs: number, limitMs: number): boolean => clock.now() - fromMs < limitMs;
+        const { storedAtMs } = marked;
+        const isSoon =
+          storedAtMs === undefined ? isEarly(sinceMs, STARTING_UNSEEN_MS) : isEarly(storedAtMs, STARTING_MS);
+        return stored.claim === mark.token && isSoon ? 'starting' : undefined;
       }
       const others = new Set([...promptIDsIn(stored)].filter((id) => id !== promptID));
       const { isComplete, toolNames } = readTurn(records, promptID, others);
@@ -171,7 +194,8 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     signal: AbortSignal,
   ): Promise<{ readonly token: string; readonly turn: StartedTurn | undefined } | undefined> => {
     const gone = new Set<string>();
-    const leftUntilMs = clock.now() + LEFT_WITHIN_MS;
+    const sinceMs = clock.now();
+    const leftUntilMs = sinceMs + LEFT_WITHIN_MS;
     for (;;) {
       const marked = meant.find(sent, gone);
       if (marked === undefined && meant.mayBeLeftSoon(sent) && clock.now() < leftUntilMs) {
@@ -185,7 +209,7 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       if (isGiven) given.add(request.token);
       let turn: FoundTurn;
       try {
-        turn = await findTurn(sent, marked, signal);
+        turn = await findTurn(sent, marked, sinceMs, signal);
         if (turn !== 'gone' && turn !== 'starting') return { token: request.token, turn };
       } catch (error) {
         if (!isNotFound(error)) throw error;
