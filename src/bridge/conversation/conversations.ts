@@ -142,7 +142,8 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
       // Another bridge may have begun to answer in it.
       await sync.refresh(known.conversation.sessionID, signal);
       const found = await find(responseID, owner, signal);
-      if (found === undefined) return false;
+      // With a session that the agent has lost, it is gone.
+      if (found === undefined) return index.bySession(known.conversation.sessionID) === undefined;
       const { token: deleted } = found.exchange;
       const withoutIt = (conversation: StoredConversation): StoredConversation => ({
         ...conversation,
