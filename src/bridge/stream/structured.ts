@@ -45,10 +45,18 @@ const eventsOf = (checked: Checked, format: AnswerFormat): readonly OutputEvent[
 export const shapeOutput = (output: PolledOutput, format: AnswerFormat, check: SchemaCheck): PolledOutput => {
   const texts = new Map<string, string>();
   let given: string | undefined;
+  /** What the agent refused last. */
+  let refused: string | undefined;
   const ready: OutputEvent[] = [];
+  const checkAnswer = (last: string): Checked => {
+    const checked = checkText(given ?? last, check);
+    if ('json' in checked || refused === undefined) return checked;
+    const why = checkText(refused, check);
+    return 'error' in why ? why : checked;
+  };
   const takeEnd = ({ approvalRequests }: AnswerEnd): void => {
     const last = [...texts.values()].at(-1) ?? '';
-    if (approvalRequests.length === 0) ready.push(...eventsOf(checkText(given ?? last, check), format));
+    if (approvalRequests.length === 0) ready.push(...eventsOf(checkAnswer(last), format));
     else if (last !== '') ready.push(...textEvents(last));
   };
   const take = (event: OutputEvent): void => {
@@ -56,7 +64,8 @@ export const shapeOutput = (output: PolledOutput, format: AnswerFormat, check: S
       (event.kind === 'call' || event.kind === 'call-end') && event.call.name === STRUCTURED_OUTPUT_CALL;
     if (event.kind === 'text') texts.set(event.id, (texts.get(event.id) ?? '') + event.text);
     else if (isOwnCall) {
-      if (event.kind === 'call-end' && !event.isError) given ??= event.call.input;
+      if (event.kind === 'call-end' && event.isError) refused = event.call.input;
+      else if (event.kind === 'call-end') given ??= event.call.input;
     } else if (event.kind !== 'text-end') {
       if (event.kind === 'end') takeEnd(event.end);
       ready.push(event);

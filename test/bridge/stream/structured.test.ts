@@ -86,6 +86,14 @@ describe('an answer that has to be one JSON value', (describeCheck) => {
     assert.match((await outputOf(AS_TEXT, textEvents('a', '[1]')))[0] ?? '', /^refusal /);
   });
 
+  describeCheck('is a refusal that says what the last value lacked', async () => {
+    const refused = gave({ degrees: 'x' }, true);
+    assert.match((await outputOf(AS_TEXT, textEvents('a', 'I look.'), refused))[0] ?? '', /^refusal .*\/degrees: /);
+    assert.is((await outputOf(AS_TEXT, refused, textEvents('a', JSON_TEXT)))[0], `text ${JSON_TEXT}`);
+    const { length } = await outputOf(AS_TEXT, gave(VALUE, true));
+    assert.is(length, 1);
+  });
+
   describeCheck('is a refusal where the value is nested too deeply to be written', async () => {
     const deep = `${'{"a":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
     const any = createSchemaCompiler()({ type: 'object' });
