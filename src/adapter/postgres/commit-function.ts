@@ -72,6 +72,9 @@ export const EVENT_GROUPS = `
     FOR EACH ROW WHEN (NOT NEW.reads_settled) EXECUTE FUNCTION admit_earlier_release();
 `;
 
+/** How many sessions a group locks one by one. */
+const LOCKED_SESSIONS = 500;
+
 /**
  * Commits a group of tasks in one round trip, as a whole or not at all, and once: sent again under its batch number, it gets
  * the same reply. It waits for running commits of the same sessions, and for no others. `steps` are the changes of all tasks
@@ -82,6 +85,7 @@ export const EVENT_GROUPS = `
 export const COMMIT_GROUP = `
   CREATE FUNCTION commit_group(own_id text, number bigint, session_ids json, steps json, drafts json) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
+    all_sessions constant bigint := hashtextextended(current_schema(), 2);
     known record;
     members record;
     given record;
@@ -97,9 +101,16 @@ export const COMMIT_GROUP = `
     IF known.batch >= number THEN RETURN known.result; END IF;
     SELECT bool_or(id <> own_id) AS are_others, NOT bool_and(reads_settled) AS has_earlier INTO members FROM server;
     IF members.has_earlier THEN PERFORM 1 FROM event_mark FOR UPDATE; END IF;
-    -- In one order, so that two groups never wait for each other.
-    PERFORM pg_advisory_xact_lock(key)
-    FROM (SELECT DISTINCT hashtextextended(value, 1) AS key FROM json_array_elements_text(session_ids) ORDER BY key) AS ordered;
+    -- The database has some thousands of locks in all. A group of very many sessions, such as the removal of a large family,
+    -- has all of them with one.
+    IF json_array_length(session_ids) > ${LOCKED_SESSIONS} THEN
+      PERFORM pg_advisory_xact_lock(all_sessions);
+    ELSE
+      PERFORM pg_advisory_xact_lock_shared(all_sessions);
+      -- In one order, so that two groups never wait for each other.
+      PERFORM pg_advisory_xact_lock(key)
+      FROM (SELECT DISTINCT hashtextextended(value, 1) AS key FROM json_array_elements_text(session_ids) ORDER BY key) AS ordered;
+    END IF;
     FOR given IN SELECT * FROM json_to_recordset(steps) AS one (task integer, kind text, id text, session text, message text,
       data text, before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json, state text)
     LOOP

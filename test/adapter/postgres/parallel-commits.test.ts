@@ -115,6 +115,23 @@ describe('commits of several servers', (check) => {
     }),
   );
 
+  check('of very many sessions at a time leave the locks that others need, and still wait for each other', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      const release = await holdCommits(root, 'event');
+      const many = Array.from({ length: 2000 }, (_, place): StoreChange => changeOf(`ses_${place}`));
+      const held = a!.store.commit(many, [heldText('held')]);
+      await untilOpen(root);
+      const [locks] = await root`
+        SELECT count(*)::int AS count FROM pg_locks JOIN pg_database ON pg_database.oid = database
+        WHERE locktype = 'advisory' AND datname = current_database()`;
+      const sameSession = b!.store.commit([changeOf('ses_7')], []);
+      assert.not.ok(await hasSettled(sameSession));
+      await release();
+      await Promise.all([held, sameSession]);
+      assert.ok(locks?.count < 100, `${locks?.count} locks`);
+    }),
+  );
+
   check('are reported while another program keeps a transaction open', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([a!, b!]);
