@@ -66,6 +66,9 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     const mayBeLost = isKnown || request.isUnread === true || clock.now() - usedAtMs < GIVEN_AGAIN_MS;
     return !given.has(request.token) && (mayBeLost || !isAnswered(conversation));
   };
+  /** Whether it may have been sent long ago. What a process has left that was just killed is among the newest. */
+  const mayBeOld = ({ isRetry, isKnown, mark }: MarkedRequest): boolean =>
+    isRetry || isKnown || mark.keyDigest !== undefined;
   /** Of several earlier copies the one without a client, else the latest. `gone`: sessions that do not count. */
   const find = (sent: MarkedRequest, gone: ReadonlySet<string>): MeantMark | undefined => {
     const isThere = ({ sessionID }: StoredConversation): boolean => !gone.has(sessionID);
@@ -77,12 +80,7 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     // A client disconnects before it sends its request again.
     const last =
       found.findLast(({ conversation }) => marks.times.leftAtOf(conversation.request) !== undefined) ?? found.at(-1);
-    if (
-      last !== undefined ||
-      seen.length > 0 ||
-      !(sent.isRetry || sent.isKnown || sent.isSoon || sent.mark.keyDigest !== undefined)
-    )
-      return last;
+    if (last !== undefined || seen.length > 0 || !(sent.isSoon || mayBeOld(sent))) return last;
     const old = index.find(
       sent.owner,
       (conversation) =>
@@ -111,5 +109,5 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
           !ownTokens.has(conversation.claim) &&
           !given.has(conversation.claim),
       );
-  return { find, mayBeLeftSoon };
+  return { find, mayBeOld, mayBeLeftSoon };
 };

@@ -224,7 +224,8 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
 
   return async (sent, signal) => {
     await marks.catchUp(signal);
-    await sync.load(signal);
+    // Only what may be older than the marks is searched for among all sessions; a new chat does not wait for these.
+    if (meant.mayBeOld(sent)) await sync.load(signal);
     const found = await findMarkedTurn(sent, signal);
     if (found?.turn?.kind !== 'known') return found?.turn;
     const { token, turn } = { token: found.token, turn: found.turn };
