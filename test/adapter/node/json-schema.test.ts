@@ -74,6 +74,26 @@ describe('a JSON Schema', (check) => {
       );
   });
 
+  check('is refused at once where its references multiply', () => {
+    const doubling = (levels: number, keyword: string) => {
+      const next = (level: number) => ({ $ref: `#/$defs/d${level + 1}` });
+      const defs = Array.from({ length: levels }, (_, level) => [
+        `d${level}`,
+        { [keyword]: [next(level), next(level)] },
+      ]);
+      return { type: 'object', $ref: '#/$defs/d0', $defs: { ...Object.fromEntries(defs), [`d${levels}`]: {} } };
+    };
+    for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
+      const took = createStopwatch();
+      assert.throws(
+        () => compile(doubling(40, keyword)),
+        (error: unknown) => error instanceof SchemaError,
+      );
+      assert.ok(took() < 100, `${took()} ms`);
+      assert.type(compile(doubling(3, keyword)), 'function');
+    }
+  });
+
   check('has a pattern that takes for ever ended, and is not tried again', () => {
     const fits = compile({ type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } });
     const took = createStopwatch();
