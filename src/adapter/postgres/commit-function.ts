@@ -26,8 +26,10 @@ export const EVENT_GROUPS = `
   CREATE FUNCTION event_id(number bigint, place bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT 'evt_' || lpad(to_hex(number), ${NUMBER_DIGITS}, '0') || lpad(place::text, ${PLACE_DIGITS}, '0')
   $$;
-  CREATE FUNCTION next_event_group() RETURNS bigint LANGUAGE plpgsql AS $$
+  -- Greater than the known one: a replica that has become the primary may have lost the newest numbers, which servers know.
+  CREATE FUNCTION next_event_group(known bigint) RETURNS bigint LANGUAGE plpgsql AS $$
   BEGIN
+    PERFORM nextval('event_group') FROM event_group, generate_series(last_value + 1, known);
     PERFORM pg_advisory_xact_lock_shared(('event_group'::regclass::oid::bigint & 2147483647)::int, (last_value & 2147483647)::int)
     FROM event_group;
     RETURN nextval('event_group');
@@ -60,7 +62,7 @@ export const EVENT_GROUPS = `
 
   -- A server of the earlier release commits with commit_tasks, which has its ids from here.
   CREATE OR REPLACE FUNCTION id_after(given_id text, last_id text) RETURNS text LANGUAGE sql VOLATILE AS $$
-    SELECT event_id(next_event_group(), 1)
+    SELECT event_id(next_event_group(0), 1)
   $$;
   -- It expects that ids become visible in ascending order: groups that run do not know of it yet, and later ones will.
   CREATE FUNCTION admit_earlier_release() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -78,12 +80,13 @@ const LOCKED_SESSIONS = 500;
 /**
  * Commits a group of tasks in one round trip, as a whole or not at all, and once: sent again under its batch number, it gets
  * the same reply. It waits for running commits of the same sessions, and for no others. `steps` are the changes of all tasks
- * and the leases that they need, `drafts` their events; one without a directory keeps its place and is not stored. The reply holds the number of its events' group, or null without
+ * and the leases that they need, `drafts` their events; one without a directory keeps its place and is not stored. The number of their
+ * group is greater than `known_group`. The reply holds the number of its events' group, or null without
  * events, and whether there are other servers; it is null when the server is not a member any more. A task that refers to a
  * missing row ends the group with the error GH001, whose detail is the number of the task.
  */
 export const COMMIT_GROUP = `
-  CREATE FUNCTION commit_group(own_id text, number bigint, session_ids json, steps json, drafts json) RETURNS text LANGUAGE plpgsql AS $$
+  CREATE FUNCTION commit_group(own_id text, number bigint, known_group bigint, session_ids json, steps json, drafts json) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
     all_sessions constant bigint := hashtextextended(current_schema(), 2);
     known record;
@@ -186,7 +189,7 @@ export const COMMIT_GROUP = `
     END LOOP;
     IF json_array_length(drafts) > 0 THEN
       -- Last: from here to the end of the transaction readers of events wait for it.
-      group_number := next_event_group();
+      group_number := next_event_group(known_group);
       INSERT INTO event (id, session_id, directory, data)
       SELECT event_id(group_number, place), session, directory, data
       FROM ROWS FROM (json_to_recordset(drafts) AS (session text, directory text, data text))

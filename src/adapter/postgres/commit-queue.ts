@@ -39,7 +39,7 @@ type CommitQueueParts = {
   readonly connection: PostgresConnection;
   readonly membership: Membership;
   readonly channel: Pick<NotificationChannel, 'publish'>;
-  readonly tail: Pick<EventTail, 'beginGroup' | 'endGroup' | 'whenPrecedingPassed'>;
+  readonly tail: Pick<EventTail, 'passed' | 'beginGroup' | 'endGroup' | 'whenPrecedingPassed'>;
   /** How long commits wait for an unavailable database. */
   readonly limitMs: number;
 };
@@ -76,7 +76,7 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
       try {
         const [row] = await connection.query(
           (sql) =>
-            sql`SELECT commit_group(${id}, ${batch}, ${sessions}::text::json, ${steps}::text::json, ${drafts}::text::json) AS answer`,
+            sql`SELECT commit_group(${id}, ${batch}, ${tail.passed()}, ${sessions}::text::json, ${steps}::text::json, ${drafts}::text::json) AS answer`,
           limitMs,
         );
         if (row?.answer === null) throw await membership.rejoin(id);

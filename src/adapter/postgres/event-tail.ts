@@ -20,6 +20,8 @@ export type EventTail = {
   readonly listen: (listener: (placed: readonly DirectoryEvent[]) => void) => void;
   /** Has it read events that other servers may have stored. */
   readonly check: () => void;
+  /** All groups up to this one have been passed on. */
+  readonly passed: () => number;
   /** A group of this server is sent, and may be stored at any moment. */
   readonly beginGroup: () => void;
   /** Nothing more is heard of the group: `whenPrecedingPassed` was called for it, or it has failed. */
@@ -114,6 +116,7 @@ export const createEventTail = ({ reads, from, isClosing }: EventTailParts): Eve
     });
   };
   return {
+    passed: () => passed,
     listen(listener) {
       onEvents = listener;
     },

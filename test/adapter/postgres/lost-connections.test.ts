@@ -89,7 +89,7 @@ describe('commits whose connection is cut', (check) => {
     withPeers(database, 1, async ([peer], { root }) => {
       const drafts = JSON.stringify([{ directory: '"/"', data: '{}' }]);
       const send = (batch: number) =>
-        root`SELECT commit_group(${peer!.membership.serverID()}, ${batch}, '[]', '[]', ${drafts}::text::json)`;
+        root`SELECT commit_group(${peer!.membership.serverID()}, ${batch}, 0, '[]', '[]', ${drafts}::text::json)`;
       await send(1);
       await send(1);
       await send(2);

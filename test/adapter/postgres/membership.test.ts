@@ -60,6 +60,7 @@ describe('a server that others took for dead', (check) => {
       await a!.leases.acquire('ses_1', () => void lost++);
       // It waits for the first one, at the same server.
       const waiting = rejection(a!.leases.acquire('ses_1', () => void lost++));
+      await until('it waits', async () => (await root`SELECT 1 FROM ticket`).length === 2);
       await root`DELETE FROM server`;
       await waiting;
       await until('it is told', () => lost === 2);

@@ -159,6 +159,22 @@ describe('commits of several servers', (check) => {
     }),
   );
 
+  check('are heard after a database that has lost the newest numbers has become the primary', () =>
+    withPeers(database, 3, async ([a, b, c], { root }) => {
+      listenAll([a!, b!, c!]);
+      for (let count = 0; count < 20; count++) await a!.report(`a${count}`);
+      for (const peer of [b!, c!]) await until('all is told', () => peer.log.length === 20);
+      await root`DELETE FROM event WHERE id > (SELECT id FROM event ORDER BY id OFFSET 4 LIMIT 1)`;
+      await root`SELECT setval('event_group', (SELECT last_value FROM event_group) - 15)`;
+      await b!.report('by b');
+      await c!.report('by c');
+      for (const peer of [a!, b!, c!]) {
+        await until('all is told', () => peer.log.length === 22);
+        assert.equal(peer.log.slice(20), ['by b', 'by c']);
+      }
+    }),
+  );
+
   check('leave out what is refused, and store the rest', () =>
     withPeers(database, 1, async ([a]) => {
       const lease = await a!.leases.acquire('ses_1', () => {});
