@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { metadataRevision } from '../../core/http/metadata-revision.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { HistoryFingerprint } from './fingerprint.ts';
 import type { Owner, PausedTurn, RequestMark } from './types.ts';
@@ -97,8 +98,6 @@ const ConversationRecord = v.object({
       usage: v.object({ prompt: Count, cached: Count, completion: Count, reasoning: Count }),
     }),
   ),
-  /** Read by `metadataRevision`. */
-  revision: v.optional(Count, 0),
 });
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
@@ -112,7 +111,7 @@ const toPausedRecord = ({ approvalIDs, ...position }: PausedTurn): NonNullable<C
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
   const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
   const { claim, isUnsure, paused, revision } = conversation;
-  const record: ConversationRecord = {
+  const record: ConversationRecord & { readonly revision: number } = {
     version: VERSION,
     owner,
     name,
@@ -138,7 +137,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;
-  const { claim, isUnsure, paused, revision } = read.output;
+  const { claim, isUnsure, paused } = read.output;
   return {
     sessionID: id,
     owner,
@@ -153,7 +152,8 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
     claim,
     isUnsure,
     paused,
-    revision,
+    // As the agent counts it, whatever another program has written there.
+    revision: metadataRevision(metadata),
     otherMetadata,
     createdAt: time.created,
     usedAt: time.updated,

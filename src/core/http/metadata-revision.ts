@@ -10,5 +10,5 @@ export const IF_REVISION_HEADER = 'x-gatehouse-if-revision';
 export const metadataRevision = (metadata: Readonly<Record<string, unknown>> | undefined): number => {
   const ours = metadata?.gatehouse;
   const revision = isRecord(ours) ? ours.revision : undefined;
-  return Number.isSafeInteger(revision) ? Number(revision) : 0;
+  return Number.isSafeInteger(revision) ? Math.max(0, Number(revision)) : 0;
 };

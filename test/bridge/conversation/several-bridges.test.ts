@@ -78,6 +78,25 @@ describe('a conversation that another bridge has begun', (check) => {
     assert.is(fake.calls('messages'), 0);
   });
 
+  check('goes on, and is stored, although another program has written a revision that cannot be counted', async () => {
+    for (const revision of [1e300, -1, 'x']) {
+      const { report, fake, restart, lines } = twoBridges();
+      const conversation = remembered('s');
+      const begun = await report(asking({ conversation }), ANSWER);
+      const session = fake.sessions.get(begun.sessionID);
+      assert.ok(session);
+      session.metadata = { gatehouse: { ...(session.metadata.gatehouse as object), revision } };
+      restart();
+      for (const words of ['two', 'three', 'four'])
+        assert.is((await report(asking({ words, conversation }))).sessionID, begun.sessionID);
+      assert.is((session.metadata.gatehouse as { exchanges: unknown[] }).exchanges.length, 4);
+      assert.equal(
+        lines.filter(({ event }) => event === 'conversation-not-kept'),
+        [],
+      );
+    }
+  });
+
   check('is not found any more once that has deleted it', async () => {
     const { report, conversations } = twoBridges();
     const { responseID } = await report(asking(), ANSWER);
