@@ -19,8 +19,8 @@ const OUTER_KEYWORDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Keywords whose schemas apply to the same value. */
-const LISTS = ['allOf', 'anyOf', 'oneOf'];
-const SINGLE = ['not', 'if', 'then', 'else'];
+const APPLIED_LISTS = ['allOf', 'anyOf', 'oneOf'];
+const APPLIED = ['not', 'if', 'then', 'else'];
 
 /** What a reference by a path points to; undefined for any other. */
 const targetOf = (root: unknown, ref: unknown): unknown => {
@@ -47,8 +47,8 @@ const costPerValue = (root: Readonly<Record<string, unknown>>): number => {
     // A circle: to apply it fails anyway.
     known.set(schema, 1);
     const applied = [
-      ...LISTS.flatMap((name) => schema[name] ?? []),
-      ...[...SINGLE.map((name) => schema[name]), targetOf(root, schema.$ref)],
+      ...APPLIED_LISTS.flatMap((name) => schema[name] ?? []),
+      ...[...APPLIED.map((name) => schema[name]), targetOf(root, schema.$ref)],
       ...(isRecord(schema.dependentSchemas) ? Object.values(schema.dependentSchemas) : []),
     ];
     const sum = applied.reduce<number>((total, one) => total + (one === undefined ? 0 : costOf(one)), 1);
@@ -62,6 +62,110 @@ const shorten = (text: string): string => text.slice(0, ERROR_CHARS).toWellForme
 const lineOf = ({ instanceLocation, error }: OutputUnit): string =>
   shorten(`${instanceLocation.replace(/^#/, '') || 'the value'}: ${error}`);
 
+/**
+ * Whether a pattern repeats a group that holds a repetition or alternatives. With some of these, a text that is twice as long takes a
+ * million times as long. Other patterns may take long for long texts alone.
+ */
+const mayTakeForEver = (pattern: string): boolean => {
+  const outer: boolean[] = [];
+  let isVaried = false;
+  let closed = { at: -1, isVaried: false };
+  const parts = pattern.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|\(\?|[()|?*+]|\{\d+(?:,\d*)?\}/gsu);
+  for (const { 0: part, index } of parts) {
+    if (part.startsWith('(')) {
+      outer.push(isVaried);
+      isVaried = false;
+    } else if (part === ')') {
+      closed = { at: index + 1, isVaried };
+      isVaried = outer.pop() === true || isVaried;
+    } else if (/^[*+{]/.test(part)) {
+      if (index === closed.at && closed.isVaried) return true;
+      isVaried ||= !/^\{\d+\}$/.test(part);
+    } else if (part === '|' || part === '?') isVaried = true;
+  }
+  return false;
+};
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+const NUMBERS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'];
+const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'enum'];
+/** Keywords that hold a schema, a list of schemas, or schemas by name. */
+const WITH_SCHEMA = [
+  ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties'],
+  ...['propertyNames', 'not', 'if', 'then', 'else'],
+];
+const WITH_SCHEMAS = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
+const WITH_NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
+
+const objectIn = (value: unknown): JsonObject => (isRecord(value) ? value : {});
+
+/** The schemas in a schema, each with its path. */
+const innerSchemas = (schema: JsonObject): readonly (readonly [string, unknown])[] => [
+  ...WITH_SCHEMA.flatMap((name) => (isRecord(schema[name]) ? [[name, schema[name]] as const] : [])),
+  ...WITH_SCHEMAS.flatMap((name) => {
+    const list: readonly unknown[] = Array.isArray(schema[name]) ? schema[name] : [];
+    return list.map((one, place) => [`${name}/${place}`, one] as const);
+  }),
+  ...WITH_NAMED_SCHEMAS.flatMap((name) =>
+    Object.entries(objectIn(schema[name])).map(([key, one]) => [`${name}/${key}`, one] as const),
+  ),
+];
+
+/** Whether a reference is one within the schema, as `#/$defs/name`, `#` or the name of an anchor. */
+const isResolved = (root: JsonObject, reference: unknown): boolean => {
+  if (typeof reference !== 'string' || !reference.startsWith('#')) return false;
+  const anchor = `"$anchor":${JSON.stringify(reference.slice(1))}`;
+  return targetOf(root, reference) !== undefined || JSON.stringify(root).includes(anchor);
+};
+
+const isPattern = (pattern: unknown): boolean => {
+  try {
+    return typeof pattern === 'string' && new RegExp(pattern, 'u') !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+const ownProblem = (root: JsonObject, schema: JsonObject): string | undefined => {
+  const { type, pattern, required, $ref } = schema;
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type ?? 'object'];
+  if (!types.every((one) => TYPES.has(one))) return `/type: expected one of ${[...TYPES].join(', ')}`;
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
+    return '/required: expected a list of names';
+  if ($ref !== undefined && !isResolved(root, $ref)) return '/$ref: expected a reference within this schema';
+  if (pattern !== undefined && !isPattern(pattern)) return '/pattern: expected a regular expression with the flag u';
+  for (const name of Object.keys(objectIn(schema.patternProperties)))
+    if (!isPattern(name) || mayTakeForEver(name)) return '/patternProperties: expected patterns that take no long time';
+  const notNumber = NUMBERS.find((name) => schema[name] !== undefined && typeof schema[name] !== 'number');
+  if (notNumber !== undefined) return `/${notNumber}: expected a number`;
+  const notList = LISTS.find((name) => schema[name] !== undefined && !Array.isArray(schema[name]));
+  if (notList !== undefined) return `/${notList}: expected a list`;
+  const notNamed = WITH_NAMED_SCHEMAS.find((name) => schema[name] !== undefined && !isRecord(schema[name]));
+  return notNamed === undefined ? undefined : `/${notNamed}: expected an object`;
+};
+
+/** What cannot be used in a schema, and where; undefined where nothing was found. Unknown keywords are passed over. */
+const schemaProblem = (root: JsonObject, schema: unknown, at = ''): string | undefined => {
+  if (typeof schema === 'boolean') return undefined;
+  if (!isRecord(schema)) return `${at}: expected an object`;
+  const own = ownProblem(root, schema);
+  if (own !== undefined) return `${at}${own}`;
+  for (const [path, inner] of innerSchemas(schema)) {
+    const problem = schemaProblem(root, inner, `${at}/${path}`);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+};
+
+/** Changes a copy of a schema: takes out the patterns that may take for ever. */
+const removeSlowPatterns = (schema: unknown): void => {
+  if (!isRecord(schema)) return;
+  if (typeof schema.pattern === 'string' && mayTakeForEver(schema.pattern)) Reflect.deleteProperty(schema, 'pattern');
+  for (const [, inner] of innerSchemas(schema)) removeSlowPatterns(inner);
+};
+
 /** Calls a function, and throws when it has not returned after so many milliseconds. */
 const createCallWithin = (limitMs: number) => {
   const globals: { work?: () => unknown } = createContext({});
@@ -72,10 +176,22 @@ const createCallWithin = (limitMs: number) => {
   };
 };
 
-/** Compiles schemas of the drafts 2019-09 and 2020-12. Nothing is fetched. A check ends with a `SchemaError` after 250 ms, and after that at once. */
+const createValidator = (schema: JsonObject): Validator => {
+  // The library adds members of its own to the schema, and refuses some ids in it.
+  const copy = structuredClone(schema);
+  removeSlowPatterns(copy);
+  return new Validator(copy as Schema, '2020-12', false);
+};
+
+/**
+ * Compiles schemas of the drafts 2019-09 and 2020-12. Nothing is fetched. A pattern that may take for ever is not
+ * checked. A check ends with a `SchemaError` after 250 ms, and after that at once.
+ */
 export const createSchemaCompiler = (): CompileSchema => {
   let callWithin: ReturnType<typeof createCallWithin> | undefined;
   return (schema) => {
+    const problem = schemaProblem(schema, schema);
+    if (problem !== undefined) throw new SchemaError(shorten(problem));
     if (costPerValue(schema) > COST_LIMIT)
       throw new SchemaError('the schema applies too many schemas to one value: its references multiply');
     let validator: Validator | undefined;
@@ -86,8 +202,7 @@ export const createSchemaCompiler = (): CompileSchema => {
       callWithin ??= createCallWithin(CHECK_LIMIT_MS);
       try {
         callWithin(() => {
-          // The library adds members of its own to the schema, and refuses some ids in it.
-          validator ??= new Validator(structuredClone(schema) as Schema, '2020-12', false);
+          validator ??= createValidator(schema);
           errors = validator.validate(value).errors;
         });
       } catch (error) {

@@ -154,8 +154,12 @@ const RETRIES = 2;
 /** A JSON Schema of an object, as tools have it: a model gives the value in the arguments of a call. */
 const ObjectSchema = v.pipe(
   v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected a JSON Schema'),
-  v.check((schema) => schema.type === 'object', 'expected a JSON Schema with "type": "object"'),
-  v.check((schema) => !isSchemaTooLong(schema), `expected a JSON Schema of at most ${SCHEMA_LIMIT_BYTES} bytes`),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    if (dataset.value.type !== 'object') addIssue({ expected: 'a JSON Schema with "type": "object"' });
+    else if (isSchemaTooLong(dataset.value))
+      addIssue({ expected: `a JSON Schema of at most ${SCHEMA_LIMIT_BYTES} bytes` });
+  }),
 );
 const FormatBody = v.variant('type', [
   v.object({ type: v.literal('text') }),

@@ -25,7 +25,7 @@ export const parseTextFormat = (format: unknown, at: string): AnswerFormat | und
       return { kind: 'text', schema: { type: 'object' }, schemaAt: at };
     case 'json_schema': {
       // Chat completions have the schema one level deeper than responses.
-      const isNested = isRecord(format.json_schema);
+      const isNested = at === 'response_format' || isRecord(format.json_schema);
       const schemaAt = isNested ? `${at}.json_schema.schema` : `${at}.schema`;
       const { schema } = isRecord(format.json_schema) ? format.json_schema : format;
       return { kind: 'text', schema: parseSchema(schema, schemaAt), schemaAt };
@@ -34,6 +34,9 @@ export const parseTextFormat = (format: unknown, at: string): AnswerFormat | und
       throw unsupported(`${at}.type`, 'expected text, json_schema or json_object');
   }
 };
+
+/** The parameters of a function that names none. */
+const EMPTY = { type: 'object', properties: {} };
 
 type ClientFunction = { readonly name: string; readonly schema: unknown; readonly at: string };
 
@@ -73,8 +76,11 @@ export const parseForcedCall = ({ tools, tool_choice }: JsonObject): AnswerForma
   if (found === undefined)
     throw unsupported(
       'tool_choice',
-      name === null ? 'a call can be forced of one function, not of several' : 'there is no such function in tools',
+      functions.length > 1 && name === null
+        ? 'a call can be forced of one function, not of several'
+        : 'there is no such function in tools',
     );
-  const schema = found.schema ?? { type: 'object', properties: {} };
+  const isWithoutParameters = isRecord(found.schema) && Object.keys(found.schema).length === 0;
+  const schema = isWithoutParameters ? EMPTY : (found.schema ?? EMPTY);
   return { kind: 'call', name: found.name, schema: parseSchema(schema, found.at), schemaAt: found.at };
 };

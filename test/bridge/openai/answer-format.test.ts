@@ -22,6 +22,7 @@ describe('the format of an answer', (check) => {
     const refused = (format: unknown) => refusalOf(() => parseTextFormat(format, 'response_format'));
     assert.is(refused('json'), 'invalid_type at response_format');
     assert.is(refused({ type: 'grammar' }), 'unsupported_value at response_format.type');
+    assert.is(refused({ type: 'json_schema' }), 'invalid_value at response_format.json_schema.schema');
     assert.is(refused({ type: 'json_schema', json_schema: {} }), 'invalid_value at response_format.json_schema.schema');
     const list = { type: 'json_schema', json_schema: { schema: { type: 'array' } } };
     assert.is(refused(list), 'invalid_value at response_format.json_schema.schema');
@@ -42,7 +43,8 @@ describe('the format of an answer', (check) => {
     const allowed = { type: 'allowed_tools', mode: 'required', tools: [] };
     assert.equal(forced({ tools: [responsesTool('city')], tool_choice: allowed }), expected);
     const empty = { ...expected, schema: { type: 'object', properties: {} } };
-    assert.equal(forced({ tools: [chatTool('city', null)], tool_choice: 'required' }), empty);
+    for (const parameters of [null, {}])
+      assert.equal(forced({ tools: [chatTool('city', parameters)], tool_choice: 'required' }), empty);
     for (const tool_choice of [undefined, null, 'auto', 'none', { type: 'allowed_tools', mode: 'auto', tools: [] }])
       assert.is(parseForcedCall({ tools: [chatTool('city')], tool_choice }), undefined);
   });
