@@ -200,6 +200,18 @@ describe('a request that is sent again', (check) => {
     }),
   );
 
+  check('several times at one moment in a conversation with a name is run once', () =>
+    withStory({ scripts: [polite] }, async (world) => {
+      for (const round of [1, 2, 3]) {
+        const send = () =>
+          world.chat({ messages: [user(`story ${round}`)] }, { ...DESK, 'idempotency-key': `key-${round}` });
+        const replies = await Promise.all([send(), send(), send(), send()]);
+        assert.is(new Set(replies.map(({ json }) => json.id)).size, 1);
+        assert.is(prompts(world).length, round);
+      }
+    }),
+  );
+
   check('at once after a failure, by a client that does not say so, is given the failure', () =>
     withStory(
       { scripts: [failing(new ModelError('api', 'It failed', { statusCode: 400 })), polite] },

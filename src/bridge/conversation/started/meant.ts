@@ -71,7 +71,8 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     isRetry || isKnown || mark.keyDigest !== undefined;
   /** Of several earlier copies the one without a client, else the latest. `gone`: sessions that do not count. */
   const find = (sent: MarkedRequest, gone: ReadonlySet<string>): MeantMark | undefined => {
-    const isThere = ({ sessionID }: StoredConversation): boolean => !gone.has(sessionID);
+    const isThere = ({ sessionID, request }: StoredConversation): boolean =>
+      !gone.has(sessionID) && !gone.has(request?.token ?? '');
     const seen = marks.of(sent).filter(({ conversation }) => isThere(conversation));
     const found = seen.flatMap((one) => {
       const meant = isMeant(one, sent);

@@ -210,14 +210,15 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       let turn: FoundTurn;
       try {
         turn = await findTurn(sent, marked, sinceMs, signal);
-        if (turn !== 'gone' && turn !== 'starting') return { token: request.token, turn };
+        if (typeof turn === 'object' || (isGiven && turn === undefined)) return { token: request.token, turn };
       } catch (error) {
         if (!isNotFound(error)) throw error;
         turn = 'gone';
       } finally {
         if (isGiven && (typeof turn === 'string' || turn?.kind !== 'known')) given.delete(request.token);
       }
-      if (turn === 'gone') gone.add(sessionID);
+      // Of one key only the first request has sent a prompt; others have left nothing but their marks.
+      if (turn === 'gone' || turn === undefined) gone.add(turn === 'gone' ? sessionID : request.token);
       else await pause(clock, STARTING_PAUSE_MS, signal);
     }
   };
