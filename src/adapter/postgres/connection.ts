@@ -2,7 +2,7 @@ import type { Sql } from 'postgres';
 import postgres from 'postgres';
 import { type StoreTrouble, StoreUnavailableError } from '../../agent/store/errors.ts';
 import { databaseConfigError } from '../sql-store.ts';
-import { explainPostgresError, toTrouble } from './errors.ts';
+import { explainPostgresError, NO_HOST, NOT_POSTGRES, NOT_READY, PERCENT_ENCODED, toTrouble } from './errors.ts';
 import { POSTGRES_MIGRATIONS } from './schema.ts';
 
 /** The key of the advisory lock for migrations. No other program uses it. */
@@ -51,6 +51,8 @@ export type PostgresOptions = {
   readonly connections?: number;
   /** How long a query may take (10 s): TCP reports a dead connection only after a quarter of an hour. */
   readonly queryLimitMs?: number;
+  /** How long the first connection may take, with all its attempts (8 s). */
+  readonly startLimitMs?: number;
 };
 
 /** A connection pool to one database. */
@@ -74,6 +76,8 @@ const CONNECT_LIMIT_SECONDS = 5;
 const CLOSE_LIMIT_SECONDS = 1;
 const RECONNECT_LIMIT_SECONDS = 1;
 const QUERY_LIMIT_MS = 10_000;
+/** Longer than `CONNECT_LIMIT_SECONDS`: an attempt that gets no answer at all has an error of its own. */
+const START_LIMIT_MS = 8000;
 
 /** Settles like `result`, or rejects with a `StoreUnavailableError` after `limitMs`. */
 const withTimeLimit = async <T>(result: PromiseLike<T>, limitMs: number, onLate: () => void): Promise<T> => {
@@ -110,9 +114,30 @@ const createClient = ({ url, schema = 'gatehouse', connections = DEFAULT_CONNECT
       fetch_types: false,
     });
   } catch {
-    throw databaseConfigError('expected postgres://user:password@host:port/database');
+    throw databaseConfigError(`expected postgres://user:password@host:port/database, ${PERCENT_ENCODED}`);
   }
 };
+
+/**
+ * Waits for the first connection. The driver tries again, for ever and without an error, when a server that is no
+ * PostgreSQL closes the connection, and when none of several hosts can be used.
+ */
+const waitForConnection = async (sql: Sql, limitMs: number): Promise<void> => {
+  let isLate = false;
+  try {
+    await withTimeLimit(sql`SELECT 1`, limitMs, () => {
+      isLate = true;
+    });
+  } catch (error) {
+    if (!isLate) throw error;
+    // PostgreSQL sends its parameters before a connection is ready.
+    if (Object.keys(sql.parameters).length > 0) throw databaseConfigError(NOT_READY);
+    throw databaseConfigError(sql.options.host.length > 1 ? NO_HOST : NOT_POSTGRES);
+  }
+};
+
+/** Whether the address asks for TLS without leaving the choice to the server. */
+const requiresTls = ({ options: { ssl } }: Sql): boolean => Boolean(ssl) && ssl !== 'prefer';
 
 /** Connects, and runs `prepare` (the migrations) first. Throws a `ConfigError` when the database cannot be used. */
 export const openPostgres = async (
@@ -120,7 +145,7 @@ export const openPostgres = async (
   prepare: (sql: Sql, schema: string) => Promise<void> = migratePostgres,
 ): Promise<PostgresConnection> => {
   const schema = options.schema ?? 'gatehouse';
-  const { queryLimitMs = QUERY_LIMIT_MS } = options;
+  const { queryLimitMs = QUERY_LIMIT_MS, startLimitMs = START_LIMIT_MS } = options;
   let sql = createClient(options);
   let trouble: StoreTrouble | undefined;
   let isClosed = false;
@@ -138,10 +163,11 @@ export const openPostgres = async (
     void dead.end({ timeout: 0 }).catch(() => {});
   };
   try {
+    await waitForConnection(sql, startLimitMs);
     await prepare(sql, schema);
   } catch (error) {
     await close();
-    throw explainPostgresError(error);
+    throw explainPostgresError(error, requiresTls(sql));
   }
   return {
     get sql() {

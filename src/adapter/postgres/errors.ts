@@ -35,11 +35,22 @@ const UNREACHABLE = new Set([
 ]);
 /** Serialization failure and deadlock: this transaction was rolled back. */
 const TRANSACTION_CONFLICTS = new Set(['40001', '40P01']);
+/** How a user and a password are written in the address. */
+export const PERCENT_ENCODED = 'with special characters of the user and the password percent-encoded (@ as %40)';
+/** No message of PostgreSQL came before the time limit of the first connection. */
+export const NOT_POSTGRES =
+  "expected a database that can be reached, and what answers at its host and port does not speak PostgreSQL's protocol";
+/** The same with several hosts, which may all have refused. */
+export const NO_HOST =
+  "expected a database that can be reached, and none of its hosts answered in PostgreSQL's protocol";
+/** PostgreSQL has answered, and no connection became ready. */
+export const NOT_READY = 'expected a database that answers in time and takes writes';
+const CREDENTIALS = `expected a user and a password that the database takes, ${PERCENT_ENCODED}`;
 const FOREIGN_SCHEMA = 'expected a database in which no other program has a schema of this name';
 const DAMAGED = 'expected a sound database, and this one is damaged';
 const CONFIG_ERRORS: ReadonlyMap<string, string> = new Map([
-  ['28P01', 'expected a user and a password that the database takes'],
-  ['28000', 'expected a user and a password that the database takes'],
+  ['28P01', CREDENTIALS],
+  ['28000', CREDENTIALS],
   ['3D000', 'expected a database that is there'],
   ['42501', 'expected a user who may make a schema in the database'],
   ['42704', 'expected no name in the query of the address but sslmode and settings of PostgreSQL'],
@@ -57,6 +68,9 @@ const CONFIG_ERRORS: ReadonlyMap<string, string> = new Map([
 
 /** TLS errors of Node: the certificate has an unknown issuer, another host name, or has expired. */
 const UNTRUSTED_CERTIFICATE = /CERT|^UNABLE_TO_/;
+
+/** How Node reports that the other side does not speak TLS. */
+const TLS_FAILED = /^ERR_SSL_|^EPROTO$/;
 
 const codeOf = (error: unknown): string => errorCode(error) ?? '';
 
@@ -95,12 +109,19 @@ export const refusedTask = (error: unknown): RefusedTask | undefined => {
 /** Whether a row refers to one that does not exist any more. */
 export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';
 
-/** Maps an error of the first connection to a `ConfigError`. Returns errors unchanged that have another cause. */
-export const explainPostgresError = (error: unknown): unknown => {
+/**
+ * Maps an error of the first connection to a `ConfigError`. Returns errors unchanged that have another cause. A server
+ * without TLS closes the connection when `requiresTls`.
+ */
+export const explainPostgresError = (error: unknown, requiresTls = false): unknown => {
   const refused = CONFIG_ERRORS.get(codeOf(error));
   if (refused !== undefined) return databaseConfigError(refused);
   if (UNTRUSTED_CERTIFICATE.test(codeOf(error)))
     return databaseConfigError(`expected a certificate that can be trusted (${codeOf(error)})`);
+  if (TLS_FAILED.test(codeOf(error)) || (requiresTls && codeOf(error) === 'ECONNRESET'))
+    return databaseConfigError(
+      `expected a database that can be reached with TLS, as sslmode asks; it may have none (${codeOf(error)})`,
+    );
   return isUnreachable(error)
     ? databaseConfigError(`expected a database that can be reached (${codeOf(error)})`)
     : error;

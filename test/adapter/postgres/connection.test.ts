@@ -1,6 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import postgres, { type Sql } from 'postgres';
 import * as assert from 'uvu/assert';
-import { migratePostgres, openPostgres } from '../../../src/adapter/postgres/connection.ts';
+import { migratePostgres, openPostgres, type PostgresOptions } from '../../../src/adapter/postgres/connection.ts';
 import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 
@@ -29,8 +31,12 @@ const openAt = async (url: string, schema: string) => {
   });
 };
 /** The one line of what is wrong, of which no word is of the address. */
-const problemAt = async (url: string, schema = database.freshSchema()): Promise<string> => {
-  const error = await rejection(openPostgres({ url, schema }));
+const problemAt = async (
+  url: string,
+  schema = database.freshSchema(),
+  limits: Pick<PostgresOptions, 'startLimitMs'> = {},
+): Promise<string> => {
+  const error = await rejection(openPostgres({ url, schema, ...limits }));
   assert.ok(error instanceof ConfigError, String(error));
   assert.is(error.problems.length, 1);
   for (const secret of [url, 'canary', 'only-for-tests', '127.0.0.1'])
@@ -173,6 +179,43 @@ describe('servers that come to a PostgreSQL', (check) => {
       assert.match(await problemAt(await urlOf()), EXPECTED);
     });
   }
+
+  for (const query of ['', '?sslmode=prefer']) {
+    check(
+      `get an error within the time limit from a server that is no PostgreSQL: ${query || 'no query'}`,
+      async () => {
+        const http = createServer((_, response) => response.end());
+        await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve));
+        const { port } = http.address() as AddressInfo;
+        const url = `postgres://canary:canary@127.0.0.1:${port}/canary${query}`;
+        assert.match(await problemAt(url, 'gatehouse', { startLimitMs: 300 }), "does not speak PostgreSQL's protocol");
+        http.close();
+      },
+    );
+  }
+
+  check('get an error within the time limit from several hosts of which none takes writes', async () => {
+    const url = await database.freshDatabase();
+    const { host, pathname } = new URL(url);
+    await asRoot((sql) => sql`ALTER DATABASE ${sql(pathname.slice(1))} SET default_transaction_read_only = on`);
+    const both = url.replace(host, `${host},${host}`);
+    assert.match(await problemAt(both, 'gatehouse', { startLimitMs: 1000 }), 'answers in time and takes writes');
+  });
+
+  check('get an error within the time limit from several hosts at which nobody listens', async () => {
+    const host = `127.0.0.1:${await freePort()}`;
+    const url = `postgres://canary:canary@${host},${host}/canary`;
+    assert.match(await problemAt(url, 'gatehouse', { startLimitMs: 300 }), 'none of its hosts answered');
+  });
+
+  check('are not held to that time limit while they migrate', async () => {
+    const slow = async (sql: Sql): Promise<void> => void (await sql`SELECT pg_sleep(1.5)`);
+    await (await openPostgres({ url: database.url, schema: 'unused', startLimitMs: 1000 }, slow)).close();
+  });
+
+  check('get an error that names TLS when the address requires it and the database has none', async () => {
+    assert.match(await problemAt(changed({ search: '?sslmode=require' })), 'TLS, as sslmode asks');
+  });
 
   check('get an error for a user who may not create a schema', async () => {
     await asRoot((sql) => sql`CREATE ROLE canary_guest LOGIN PASSWORD 'canary-guest'`);

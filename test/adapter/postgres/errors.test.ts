@@ -20,6 +20,27 @@ describe('what is wrong with a PostgreSQL at the first connection', (check) => {
     });
   }
 
+  for (const code of ['ECONNRESET', 'EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER']) {
+    check(`names TLS when the address requires it: ${code}`, () => {
+      const reported = explainPostgresError(failing(code), true);
+      assert.equal(reported instanceof ConfigError && reported.problems, [
+        `AGENT_DATABASE_URL: expected a database that can be reached with TLS, as sslmode asks; it may have none (${code})`,
+      ]);
+    });
+  }
+
+  check('does not name TLS when the address does not require it, or no server listens', () => {
+    for (const [code, requiresTls] of [
+      ['ECONNRESET', false],
+      ['ECONNREFUSED', true],
+    ] as const) {
+      const reported = explainPostgresError(failing(code), requiresTls);
+      assert.equal(reported instanceof ConfigError && reported.problems, [
+        `AGENT_DATABASE_URL: expected a database that can be reached (${code})`,
+      ]);
+    }
+  });
+
   check('stays as it was when it is none of that', () => {
     const bug = failing('42601');
     assert.is(explainPostgresError(bug), bug);
