@@ -7,8 +7,8 @@ import { describe } from '../../check.ts';
 import { bundle } from '../processes.ts';
 
 const GIVEN = { sessions: 150, messages: 5, parallel: 8, settleMs: 1000 };
-/** A machine that is busy with other tests swings more than a soak that has it to itself. */
-const GROWTH_LIMIT = 1.3;
+/** About 60 MB. A machine that is busy with other tests swings more than a soak that has it to itself, and is soaked longer. */
+const GROWTH_LIMIT = 1.5;
 const SLOWER_LIMIT = 8;
 
 type Soaked = { readonly growth: number; readonly slower: number; readonly lines: readonly string[] };

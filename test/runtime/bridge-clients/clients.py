@@ -45,7 +45,15 @@ def openai_tool_required(base_url, key, texts):
     client = OpenAI(base_url=base_url, api_key=key)
     tool = {"type": "function", "function": {"name": "city", "parameters": City.model_json_schema()}}
     messages = [{"role": "user", "content": texts[0]}]
-    client.chat.completions.create(model=MODEL, messages=messages, tools=[tool], tool_choice="required")
+    reply = client.chat.completions.create(model=MODEL, messages=messages, tools=[tool], tool_choice="required")
+    return json.loads(reply.choices[0].message.tool_calls[0].function.arguments)
+
+
+def openai_parse(base_url, key, texts):
+    client = OpenAI(base_url=base_url, api_key=key)
+    messages = [{"role": "user", "content": texts[0]}]
+    reply = client.chat.completions.parse(model=MODEL, messages=messages, response_format=City)
+    return reply.choices[0].message.parsed.model_dump()
 
 
 def langchain_model(base_url, key):
@@ -75,7 +83,12 @@ def langchain_stream(base_url, key, texts):
 
 
 def langchain_structured(base_url, key, texts):
-    langchain_model(base_url, key).with_structured_output(City, method="function_calling").invoke(texts[0])
+    model = langchain_model(base_url, key)
+    return model.with_structured_output(City, method="function_calling").invoke(texts[0]).model_dump()
+
+
+def langchain_schema(base_url, key, texts):
+    return langchain_model(base_url, key).with_structured_output(City).invoke(texts[0]).model_dump()
 
 
 def pydantic_agent(base_url, key, **more):
@@ -96,7 +109,7 @@ def pydantic_ai(base_url, key, texts):
 
 
 def pydantic_ai_structured(base_url, key, texts):
-    pydantic_agent(base_url, key, output_type=City).run_sync(texts[0])
+    return pydantic_agent(base_url, key, output_type=City).run_sync(texts[0]).output.model_dump()
 
 
 def instructor_client(base_url, key):
@@ -118,7 +131,8 @@ def instructor(base_url, key, texts):
 
 def instructor_structured(base_url, key, texts):
     messages = [{"role": "user", "content": texts[0]}]
-    instructor_client(base_url, key).chat.completions.create(model=MODEL, response_model=City, messages=messages)
+    client = instructor_client(base_url, key)
+    return client.chat.completions.create(model=MODEL, response_model=City, messages=messages).model_dump()
 
 
 def find_status_error(error, depth=0):

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { answer, calls } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { isNoTitle } from '../agent/world.ts';
 import { asked, newText, scriptTool, sessionsOf } from '../bridge/clients.ts';
@@ -71,21 +72,23 @@ describe('a client library for Python', (check) => {
     }),
   );
 
-  const FORCING = [
+  const STRUCTURED = [
     ['openai with a required tool', 'openai_tool_required'],
+    ['openai with a parsed answer', 'openai_parse'],
     ['LangChain with structured output by a function call', 'langchain_structured'],
+    ['LangChain with structured output as it is by default', 'langchain_schema'],
     ['pydantic-ai with an output type', 'pydantic_ai_structured'],
     ['instructor with a response model', 'instructor_structured'],
   ] as const;
-  for (const [name, client] of FORCING) {
+  for (const [name, client] of STRUCTURED) {
     check.needing(
       missing,
-      `(${name}) is refused in words, and the agent is not asked`,
+      `(${name}) gets an object of its class`,
       beside(async (world) => {
-        const { message, ...refusal } = (await chatOver(client, world.bridge, [newText()])) as { message: string };
-        assert.equal(refusal, { status: 400, code: 'unsupported_value', param: 'tool_choice' });
-        assert.match(message, "a client's tools are not called here, the agent has its own");
-        assert.is(asked(world).length, 0);
+        const city = { name: 'Oslo' };
+        world.model.addReply(answer(calls({ name: 'StructuredOutput', arguments: city })), isNoTitle);
+        assert.equal(await chatOver(client, world.bridge, [newText()]), city);
+        assert.is(asked(world).length, 1);
       }),
     );
   }
