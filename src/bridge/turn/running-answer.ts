@@ -68,7 +68,10 @@ type StartedAnswer = { readonly promptID: string; readonly isRecorded: boolean }
 export type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
 
 /** The lock is replaced when the agent has lost the session. */
-type CurrentLock = { locked: LockedConversation };
+type CurrentLock = { locked: LockedConversation; readonly sessionID: { now: string } };
+
+/** The id as it is then. Apart from the functions that know the request: what reports readers stays with an answer that is kept. */
+const sessionIDNow = (sessionID: CurrentLock['sessionID']) => (): string => sessionID.now;
 
 const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 
@@ -126,11 +129,12 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
       runInSlices(toAgentPrompt(request, lock.locked.replay, { model, agent: settings.agentName }), signal);
     const renewSession = async (signal: AbortSignal) => {
       lock.locked = await lock.locked.renew(signal);
+      lock.sessionID.now = lock.locked.session.sessionID;
       return { sessionID: lock.locked.session.sessionID, prompt: await createPrompt(signal) };
     };
     const prompt = await createPrompt(handle.signal);
     handle.signal.throwIfAborted();
-    handle.begin(readersOf?.(() => lock.locked.session.sessionID));
+    handle.begin(readersOf?.(sessionIDNow(lock.sessionID)));
     const start = { kind: 'prompt', prompt, knownMessageIDs, renewSession } as const;
     // No later request could carry the approval.
     const turn = startTurn(
@@ -196,11 +200,11 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
   return async (locked, start) => {
     const { request, handle, token, started, readersOf } = start;
     const { signal } = handle;
-    const lock: CurrentLock = { locked };
+    const lock: CurrentLock = { locked, sessionID: { now: locked.session.sessionID } };
     const resume = (): Promise<AnswerSource | undefined> =>
       started === undefined ? waitingTurns.resume(locked.session, request, signal) : followTurn(lock, started);
     const begin = (): void => {
-      const turnReaders = readersOf?.(() => lock.locked.session.sessionID);
+      const turnReaders = readersOf?.(sessionIDNow(lock.sessionID));
       handle.begin(turnReaders);
       if (started !== undefined && handle.hasReader()) turnReaders?.join();
     };

@@ -146,8 +146,6 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       const isNotFound = isKnown && result === 'void';
       entry.ended = { at: clock.now(), result: isNotFound ? 'failed' : result };
       entry.usedAt = clock.now();
-      // Nobody joins or leaves a turn that has ended, and this would keep its request in memory.
-      entry.turnReaders = undefined;
       if (isNotFound) entry.answer = undefined;
       else keptAnswers.hold(entry, chars);
       keptAnswers.sweep(entries, clock.now());
