@@ -64,8 +64,8 @@ describe("OpenAI's own client, responses that are there", (check) => {
       const { id } = await openai.responses.create({ model: MODEL, input: newText() });
       const before = (await sessionsOf(world)).length;
       await openai.responses.delete(id);
-      for (const call of [openai.responses.retrieve(id), openai.responses.delete(id)]) {
-        const error = await rejection(call);
+      for (const call of [() => openai.responses.retrieve(id), () => openai.responses.delete(id)]) {
+        const error = await rejection(call());
         assert.instance(error, NotFoundError);
       }
       const onward = { model: MODEL, input: 'more', previous_response_id: id };
@@ -86,8 +86,8 @@ describe("OpenAI's own client, responses that are there", (check) => {
       const [openai, unknownName] = [ownClient(world), ownClient(world, OTHER_BRIDGE_KEY)];
       world.model.alwaysReply('Good day.', isNoTitle);
       const { id } = await openai.responses.create({ model: MODEL, input: newText() });
-      for (const call of [unknownName.responses.retrieve(id), unknownName.responses.delete(id)])
-        assert.instance(await rejection(call), NotFoundError);
+      for (const call of [() => unknownName.responses.retrieve(id), () => unknownName.responses.delete(id)])
+        assert.instance(await rejection(call()), NotFoundError);
       const stolen = unknownName.responses.create({ model: MODEL, input: 'more', previous_response_id: id });
       assert.is(((await rejection(stolen)) as APIError).code, 'previous_response_not_found');
       assert.is((await openai.responses.retrieve(id)).id, id);
