@@ -38,6 +38,7 @@ export const createStructuredOutput = (
   { schema, retryCount }: OutputFormat,
   { compileSchema, takesTools }: { readonly compileSchema: CompileSchema; readonly takesTools: boolean },
 ): StructuredOutput => {
+  const instruction = takesTools ? BY_CALL : `${AS_TEXT}\n${JSON.stringify(schema)}`;
   let check: SchemaCheck | undefined;
   let given: { readonly value: unknown } | undefined;
   let failures = 0;
@@ -79,7 +80,7 @@ export const createStructuredOutput = (
   };
   return {
     tools: takesTools ? [tool] : [],
-    instruction: takesTools ? BY_CALL : `${AS_TEXT}\n${JSON.stringify(schema)}`,
+    instruction,
     takeText(text) {
       const value = parseModelJson(text);
       if (value === undefined) fail(MISSING);
@@ -93,7 +94,7 @@ export const createStructuredOutput = (
     reminder: () => {
       if (!isUnanswered) return [];
       isUnanswered = false;
-      const text = `That was not the answer in the form that was asked for: ${lastError}\n${takesTools ? BY_CALL : AS_TEXT}`;
+      const text = `That was not the answer in the form that was asked for: ${lastError}\n${instruction}`;
       return [{ role: 'user', content: [{ kind: 'text', text }] }];
     },
     failure: (isLast) => (failures <= retryCount && !isLast ? undefined : noStructuredOutput(lastError, retryCount)),

@@ -135,6 +135,9 @@ describe('an answer in the form of a JSON Schema', (check) => {
     assert.equal((await asking(world)).structured, OSLO);
     assert.equal(world.asked[0]?.tools, []);
     assert.match(world.asked[0]?.system ?? '', '"additionalProperties":false');
+    const last = world.asked[1]?.messages.at(-1);
+    assert.ok(last?.role === 'user' && last.content[0]?.kind === 'text');
+    assert.match(last.content[0].text, '"additionalProperties":false');
   });
 
   check('is the only call that is left in the last step', async () => {
