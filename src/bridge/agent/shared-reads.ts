@@ -57,7 +57,7 @@ export const shareTurnReads = (agent: AgentClient): AgentClient => {
       async (isWanted) => {
         const release = await semaphore.acquire(never);
         try {
-          // Those who waited for it may have ended meanwhile: then nobody gets this.
+          // Those who waited for it may have ended meanwhile: then no caller gets this.
           return isWanted() ? await agent.messages(sessionID, never) : [];
         } finally {
           release();

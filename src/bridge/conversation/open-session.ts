@@ -24,7 +24,7 @@ export type ConversationPlan = {
   readonly mark: RequestMark | undefined;
   /** Called when the request's turn has come. Undefined means: create a new session. */
   readonly find: () => ConversationMatch | undefined;
-  /** Whether the turn has been started already, by whoever holds the conversation: then nothing is waited for or claimed. */
+  /** Whether the turn has been started already, by the one that holds the conversation: then nothing is waited for or claimed. */
   readonly isStarted?: boolean;
   /** Whether it waits while another bridge answers in the conversation. Else it gets a new session then. */
   readonly waitsForOthers: boolean;

@@ -32,7 +32,7 @@ export type TurnReaders = {
   /** A client reads it here. */
   readonly join: () => void;
   /**
-   * The same if `mayJoin` of the mark as it is then. `isAlone`: older bridges that are said to have readers were killed.
+   * The same if `mayJoin` of the mark as it is then. `isAlone`: older bridges that the mark names as having readers were killed.
    * Resolves to whether a client reads it here now; never rejects.
    */
   readonly tryJoin: (mayJoin: (mark: RequestMark) => boolean, isAlone: boolean) => Promise<boolean>;

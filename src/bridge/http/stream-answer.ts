@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 
 /**
  * Sends an answer until its last event, or until `disconnected` aborts. Waits only for the next piece's time, for a client that
- * reads slowly and for JSON that is written in steps. Errors that are no faults are thrown once the client has been told.
+ * reads slowly and for JSON that is written in steps. Errors that are no faults are thrown once the client has been sent the failure.
  */
 export const streamAnswer = async (
   output: PacedOutput,

@@ -18,7 +18,7 @@ export type PolledOutput = {
   readonly stop: () => void;
 };
 
-/** The same events for whoever waits for each. Stops the reading at its end. */
+/** The same events for a reader that waits for each. Stops the reading at its end. */
 export async function* waitForEach(output: PolledOutput): AsyncGenerator<OutputEvent, void> {
   let changed = Promise.withResolvers<void>();
   output.onChange(() => changed.resolve());

@@ -159,7 +159,7 @@ export const readOutput = (log: TurnLog, { from, outcome, signal }: AnswerPart):
   };
 };
 
-/** What is told of the reading of an answer. Only the first call counts. */
+/** What a reader of an answer reports of its reading. Only the first call counts. */
 type ReaderEnd = {
   /** The client has disconnected before it had everything. */
   readonly leave: () => void;

@@ -49,8 +49,8 @@ const failureOf = (error: unknown, errors: ErrorResponses): Failure => {
     return { reply: errors.forBug(), named: { fault: 'bug', reason: whereabouts(error) } };
   }
   const { detail } = error;
-  const told = 'reason' in detail ? detail.reason : 'code' in detail ? detail.code : undefined;
-  const reason = typeof told === 'string' ? { reason: told } : {};
+  const given = 'reason' in detail ? detail.reason : 'code' in detail ? detail.code : undefined;
+  const reason = typeof given === 'string' ? { reason: given } : {};
   return { reply: errors.forFault(detail), named: { fault: detail.kind, ...reason } };
 };
 

@@ -76,7 +76,7 @@ const createReadableSink = (onCancel: () => void) => {
 
 /**
  * A response whose text is written while it is sent. A stream of the platform costs more than what passes through it, so an
- * adapter that knows `directBodyOf` takes the text itself; whoever reads `body` gets the same.
+ * adapter that knows `directBodyOf` takes the text itself; a reader of `body` gets the same.
  */
 export const streamedResponse = (writeBody: WriteBody, headers: Readonly<Record<string, string>>): Response => {
   const leaving = new AbortController();
@@ -100,7 +100,7 @@ export const streamedResponse = (writeBody: WriteBody, headers: Readonly<Record<
   directBodies.set(response, {
     leave() {
       if (!isOver) leave();
-      // Whoever waits for a reader waits no longer.
+      // A write that waits for a reader waits no longer.
       readable.take();
     },
     sendTo(connection) {
