@@ -80,7 +80,7 @@ const toWords = (text: string): readonly Word[] => {
 const isVerb = (word: Word | undefined): boolean => word?.name === 'approve' || word?.name === 'reject';
 
 /** Whether a word has the form of an id, or of one with a slip of typing in it, so that it is no word of a language. */
-export const hasIDForm = (word: string): boolean =>
+const hasIDForm = (word: string): boolean =>
   /^per_\w{1,200}$/i.test(word) ||
   (/^[a-z\d]{5,8}$/i.test(word) && (/\d[a-z]|[a-z]\d/i.test(word) || /[a-z][A-Z]/.test(word)));
 

@@ -70,7 +70,7 @@ export type SharedAnswers<T> = {
 /** How long after its reader has left an answer waits for an equal request that does not say that it is a retry. */
 const JOINED_DETACHED_MS = 10_000;
 /** For how long an equal request that is not marked as a retry joins an answer that its reader has left. */
-export const joinedWithinMs = (policy: DisconnectPolicy): number => {
+const joinedWithinMs = (policy: DisconnectPolicy): number => {
   if (policy.kind === 'grace') return policy.ms;
   return policy.kind === 'detach' ? JOINED_DETACHED_MS : 0;
 };
