@@ -20,6 +20,7 @@ import { createAnswerRoute } from './http/route.ts';
 import { createActiveRequests } from './http/shutdown.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/endpoint.ts';
+import { completionsEndpoint } from './openai/completions/endpoint.ts';
 import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
 import { createStoredResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
@@ -72,8 +73,11 @@ const LAST_EVENTS_MS = 1000;
 
 const hintFor = (path: string): string => {
   if (path.startsWith('/v1/v1')) return 'The path holds /v1 twice: give the base URL with one /v1 at its end';
-  if (/^\/(?:chat\/completions|responses|models)/.test(path)) return 'The path lacks /v1: the base URL must end in /v1';
-  return 'No such path. This bridge answers /v1/models, /v1/chat/completions, /v1/responses, /health, /ready, /metrics, /openapi.json';
+  if (/^\/v1\/(?:files|uploads)(?:\/|$)/.test(path))
+    return 'No files are stored here: send the data in the message, as a data: URL in an image_url, file or input_file part';
+  if (/^\/(?:chat\/completions|completions|responses|models)/.test(path))
+    return 'The path lacks /v1: the base URL must end in /v1';
+  return 'No such path. This bridge answers /v1/models, /v1/chat/completions, /v1/completions, /v1/responses, /health, /ready, /metrics, /openapi.json';
 };
 
 /** The bridge as a handler. Creating it does no I/O. */
@@ -170,6 +174,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
 
   const table: RouteTable = {
     '/v1/chat/completions': { POST: createAnswerRoute(routeOptions, chat) },
+    '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
     ...createStoredResponseRoutes({ authenticate, conversations, agent, clock, runInSlices }),
     ...createModelsRoutes(catalog, authenticate),

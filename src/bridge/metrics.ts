@@ -12,7 +12,7 @@ export type BridgeReadings = {
 
 /** One answer, when it has ended. */
 export type AnswerMeasurement = {
-  readonly endpoint: 'chat' | 'responses';
+  readonly endpoint: 'chat' | 'completions' | 'responses';
   readonly isStreamed: boolean;
   /** `asked`: it ended with an approval request; `left`: the client disconnected before the end. */
   readonly outcome: 'answered' | 'asked' | 'failed' | 'left';

@@ -1,6 +1,7 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { ChatRequestBody } from './openai/chat/request.ts';
+import { CompletionRequestBody } from './openai/completions/request.ts';
 import { ResponsesRequestBody } from './openai/responses/request.ts';
 
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -40,6 +41,24 @@ const ChatAnswer = v.object({
   gatehouse: Approvals,
 });
 
+/** What `POST /v1/completions` answers when nothing is streamed. */
+const CompletionAnswer = v.object({
+  id: v.pipe(v.string(), v.startsWith('cmpl-')),
+  object: v.literal('text_completion'),
+  created: Count,
+  model: v.string(),
+  choices: v.array(
+    v.object({
+      index: Count,
+      text: v.string(),
+      logprobs: v.null(),
+      finish_reason: v.picklist(['stop', 'length', 'content_filter']),
+    }),
+  ),
+  usage: v.object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count }),
+  gatehouse: Approvals,
+});
+
 /** What `POST /v1/responses` answers when nothing is streamed; output items are OpenAI's. */
 const ResponseAnswer = v.object({
   id: v.pipe(v.string(), v.startsWith('resp_')),
@@ -68,6 +87,8 @@ const Deleted = v.object({ id: v.string(), object: v.literal('response'), delete
 const COMPONENTS = {
   ChatRequest: ChatRequestBody,
   ChatAnswer,
+  CompletionRequest: CompletionRequestBody,
+  CompletionAnswer,
   ResponsesRequest: ResponsesRequestBody,
   ResponseAnswer,
   Deleted,
@@ -140,6 +161,15 @@ export const createBridgeOpenApi = (version: string) => ({
         parameters: ANSWER_HEADERS,
         requestBody: { required: true, ...contentOf('ChatRequest') },
         responses: { 200: okOrStream('ChatAnswer'), ...errorsOf(400, 401, 404, 413, 415, 429, 502, 503, 504) },
+      },
+    },
+    '/v1/completions': {
+      post: {
+        operationId: 'createCompletion',
+        security: BEARER,
+        parameters: ANSWER_HEADERS,
+        requestBody: { required: true, ...contentOf('CompletionRequest') },
+        responses: { 200: okOrStream('CompletionAnswer'), ...errorsOf(400, 401, 404, 413, 415, 429, 502, 503, 504) },
       },
     },
     '/v1/responses': {

@@ -67,7 +67,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     handler: bridge.handler,
     host,
     port,
-    directPaths: ['/v1/chat/completions', '/v1/responses'],
+    directPaths: ['/v1/chat/completions', '/v1/completions', '/v1/responses'],
     log,
     onStopping: bridge.stop,
     close,

@@ -5,7 +5,7 @@ import type { StreamEncoder } from './stream-encoder.ts';
 
 /** How an endpoint parses its requests and writes its answers. */
 export type Endpoint<A extends BridgeRequest> = {
-  readonly name: 'chat' | 'responses';
+  readonly name: 'chat' | 'completions' | 'responses';
   /** The path of the reasoning effort in its bodies. */
   readonly effortMember: string;
   readonly parse: (body: unknown, headers: Headers) => A;

@@ -2,16 +2,19 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as assert from 'uvu/assert';
 import { parseChatRequest } from '../../../src/bridge/openai/chat/request.ts';
+import { parseCompletionRequest } from '../../../src/bridge/openai/completions/request.ts';
 import { parseResponsesRequest } from '../../../src/bridge/openai/responses/request.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
 import { read } from '../../docs/pages.ts';
 
-// The table of parameters in docs/bridge.md, held against two sources: the types that OpenAI publishes for its clients (a new
+// The tables of parameters in docs/bridge.md, held against two sources: the types that OpenAI publishes for its clients (a new
 // parameter there turns this red), and what the bridge does with a value that is not the default.
 
 type Members = Readonly<Record<string, unknown>>;
 type Api = {
+  /** The heading on the page, and the column of its table. */
+  readonly table: readonly [heading: string, column: number];
   readonly file: string;
   /** Interfaces of the published types, by the path of their members in a body. */
   readonly interfaces: Readonly<Record<string, string>>;
@@ -42,8 +45,9 @@ const SHARED_SAMPLES = {
   user: 'user-1',
 };
 
-const APIS: Readonly<Record<'chat completions' | 'responses', Api>> = {
+const APIS: Readonly<Record<'chat completions' | 'responses' | 'completions', Api>> = {
   'chat completions': {
+    table: ['Parameters', 0],
     file: 'chat/completions/completions.d.ts',
     interfaces: { '': 'ChatCompletionCreateParamsBase', stream_options: 'ChatCompletionStreamOptions' },
     required: { messages: [{ role: 'user', content: 'Hello' }] },
@@ -77,6 +81,7 @@ const APIS: Readonly<Record<'chat completions' | 'responses', Api>> = {
     beside: { tool_choice: { tools: [{ type: 'function', function: { name: 'look' } }] } },
   },
   responses: {
+    table: ['Parameters', 1],
     file: 'responses/responses.d.ts',
     interfaces: {
       '': 'ResponseCreateParamsBase',
@@ -114,10 +119,39 @@ const APIS: Readonly<Record<'chat completions' | 'responses', Api>> = {
     },
     beside: { tool_choice: { tools: [FUNCTION_TOOL] } },
   },
+  completions: {
+    table: ['Completions', 0],
+    file: 'completions.d.ts',
+    interfaces: { '': 'CompletionCreateParamsBase', stream_options: 'ChatCompletionStreamOptions' },
+    required: { prompt: 'Hello' },
+    parse: (body) => parseCompletionRequest(body, new Headers()),
+    samples: {
+      best_of: 2,
+      echo: true,
+      frequency_penalty: 1,
+      logit_bias: { 50256: -100 },
+      logprobs: 3,
+      max_tokens: 10,
+      model: 'acme/large',
+      n: 2,
+      presence_penalty: 1,
+      prompt: 'Something else',
+      seed: 7,
+      stop: ['.'],
+      stream: true,
+      'stream_options.include_obfuscation': false,
+      'stream_options.include_usage': true,
+      suffix: 'world',
+      temperature: 0.2,
+      top_p: 0.5,
+      user: 'user-1',
+    },
+    beside: {},
+  },
 };
 
 const RESOURCES = fileURLToPath(new URL('../../../node_modules/openai/resources/', import.meta.url));
-const SHARED_TYPES = readFileSync(`${RESOURCES}shared.d.ts`, 'utf8');
+const SHARED_FILES = ['shared.d.ts', 'chat/completions/completions.d.ts'].map((name) => RESOURCES + name);
 
 /** The names of an interface's members. */
 const membersOf = (types: string, name: string): readonly string[] => {
@@ -135,7 +169,7 @@ const membersOf = (types: string, name: string): readonly string[] => {
 
 /** All parameters of the published types, those of nested objects by their path. */
 const publishedParameters = ({ file, interfaces }: Api): readonly string[] => {
-  const types = `${readFileSync(RESOURCES + file, 'utf8')}\n${SHARED_TYPES}`;
+  const types = [RESOURCES + file, ...SHARED_FILES].map((path) => readFileSync(path, 'utf8')).join('\n');
   const paths = Object.entries(interfaces).flatMap(([at, name]) =>
     membersOf(types, name).map((member) => (at === '' ? member : `${at}.${member}`)),
   );
@@ -160,28 +194,25 @@ const outcomeOf = ({ parse, required, samples, beside }: Api, path: string): str
   }
 };
 
-const PAGE_SECTION = read('docs/bridge.md').split('\n## Parameters\n')[1]?.split('\n## ')[0];
-
-/** The rows of the page: the outcomes of each parameter in both APIs, `none` where one does not have it. */
-const rowsOfPage = (): ReadonlyMap<string, readonly string[]> =>
-  new Map(
-    [...(PAGE_SECTION ?? '').matchAll(/^\| `([\w.]+)` \| (\w+) \| (\w+) \|/gm)].map(
-      ([, name = '', chat = '', responses = '']) => [name, [chat, responses]],
-    ),
-  );
+/** The rows of the page: the outcome of each parameter that the API has. */
+const rowsOfPage = ({ table: [heading, column] }: Api): ReadonlyMap<string, string> => {
+  const section = read('docs/bridge.md').split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  const rows = [...section.matchAll(/^\| `([\w.]+)` \| (\w+) \|(?: (\w+) \|)?/gm)];
+  const outcomes = rows.map(([, name = '', ...columns]) => [name, columns[column] ?? ''] as const);
+  return new Map(outcomes.filter(([, outcome]) => outcome !== 'none'));
+};
 
 describe('the table of parameters', (check) => {
-  for (const [place, [name, api]] of Object.entries(APIS).entries()) {
+  for (const [name, api] of Object.entries(APIS)) {
     check(`has each parameter of ${name} that OpenAI publishes, and a value for it here`, () => {
       const published = publishedParameters(api);
       assert.equal(Object.keys(api.samples).sort(), published);
-      const inPage = [...rowsOfPage()].filter(([, outcomes]) => outcomes[place] !== 'none').map(([path]) => path);
-      assert.equal(inPage.sort(), published);
+      assert.equal([...rowsOfPage(api).keys()].sort(), published);
     });
 
     check(`says what the bridge does with those of ${name}`, () => {
-      const rows = rowsOfPage();
-      for (const path of Object.keys(api.samples)) assert.is(rows.get(path)?.[place], outcomeOf(api, path), path);
+      const rows = rowsOfPage(api);
+      for (const path of Object.keys(api.samples)) assert.is(rows.get(path), outcomeOf(api, path), path);
     });
   }
 });

@@ -37,7 +37,7 @@ const createChunks = ({ id, model, createdSeconds, includeUsage }: ChatStreamHea
 };
 
 /** The body of an error answer, as the data of an event; nothing for a client that has disconnected. */
-const errorEvents = async (error: unknown): Promise<readonly EncodedEvent[]> => {
+export const errorEvents = async (error: unknown): Promise<readonly EncodedEvent[]> => {
   const response = isBridgeFault(error) ? bridgeErrorResponse(error.detail) : internalErrorResponse();
   const data = await response.text();
   return data === '' ? [] : [{ data }];
