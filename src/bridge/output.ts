@@ -1,14 +1,18 @@
 import type { AnswerFailure } from './errors.ts';
 
-/** Tokens of an answer, in OpenAI's sense: `prompt` includes the cached ones, `completion` includes those of reasoning. */
+/**
+ * Tokens of an answer, in OpenAI's sense: `prompt` includes those that a cache held and those that were written to it
+ * (`cacheWritten`), `completion` includes those of reasoning.
+ */
 export type Usage = {
   readonly prompt: number;
   readonly cached: number;
+  readonly cacheWritten: number;
   readonly completion: number;
   readonly reasoning: number;
 };
 
-export const NO_USAGE: Usage = { prompt: 0, cached: 0, completion: 0, reasoning: 0 };
+export const NO_USAGE: Usage = { prompt: 0, cached: 0, cacheWritten: 0, completion: 0, reasoning: 0 };
 
 /** A permission request of the agent, as the user sees it: may this tool call run? `id` is the agent's own (`per_...`). */
 export type ApprovalRequest = {

@@ -95,7 +95,14 @@ const ConversationRecord = v.object({
       promptID: Token,
       approvalIDs: v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED)),
       items: Count,
-      usage: v.object({ prompt: Count, cached: Count, completion: Count, reasoning: Count }),
+      usage: v.object({
+        prompt: Count,
+        cached: Count,
+        // Records of earlier versions have none.
+        cacheWritten: v.optional(Count, 0),
+        completion: Count,
+        reasoning: Count,
+      }),
     }),
   ),
 });

@@ -30,6 +30,7 @@ const MORE_REQUESTS_MS = 100;
 const usageSince = (usage: Usage, before: Usage): Usage => ({
   prompt: usage.prompt - before.prompt,
   cached: usage.cached - before.cached,
+  cacheWritten: usage.cacheWritten - before.cacheWritten,
   completion: usage.completion - before.completion,
   reasoning: usage.reasoning - before.reasoning,
 });

@@ -148,6 +148,7 @@ const usageOf = (messages: Iterable<AssistantInfo>): Usage => {
     total = {
       prompt: total.prompt + input + cache.read + cache.write,
       cached: total.cached + cache.read,
+      cacheWritten: total.cacheWritten + cache.write,
       completion: total.completion + output + reasoning,
       reasoning: total.reasoning + reasoning,
     };

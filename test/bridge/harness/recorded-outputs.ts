@@ -2,7 +2,7 @@ import type { AnswerFailure } from '../../../src/bridge/errors.ts';
 import type { AnswerEnd, ApprovalRequest, OutputEvent, Usage } from '../../../src/bridge/output.ts';
 import type { Fault } from '../../../src/core/fault.ts';
 
-export const COST: Usage = { prompt: 30, cached: 10, completion: 7, reasoning: 2 };
+export const COST: Usage = { prompt: 30, cached: 10, cacheWritten: 4, completion: 7, reasoning: 2 };
 
 export const ASK: ApprovalRequest = {
   id: 'per_0198abcd',

@@ -19,7 +19,7 @@ type Api = {
   /** Interfaces of the published types, by the path of their members in a body. */
   readonly interfaces: Readonly<Record<string, string>>;
   readonly required: Members;
-  readonly parse: (body: Members) => { readonly ignored: readonly string[] };
+  readonly parse: (body: Members) => Members & { readonly ignored: readonly string[] };
   /** For each parameter a value that would change an answer of OpenAI's, or its cost, storage or form. */
   readonly samples: Readonly<Record<string, unknown>>;
   /** What a sample needs beside it. */
@@ -181,12 +181,18 @@ const bodyWith = (required: Members, path: string, value: unknown): Members => {
   return { ...required, [name]: inner === undefined ? value : { [inner]: value } };
 };
 
+/** A parsed request as JSON, without the values that a response only repeats. */
+const effectOf = ({ echo, ...request }: Members): string => {
+  const { text: _text, reasoning: _reasoning, values: _values, ...returned } = (echo ?? {}) as Members;
+  return JSON.stringify([request, returned]);
+};
+
 /** What the bridge does with a parameter. `accepted`: it is neither used nor named, as it changes no answer at OpenAI either. */
 const outcomeOf = ({ parse, required, samples, beside }: Api, path: string): string => {
   try {
     const parsed = parse(bodyWith({ ...required, ...beside[path] }, path, samples[path]));
     if (parsed.ignored.includes(path)) return 'ignored';
-    return JSON.stringify(parsed) === JSON.stringify(parse(required)) ? 'accepted' : 'supported';
+    return effectOf(parsed) === effectOf(parse(required)) ? 'accepted' : 'supported';
   } catch (error) {
     const isRefusal = error instanceof Fault && error.detail.kind === 'bad-input' && error.detail.param === path;
     if (!isRefusal) throw error;

@@ -157,7 +157,7 @@ describe('the log of a turn', (check) => {
     const writer = createTurnLog();
     appendText(writer, 't', 'One');
     writer.addApprovalRequest(ASK);
-    writer.setUsage({ prompt: 1, cached: 0, completion: 2, reasoning: 0 });
+    writer.setUsage({ prompt: 1, cached: 0, cacheWritten: 0, completion: 2, reasoning: 0 });
     writer.finish(STOP);
     assert.equal([doneIn(writer), writer.log.approvalRequests(), writer.log.end()], [['t'], [], STOP]);
     writer.finish({ kind: 'answered', finish: 'length' });
@@ -165,7 +165,7 @@ describe('the log of a turn', (check) => {
     appendText(writer, 's', 'Two');
     writer.setCall(CALL);
     writer.addApprovalRequest(ASK);
-    writer.setUsage({ prompt: 5, cached: 0, completion: 2, reasoning: 0 });
+    writer.setUsage({ prompt: 5, cached: 0, cacheWritten: 0, completion: 2, reasoning: 0 });
     assert.equal(itemsIn(writer.log), ['text: One']);
     assert.equal([writer.log.approvalRequests(), writer.log.end(), writer.log.usage().prompt], [[], STOP, 1]);
   });

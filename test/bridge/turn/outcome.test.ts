@@ -27,7 +27,13 @@ import {
 import { FAILURE } from '../harness/recorded-outputs.ts';
 
 const STOP = { kind: 'answered', finish: 'stop' } as const;
-const cost = (prompt: number, completion: number) => ({ prompt, cached: prompt / 10, completion, reasoning: 1 });
+const cost = (prompt: number, completion: number) => ({
+  prompt,
+  cached: prompt / 10,
+  cacheWritten: prompt / 5,
+  completion,
+  reasoning: 1,
+});
 
 const begin = (from: LogPosition = LOG_START, writer = createTurnLog(), signal = NEVER) => {
   const clock = createFakeClock();
@@ -113,7 +119,13 @@ describe('an exchange', (check) => {
     writer.setUsage({ ...cost(300, 20), reasoning: 4 });
     writer.finish(STOP);
     const { last } = await second.outcome;
-    assert.equal(last.kind === 'end' && last.end.usage, { prompt: 190, cached: 19, completion: 12, reasoning: 3 });
+    assert.equal(last.kind === 'end' && last.end.usage, {
+      prompt: 190,
+      cached: 19,
+      cacheWritten: 38,
+      completion: 12,
+      reasoning: 3,
+    });
     assert.is(readSentText(writer.log, first, await second.outcome), ' now');
   });
 

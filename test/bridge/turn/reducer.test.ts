@@ -165,7 +165,7 @@ describe('the cost of an answer', (check) => {
       reported(completed('a2', 'u1', { tokens: tokensOf(10, 1, 0, 5) })),
       reported(completed('a9', 'u9', { tokens: tokensOf(1000, 1000) })),
     );
-    assert.equal(turn.log.usage(), { prompt: 117, cached: 35, completion: 21, reasoning: 5 });
+    assert.equal(turn.log.usage(), { prompt: 117, cached: 35, cacheWritten: 2, completion: 21, reasoning: 5 });
   });
 });
 

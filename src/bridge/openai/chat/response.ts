@@ -9,12 +9,15 @@ export type ChatAnswerHeader = {
   readonly createdSeconds: number;
 };
 
+/** How a request was processed, in OpenAI's words: whichever tier is wished for, here is one. */
+export const SERVICE_TIER = 'default' as const;
+
 /** The token usage in the form of chat completions. */
-export const toChatUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
+export const toChatUsage = ({ prompt, cached, cacheWritten, completion, reasoning }: Usage) => ({
   prompt_tokens: prompt,
   completion_tokens: completion,
   total_tokens: prompt + completion,
-  prompt_tokens_details: { cached_tokens: cached },
+  prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten },
   completion_tokens_details: { reasoning_tokens: reasoning },
 });
 

@@ -6,8 +6,8 @@ import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { parseConversationReference } from '../conversation-id.ts';
+import { type ResponseEcho, repeatedMembers } from './echo.ts';
 import { type ParsedInput, parseInput } from './input.ts';
-import type { ResponseEcho, TextFormat } from './response.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -124,21 +124,13 @@ const impliedConversation = (
   return after === undefined ? place : { kind: 'after', responseID: after };
 };
 
-const echoTextFormat = (format: unknown): TextFormat => {
-  if (!isRecord(format) || format.type === 'text') return { type: 'text' };
-  if (format.type !== 'json_schema' || !isRecord(format.schema)) return { type: 'json_object' };
-  const { name, schema } = format;
-  return { type: 'json_schema', name: typeof name === 'string' ? name : 'answer', schema };
-};
-
 const echoOf = (request: Request, body: Body, place: ConversationReference): ResponseEcho => ({
   instructions: request.instructions ?? null,
   metadata: Object.fromEntries(Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)])),
   previousResponseID: place.kind === 'after' ? place.responseID : null,
   conversationID: place.kind === 'named' ? place.id : null,
-  effort: nonEmpty(request.reasoning?.effort) ?? null,
   isStored: request.store !== false,
-  textFormat: echoTextFormat(valueAt(body, 'text.format')),
+  ...repeatedMembers(body),
 });
 
 /** Parses the body of `POST /v1/responses`. Faults with `bad-input`, whose `param` is the path of the member. */
@@ -157,6 +149,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const isNamed = explicit.kind !== 'unnamed';
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = !isNamed && input.previousResponseID === undefined && isBackgroundTask(traits);
+  const effort = nonEmpty(request.reasoning?.effort);
   const echo = echoOf(request, body, explicit);
   return {
     model: nonEmpty(request.model),
@@ -164,7 +157,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
     history,
     prompt,
     isStreamed,
-    effort: echo.effort === null || echo.effort === 'none' ? undefined : echo.effort,
+    effort: effort === 'none' ? undefined : effort,
     isStored: echo.isStored,
     conversation: isNamed
       ? explicit

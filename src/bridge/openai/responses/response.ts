@@ -1,35 +1,9 @@
 import type { AnswerFailure } from '../../errors.ts';
 import type { AnswerEnd, OutputEvent, Usage } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
-import { approvalsMember } from '../chat/response.ts';
+import { approvalsMember, SERVICE_TIER } from '../chat/response.ts';
+import type { ResponseEcho } from './echo.ts';
 import { createOutputItems, type OutputItem } from './items.ts';
-
-/** The form of the text, as a request names it. */
-export type TextFormat =
-  | { readonly type: 'text' | 'json_object' }
-  | { readonly type: 'json_schema'; readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
-
-/** Members of a request that its response repeats. */
-export type ResponseEcho = {
-  readonly instructions: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly previousResponseID: string | null;
-  readonly conversationID: string | null;
-  readonly effort: string | null;
-  readonly isStored: boolean;
-  readonly textFormat: TextFormat;
-};
-
-/** For a response whose request is no longer known. */
-export const NO_ECHO: ResponseEcho = {
-  instructions: null,
-  metadata: {},
-  previousResponseID: null,
-  conversationID: null,
-  effort: null,
-  isStored: true,
-  textFormat: { type: 'text' },
-};
 
 type ResponseHeader = {
   readonly id: string;
@@ -49,9 +23,9 @@ export type ResponseState =
     }
   | { readonly kind: 'failed'; readonly output: readonly OutputItem[]; readonly failure: AnswerFailure };
 
-const responseUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
+const responseUsage = ({ prompt, cached, cacheWritten, completion, reasoning }: Usage) => ({
   input_tokens: prompt,
-  input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
+  input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten },
   output_tokens: completion,
   output_tokens_details: { reasoning_tokens: reasoning },
   total_tokens: prompt + completion,
@@ -82,7 +56,7 @@ const stateMembers = (state: ResponseState) => {
   }
 };
 
-/** A response as it is sent, with every member that official clients expect. Settings without effect here have their defaults. */
+/** A response as it is sent, with every member that official clients expect. It repeats settings that have no effect here, too. */
 export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHeader, state: ResponseState) => ({
   id,
   object: 'response' as const,
@@ -93,20 +67,15 @@ export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHe
   error: null,
   incomplete_details: null,
   instructions: echo.instructions,
-  max_output_tokens: null,
   metadata: echo.metadata,
   model,
   output: state.output,
-  parallel_tool_calls: true,
   previous_response_id: echo.previousResponseID,
-  reasoning: { effort: echo.effort, summary: null },
+  reasoning: echo.reasoning,
+  service_tier: SERVICE_TIER,
   store: echo.isStored,
-  temperature: null,
-  text: { format: echo.textFormat },
-  tool_choice: 'auto' as const,
-  tools: [],
-  top_p: null,
-  truncation: 'disabled' as const,
+  text: echo.text,
+  ...echo.values,
   ...stateMembers(state),
 });
 export type ResponseObject = ReturnType<typeof toResponseObject>;

@@ -13,8 +13,9 @@ import { toTurnEnd } from '../../turn/failure.ts';
 import { createTurnLog, type TurnLog } from '../../turn/log.ts';
 import { readItems } from '../../turn/log-reader.ts';
 import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
+import { NO_ECHO } from './echo.ts';
 import { createOutputItems } from './items.ts';
-import { NO_ECHO, type ResponseObject, type ResponseState, toDeletedResponse, toResponseObject } from './response.ts';
+import { type ResponseObject, type ResponseState, toDeletedResponse, toResponseObject } from './response.ts';
 
 type ResponseLocation = {
   readonly responseID: string;

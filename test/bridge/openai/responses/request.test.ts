@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
+import { NO_ECHO } from '../../../../src/bridge/openai/responses/echo.ts';
 import { parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
-import { NO_ECHO } from '../../../../src/bridge/openai/responses/response.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 import { responseID } from './world.ts';
@@ -40,7 +40,7 @@ describe('a request for a response', (check) => {
   check('says what it wishes for', () => {
     const made = asked({ model: 'acme/small', stream: true, reasoning: { effort: 'high' }, store: false });
     assert.equal(
-      [made.model, made.isStreamed, made.effort, made.isStored, made.echo.effort, made.echo.isStored],
+      [made.model, made.isStreamed, made.effort, made.isStored, made.echo.reasoning.effort, made.echo.isStored],
       ['acme/small', true, 'high', false, 'high', false],
     );
   });
@@ -79,6 +79,40 @@ describe('a request for a response', (check) => {
       conversationID: 'one',
     });
     assert.is(asked({ previous_response_id: 'resp_1' }).echo.previousResponseID, 'resp_1');
+  });
+
+  check('keeps the values that its response repeats, and counts one of a wrong type as not sent', () => {
+    const repeatedOf = (more: Record<string, unknown>) => asked(more).echo;
+    const schema = { type: 'object', properties: { city: { type: 'string' } } };
+    const format = { type: 'json_schema', name: 'place', schema, strict: true };
+    const { text, reasoning, values } = repeatedOf({
+      temperature: 0.2,
+      max_output_tokens: 64,
+      truncation: 'auto',
+      tools: [{ type: 'function', name: 'look', parameters: schema }],
+      tool_choice: 'none',
+      parallel_tool_calls: false,
+      reasoning: { effort: 'low', summary: 'detailed' },
+      text: { format, verbosity: 'low' },
+      user: 7,
+    });
+    assert.equal(text, { format: { ...format, description: null }, verbosity: 'low' });
+    assert.equal(reasoning, { effort: 'low', summary: 'detailed' });
+    assert.equal(values, {
+      ...NO_ECHO.values,
+      max_output_tokens: 64,
+      parallel_tool_calls: false,
+      temperature: 0.2,
+      tool_choice: 'none',
+      tools: [{ description: null, parameters: schema, strict: null, type: 'function', name: 'look' }],
+      truncation: 'auto',
+    });
+  });
+
+  check('keeps no access to a remote server of tools for its response', () => {
+    const server = { type: 'mcp', server_label: 'shop', server_url: 'https://shop.example.org' };
+    const tools = [{ ...server, authorization: 'secret-1', headers: { 'x-key': 'secret-2' } }];
+    assert.equal(asked({ tools }).echo.values.tools, [server]);
   });
 
   check('carries an approval', () => {

@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import * as assert from 'uvu/assert';
+import { NO_ECHO, repeatedMembers } from '../../../../src/bridge/openai/responses/echo.ts';
 import { callItem, messageItem, reasoningItem } from '../../../../src/bridge/openai/responses/items.ts';
 import {
-  NO_ECHO,
   type ResponseObject,
   type ResponseState,
   toDeletedResponse,
@@ -28,10 +28,12 @@ type Writable<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { -readonly [Name in keyof T]: Writable<T[Name]> }
     : T;
-type Sent = Omit<OpenAI.Responses.Response, 'output_text' | 'error' | 'reasoning'>;
+/** Codes of errors are not OpenAI's, and what a client has sent is repeated unchecked. `output_text` is made by the client. */
+type Repeated = 'reasoning' | 'text' | 'tools' | 'tool_choice' | 'prompt_cache_retention' | 'truncation' | 'user';
+type Sent = Omit<OpenAI.Responses.Response, 'output_text' | 'error' | Repeated>;
 
-/** What OpenAI's types ask of a response. `output_text` is made by the client; efforts and codes of errors are not OpenAI's. */
-const asOpenAI = ({ error: _error, reasoning: _reasoning, ...sent }: Writable<ResponseObject>): Sent => sent;
+/** What OpenAI's types ask of a response. */
+const asOpenAI = ({ error: _, ...sent }: Omit<Writable<ResponseObject>, Repeated>): Sent => sent;
 
 describe('a response', (check) => {
   check("has every member that OpenAI's types ask for", () => {
@@ -54,9 +56,13 @@ describe('a response', (check) => {
       metadata: { a: 'b' },
       previousResponseID: 'resp_0',
       conversationID: 'one',
-      effort: 'high',
       isStored: false,
-      textFormat: { type: 'json_object' as const },
+      ...repeatedMembers({
+        reasoning: { effort: 'high' },
+        temperature: 0.5,
+        text: { format: { type: 'json_object' } },
+        tool_choice: 'none',
+      }),
     };
     const made = toResponseObject({ ...FACTS, echo }, { kind: 'running', output: [] });
     assert.equal(
@@ -68,6 +74,7 @@ describe('a response', (check) => {
         made.reasoning,
         made.store,
         made.text,
+        [made.temperature, made.tool_choice, made.truncation],
       ],
       [
         'Be brief',
@@ -76,7 +83,8 @@ describe('a response', (check) => {
         { id: 'one' },
         { effort: 'high', summary: null },
         false,
-        { format: { type: 'json_object' } },
+        { format: { type: 'json_object' }, verbosity: 'medium' },
+        [0.5, 'none', 'disabled'],
       ],
     );
     assert.is(ended().conversation, null);
@@ -86,7 +94,7 @@ describe('a response', (check) => {
     const made = ended() as Record<string, unknown>;
     assert.equal(made.usage, {
       input_tokens: 30,
-      input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
+      input_tokens_details: { cached_tokens: 10, cache_write_tokens: 4 },
       output_tokens: 7,
       output_tokens_details: { reasoning_tokens: 2 },
       total_tokens: 37,

@@ -69,7 +69,7 @@ describe('a response that is made again', (check) => {
     );
     assert.equal(made.usage, {
       input_tokens: 30,
-      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 6 },
       output_tokens: 10,
       output_tokens_details: { reasoning_tokens: 2 },
       total_tokens: 40,

@@ -1,6 +1,7 @@
 import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
+import { NO_ECHO } from '../../../../src/bridge/openai/responses/echo.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
-import { createResponse, NO_ECHO, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
+import { createResponse, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
 import { createResponseEncoder } from '../../../../src/bridge/openai/responses/stream.ts';
 import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.ts';
 import { Fault } from '../../../../src/core/fault.ts';
