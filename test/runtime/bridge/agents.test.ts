@@ -1,7 +1,7 @@
 import { Agent, type AgentInputItem, OpenAIProvider, Runner, setTracingDisabled, tool, user } from '@openai/agents';
 import OpenAI from 'openai';
 import { describe } from '../../check.ts';
-import { type ChatNeeds, type Client, checkClient, type Received, TOOL } from './clients.ts';
+import { type ChatNeeds, type Client, checkClient, OWN_TOOL, type Received } from './clients.ts';
 import { sharedBridgeWorld } from './world.ts';
 
 setTracingDisabled(true);
@@ -14,7 +14,7 @@ const agentOf = ({ model, onOwnTool }: ChatNeeds) =>
     model,
     tools: [
       tool({
-        name: TOOL,
+        name: OWN_TOOL,
         description: 'Says it again',
         strict: false,
         parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },

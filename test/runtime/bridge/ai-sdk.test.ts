@@ -12,8 +12,8 @@ import {
   checkClient,
   countedFetch,
   newText,
+  OWN_TOOL,
   type Received,
-  TOOL,
 } from './clients.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
@@ -28,7 +28,7 @@ type Usage = {
 const beside = sharedBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: '200' } });
 
 const toolsOf = ({ onOwnTool }: ChatNeeds) => ({
-  [TOOL]: tool({ inputSchema: jsonSchema({ type: 'object' }), execute: async () => onOwnTool() }),
+  [OWN_TOOL]: tool({ inputSchema: jsonSchema({ type: 'object' }), execute: async () => onOwnTool() }),
 });
 const tokensIn = ({ inputTokens, outputTokens, totalTokens }: Usage) => [inputTokens, outputTokens, totalTokens];
 

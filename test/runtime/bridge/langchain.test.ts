@@ -11,15 +11,17 @@ import {
   checkClient,
   countedFetch,
   newText,
+  OWN_TOOL,
   type Received,
-  TOOL,
 } from './clients.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
 const beside = sharedBridgeWorld();
 
 /** It runs no tools itself, so it is told of one and must not be asked to call it. */
-const TOOLS = [{ type: 'function' as const, function: { name: TOOL, parameters: { type: 'object', properties: {} } } }];
+const TOOLS = [
+  { type: 'function' as const, function: { name: OWN_TOOL, parameters: { type: 'object', properties: {} } } },
+];
 
 const modelOf = ({ baseURL, apiKey, fetch, model }: ChatNeeds, useResponsesApi: boolean) =>
   new ChatOpenAI({ model, apiKey, useResponsesApi, maxRetries: 0, configuration: { baseURL, fetch } }).bindTools(TOOLS);

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { type ChatNeeds, type Client, type Received, TOOL } from './clients.ts';
+import { type ChatNeeds, type Client, OWN_TOOL, type Received } from './clients.ts';
 
 type Message = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 type ChatUsage = OpenAI.CompletionUsage | null | undefined;
@@ -41,7 +41,7 @@ const toolOf = ({ onOwnTool }: ChatNeeds) =>
   ({
     type: 'function',
     function: {
-      name: TOOL,
+      name: OWN_TOOL,
       description: 'Says it again',
       parameters: { type: 'object', properties: {} },
       parse: JSON.parse,
@@ -49,7 +49,10 @@ const toolOf = ({ onOwnTool }: ChatNeeds) =>
     },
   }) as const;
 
-const inert = { type: 'function', function: { name: TOOL, parameters: { type: 'object', properties: {} } } } as const;
+const inert = {
+  type: 'function',
+  function: { name: OWN_TOOL, parameters: { type: 'object', properties: {} } },
+} as const;
 
 const whole = chatClient('whole', { isStreamed: false }, async ({ openai, asking }) => {
   const { choices, usage } = await openai.chat.completions.create({ ...asking, tools: [inert] });

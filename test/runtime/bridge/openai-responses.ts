@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { type ChatNeeds, type Client, type Received, TOOL } from './clients.ts';
+import { type ChatNeeds, type Client, OWN_TOOL, type Received } from './clients.ts';
 
 type Item = OpenAI.Responses.ResponseInputItem;
 type Made = OpenAI.Responses.Response;
@@ -13,7 +13,7 @@ type Output = Omit<Onward, 'model'>;
 type Reported = { readonly made: Made; readonly pieces: readonly string[] };
 
 const tools = [
-  { type: 'function' as const, name: TOOL, strict: false, parameters: { type: 'object', properties: {} } },
+  { type: 'function' as const, name: OWN_TOOL, strict: false, parameters: { type: 'object', properties: {} } },
 ];
 const asking = (onward: Onward) => ({ tools, ...onward });
 
