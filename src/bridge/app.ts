@@ -29,7 +29,7 @@ import type { BridgeSettings } from './settings.ts';
 import { createPieceShare } from './stream/piece-share.ts';
 import { shareTimers } from './stream/shared-timers.ts';
 import { createAnswers } from './turn/answers.ts';
-import { createSessionFamilies, sharePermissionRequests } from './turn/permission-requests.ts';
+import { createSessionFamilies, sharePermissionRequests } from './turn/approvals/permission-requests.ts';
 
 export type BridgeOptions = {
   readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'isLocalWithoutKeys'>;

@@ -9,9 +9,9 @@ import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.t
 import type { Conversations, Owner } from '../conversation/types.ts';
 import { type BridgeRequest, continuesAfter } from '../request.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
+import type { SessionFamilies, SharedPermissionRequests } from './approvals/permission-requests.ts';
 import { toFault } from './failure.ts';
 import { readRunning } from './log-reader.ts';
-import type { SessionFamilies, SharedPermissionRequests } from './permission-requests.ts';
 import { type AnswerSettings, createAnswerRunner } from './running-answer.ts';
 import { type BegunAnswer, createAnswerBeginning } from './sharing/begin-answer.ts';
 import type { RequestIdentity } from './sharing/kept-answers.ts';

@@ -2,7 +2,7 @@ import { pause, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { AnswerFailure } from '../errors.ts';
 import { type AnswerEnd, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
-import { toApprovalText } from './approval-text.ts';
+import { toApprovalText } from './approvals/text.ts';
 import type { TurnLog } from './log.ts';
 
 /**

@@ -6,6 +6,7 @@ import type { LockedConversation, PausedTurn, TurnReaders } from '../conversatio
 import type { AnswerFailure } from '../errors.ts';
 import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
+import { type AnswerSource, createWaitingTurns } from './approvals/waiting-turns.ts';
 import { abortedFailure } from './failure.ts';
 import type { TurnLog } from './log.ts';
 import {
@@ -19,7 +20,6 @@ import {
 import type { AnswerResult } from './sharing/kept-answers.ts';
 import type { AnswerHandle, DisconnectPolicy } from './sharing/shared-answers.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
-import { type AnswerSource, createWaitingTurns } from './waiting-turns.ts';
 
 export type AnswerSettings = {
   /** Which of the agent's agents answers. Undefined: the agent's default. */

@@ -5,8 +5,12 @@ import type { Log } from '../../core/log.ts';
 import { withRetries } from '../agent/errors.ts';
 import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply } from '../agent/types.ts';
+import {
+  createTurnPermissions,
+  type SessionFamilies,
+  type SharedPermissionRequests,
+} from './approvals/permission-requests.ts';
 import type { TurnLogWriter } from './log.ts';
-import { createTurnPermissions, type SessionFamilies, type SharedPermissionRequests } from './permission-requests.ts';
 import { createTurnReducer, type TurnReducer } from './reducer.ts';
 
 export type TurnWatchNeeds = {

@@ -7,7 +7,7 @@ import type {
   Prompt,
 } from '../../../src/bridge/agent/types.ts';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
-import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
+import { createSessionFamilies } from '../../../src/bridge/turn/approvals/permission-requests.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn, type TurnStart } from '../../../src/bridge/turn/turn.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';

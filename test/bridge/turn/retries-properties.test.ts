@@ -7,7 +7,10 @@ import { createConversations } from '../../../src/bridge/conversation/conversati
 import type { BridgeRequest } from '../../../src/bridge/request.ts';
 import { waitForEach } from '../../../src/bridge/stream/polled-output.ts';
 import { type AnswerReservation, type Answers, createAnswers } from '../../../src/bridge/turn/answers.ts';
-import { createSessionFamilies, sharePermissionRequests } from '../../../src/bridge/turn/permission-requests.ts';
+import {
+  createSessionFamilies,
+  sharePermissionRequests,
+} from '../../../src/bridge/turn/approvals/permission-requests.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';

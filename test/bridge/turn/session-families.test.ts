@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createSessionFamilies } from '../../../src/bridge/turn/permission-requests.ts';
+import { createSessionFamilies } from '../../../src/bridge/turn/approvals/permission-requests.ts';
 import { describe } from '../../check.ts';
 import { NEVER } from '../harness/log-readers.ts';
 import { born } from '../harness/turn-events.ts';

@@ -1,8 +1,8 @@
-import type { ApprovalRequest } from '../output.ts';
-import type { ApprovalDecision } from '../request.ts';
-import type { Verdict } from './approval-decisions.ts';
-import type { ApprovalProblem } from './approval-parser.ts';
-import { shortRequestID } from './approval-text.ts';
+import type { ApprovalRequest } from '../../output.ts';
+import type { ApprovalDecision } from '../../request.ts';
+import type { Verdict } from './decisions.ts';
+import type { ApprovalProblem } from './parser.ts';
+import { shortRequestID } from './text.ts';
 
 /** What is quoted of a message: it can be nothing but an id, or a slip of typing in one. */
 const QUOTABLE = /^[\w.:-]{1,64}$/;

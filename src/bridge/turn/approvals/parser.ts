@@ -1,6 +1,6 @@
-import type { ApprovalRequest } from '../output.ts';
-import { type ApprovalDecision, REASON_CHARS } from '../request.ts';
-import { lookUpRequest } from './approval-text.ts';
+import type { ApprovalRequest } from '../../output.ts';
+import { type ApprovalDecision, REASON_CHARS } from '../../request.ts';
+import { lookUpRequest } from './text.ts';
 
 /** Why a text decides nothing, though it looks like a decision. `word` is quoted from the text, `id` is a request's own. */
 export type ApprovalProblem =

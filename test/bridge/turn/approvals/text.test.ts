@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { shortRequestID, toApprovalRequest, toApprovalText } from '../../../src/bridge/turn/approval-text.ts';
-import { describe } from '../../check.ts';
+import { shortRequestID, toApprovalRequest, toApprovalText } from '../../../../src/bridge/turn/approvals/text.ts';
+import { describe } from '../../../check.ts';
 
 const RECORD = { id: 'per_0001k3F9xQ', sessionID: 'ses_1', permission: 'relay_recharge' };
 const asked = (metadata: Record<string, unknown>, more: object = {}) =>

@@ -1,6 +1,6 @@
-import { isRecord } from '../../core/json.ts';
-import type { PermissionRecord } from '../agent/schema.ts';
-import type { ApprovalRequest } from '../output.ts';
+import { isRecord } from '../../../core/json.ts';
+import type { PermissionRecord } from '../../agent/schema.ts';
+import type { ApprovalRequest } from '../../output.ts';
 
 const INPUT_CHARS = 6000;
 /** Tried in this order on each text among the arguments, until all of them fit. */

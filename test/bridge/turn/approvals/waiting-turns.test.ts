@@ -1,13 +1,13 @@
 import * as assert from 'uvu/assert';
-import type { PermissionRecord } from '../../../src/bridge/agent/schema.ts';
-import type { ApprovalDecision } from '../../../src/bridge/request.ts';
-import { LOG_START, readSentText, waitForOutcome } from '../../../src/bridge/turn/outcome.ts';
-import type { AgentTurn } from '../../../src/bridge/turn/turn.ts';
-import { type AnswerSource, createWaitingTurns } from '../../../src/bridge/turn/waiting-turns.ts';
-import type { Fault } from '../../../src/core/fault.ts';
-import { describe, rejection } from '../../check.ts';
-import { asking } from '../conversation/world.ts';
-import { NEVER } from '../harness/log-readers.ts';
+import type { PermissionRecord } from '../../../../src/bridge/agent/schema.ts';
+import type { ApprovalDecision } from '../../../../src/bridge/request.ts';
+import { type AnswerSource, createWaitingTurns } from '../../../../src/bridge/turn/approvals/waiting-turns.ts';
+import { LOG_START, readSentText, waitForOutcome } from '../../../../src/bridge/turn/outcome.ts';
+import type { AgentTurn } from '../../../../src/bridge/turn/turn.ts';
+import type { Fault } from '../../../../src/core/fault.ts';
+import { describe, rejection } from '../../../check.ts';
+import { asking } from '../../conversation/world.ts';
+import { NEVER } from '../../harness/log-readers.ts';
 import {
   ask,
   asked,
@@ -21,8 +21,8 @@ import {
   textEventsIn,
   textPart,
   userInfo,
-} from '../harness/turn-events.ts';
-import { cameTo, createTurnWorld, NOT_FOUND, UNREACHED } from '../harness/turn-world.ts';
+} from '../../harness/turn-events.ts';
+import { cameTo, createTurnWorld, NOT_FOUND, UNREACHED } from '../../harness/turn-world.ts';
 
 const PAY = 'per_0001k3F9xQ';
 const SEND = 'per_0002aB12cD';

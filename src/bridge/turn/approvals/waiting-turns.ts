@@ -1,15 +1,15 @@
-import { setNewest } from '../../core/bounded-map.ts';
-import { isNotFound } from '../agent/errors.ts';
-import type { AgentClient } from '../agent/types.ts';
-import type { ConversationSession, PausedTurn } from '../conversation/types.ts';
-import type { ApprovalRequest } from '../output.ts';
-import { type ApprovalDecision, type BridgeRequest, textOfParts } from '../request.ts';
-import { readDecision, type Verdict } from './approval-decisions.ts';
-import type { ApprovalProblem } from './approval-parser.ts';
-import { type DecisionOutcome, toDecisionText, toProblemText } from './approval-replies.ts';
-import { createTurnLog, type TurnLog } from './log.ts';
-import { LOG_START, type LogPosition, readTexts, type TurnOutcome } from './outcome.ts';
-import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
+import { setNewest } from '../../../core/bounded-map.ts';
+import { isNotFound } from '../../agent/errors.ts';
+import type { AgentClient } from '../../agent/types.ts';
+import type { ConversationSession, PausedTurn } from '../../conversation/types.ts';
+import type { ApprovalRequest } from '../../output.ts';
+import { type ApprovalDecision, type BridgeRequest, textOfParts } from '../../request.ts';
+import { createTurnLog, type TurnLog } from '../log.ts';
+import { LOG_START, type LogPosition, readTexts, type TurnOutcome } from '../outcome.ts';
+import { type AgentTurn, type AgentTurnNeeds, startTurn } from '../turn.ts';
+import { readDecision, type Verdict } from './decisions.ts';
+import type { ApprovalProblem } from './parser.ts';
+import { type DecisionOutcome, toDecisionText, toProblemText } from './replies.ts';
 
 /** What an answer is read from: a turn's log from a position on, or a text of the bridge itself. */
 export type AnswerSource = {

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { ApprovalRequest } from '../../../src/bridge/output.ts';
-import { isAlmostApproval, parseApproval } from '../../../src/bridge/turn/approval-parser.ts';
-import { describe } from '../../check.ts';
-import { askNamed } from '../harness/log-readers.ts';
+import type { ApprovalRequest } from '../../../../src/bridge/output.ts';
+import { isAlmostApproval, parseApproval } from '../../../../src/bridge/turn/approvals/parser.ts';
+import { describe } from '../../../check.ts';
+import { askNamed } from '../../harness/log-readers.ts';
 
 const PAY = askNamed('per_0001k3F9xQ');
 const SEND = askNamed('per_0002aB12cD');

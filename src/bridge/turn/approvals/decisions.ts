@@ -1,8 +1,8 @@
-import type { AgentPermissionReply } from '../agent/types.ts';
-import type { ApprovalRequest } from '../output.ts';
-import type { ApprovalDecision } from '../request.ts';
-import { type ApprovalProblem, isAlmostApproval, type ParsedApproval, parseApproval } from './approval-parser.ts';
-import { lookUpRequest, shortRequestID } from './approval-text.ts';
+import type { AgentPermissionReply } from '../../agent/types.ts';
+import type { ApprovalRequest } from '../../output.ts';
+import type { ApprovalDecision } from '../../request.ts';
+import { type ApprovalProblem, isAlmostApproval, type ParsedApproval, parseApproval } from './parser.ts';
+import { lookUpRequest, shortRequestID } from './text.ts';
 
 /** What a message may decide on. `shown`: the requests that the last answer ended with, also those that are closed by now. */
 export type DecidableRequests = {

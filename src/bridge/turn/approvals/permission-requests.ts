@@ -1,11 +1,11 @@
-import { pause, untilAborted } from '../../core/async.ts';
-import { setNewest } from '../../core/bounded-map.ts';
-import type { Clock } from '../../core/clock.ts';
-import { isNotFound } from '../agent/errors.ts';
-import type { PermissionRecord } from '../agent/schema.ts';
-import type { AgentClient, AgentEventStream, AgentPermissionReply } from '../agent/types.ts';
-import { lacksInput, toApprovalRequest } from './approval-text.ts';
-import type { TurnLogWriter } from './log.ts';
+import { pause, untilAborted } from '../../../core/async.ts';
+import { setNewest } from '../../../core/bounded-map.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { isNotFound } from '../../agent/errors.ts';
+import type { PermissionRecord } from '../../agent/schema.ts';
+import type { AgentClient, AgentEventStream, AgentPermissionReply } from '../../agent/types.ts';
+import type { TurnLogWriter } from '../log.ts';
+import { lacksInput, toApprovalRequest } from './text.ts';
 
 /** Parent and child sessions: an agent that hands a task to another agent runs it in a child session. */
 export type SessionFamilies = {

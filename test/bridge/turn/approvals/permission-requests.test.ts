@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import type { PermissionRecord } from '../../../src/bridge/agent/schema.ts';
-import type { Fault } from '../../../src/core/fault.ts';
-import { describe, rejection } from '../../check.ts';
+import type { PermissionRecord } from '../../../../src/bridge/agent/schema.ts';
+import type { Fault } from '../../../../src/core/fault.ts';
+import { describe, rejection } from '../../../check.ts';
 import {
   ask,
   asked,
@@ -17,8 +17,8 @@ import {
   textPart,
   toolPart,
   userInfo,
-} from '../harness/turn-events.ts';
-import { cameTo, createTurnWorld, NOT_FOUND, type TurnWorld, UNREACHED } from '../harness/turn-world.ts';
+} from '../../harness/turn-events.ts';
+import { cameTo, createTurnWorld, NOT_FOUND, type TurnWorld, UNREACHED } from '../../harness/turn-world.ts';
 
 const begun = async (world: TurnWorld) => {
   const turn = world.start();
