@@ -176,7 +176,14 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/chat/completions': { POST: createAnswerRoute(routeOptions, chat) },
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
-    ...createStoredResponseRoutes({ authenticate, conversations, agent, clock, runInSlices }),
+    ...createStoredResponseRoutes({
+      authenticate,
+      conversations,
+      agent,
+      clock,
+      showsReasoning: settings.showsReasoning,
+      runInSlices,
+    }),
     ...createModelsRoutes(catalog, authenticate),
     ...createStandardRoutes({
       service: 'bridge',

@@ -128,6 +128,7 @@ export const BridgeVariables = v.object({
   BRIDGE_ON_DISCONNECT: v.optional(OnDisconnect, '10000'),
   BRIDGE_CONVERSATIONS: v.optional(OneOf(['prefix', 'named']), 'prefix'),
   BRIDGE_SHOW_TOOLS: v.optional(Switch, 'true'),
+  BRIDGE_SHOW_REASONING: v.optional(Switch, 'true'),
   BRIDGE_HEARTBEAT: v.optional(OneOf(['comment', 'chunk', 'off']), 'comment'),
   BRIDGE_CORS_ORIGINS: v.optional(Origins, ''),
   MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '8388608'),
@@ -155,6 +156,7 @@ export type BridgeSettings = {
   readonly onDisconnect: DisconnectPolicy;
   readonly matching: ParsedVariables['BRIDGE_CONVERSATIONS'];
   readonly showsTools: boolean;
+  readonly showsReasoning: boolean;
   readonly heartbeat: ParsedVariables['BRIDGE_HEARTBEAT'];
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
@@ -204,6 +206,7 @@ const toSettings = (read: ParsedVariables): BridgeSettings => {
     onDisconnect: read.BRIDGE_ON_DISCONNECT,
     matching: read.BRIDGE_CONVERSATIONS,
     showsTools: read.BRIDGE_SHOW_TOOLS === 'true',
+    showsReasoning: read.BRIDGE_SHOW_REASONING === 'true',
     heartbeat: read.BRIDGE_HEARTBEAT,
     corsOrigins: read.BRIDGE_CORS_ORIGINS,
     bodyLimitBytes: read.MAX_BODY_BYTES,

@@ -14,6 +14,7 @@ import type { Endpoint } from '../openai/endpoint.ts';
 import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
 import { type BridgeRequest, badInput, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
+import { withoutReasoning } from '../stream/hidden-reasoning.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { PieceShare } from '../stream/piece-share.ts';
 import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
@@ -78,6 +79,8 @@ type DeliverySettings = {
   readonly chunkSize: number;
   readonly chunkDelayMs: number;
   readonly dropsLeadingEcho: boolean;
+  /** Whether clients get the model's reasoning. */
+  readonly showsReasoning: boolean;
   readonly heartbeat: 'comment' | 'chunk' | 'off';
 };
 
@@ -230,7 +233,8 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       const { startAnswer: reserve } = reservation;
       const shape = formChecked(parsed);
       const started = await answers.start({ request: parsed, owner, identity, reserve, signal: active.signal });
-      const answer = { ...started, output: shape(filterEcho(started.output, parsed)) };
+      const shown = settings.showsReasoning ? started.output : withoutReasoning(started.output);
+      const answer = { ...started, output: shape(filterEcho(shown, parsed)) };
       if (!parsed.isStreamed) return await sendBody(answer, parsed, { measurement, signal: active.signal });
       const response = sendStream(answer, parsed, { measurement, disconnect: active.disconnect, end });
       isStreaming = true;

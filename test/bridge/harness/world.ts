@@ -94,6 +94,7 @@ const SETTINGS: BridgeOptions['settings'] = {
   onDisconnect: { kind: 'abort' },
   matching: 'prefix',
   showsTools: true,
+  showsReasoning: true,
   heartbeat: 'comment',
   corsOrigins: [],
   bodyBudgetBytes: undefined,

@@ -80,6 +80,30 @@ describe('a turn of several steps', (check) => {
       assert.not.match(stream.raw(), '[tool');
     }),
   );
+
+  const WITHOUT_REASONING = { ...STEPS, settings: { showsReasoning: false } };
+
+  check('has no reasoning where that is not wished, but the lines of its calls', () =>
+    withBridge(WITHOUT_REASONING, async (world) => {
+      const stream = await openStream(world, CHAT);
+      assert.is(await stream.rest(), 'First I look.\n\nThen I know.');
+      assert.match(stream.raw(), '[tool');
+      assert.not.match(stream.raw(), 'Let me see');
+    }),
+  );
+
+  check('is a response without reasoning there, also when it is read again, and costs the same', () =>
+    withBridge(WITHOUT_REASONING, async (world) => {
+      type Made = { id: string; output: { type: string }[]; usage: { total_tokens: number } };
+      const made = (await (await world.send('/v1/responses', { input: 'look twice' })).json()) as Made;
+      const again = (await (await world.send(`/v1/responses/${made.id}`)).json()) as Made;
+      for (const { output, usage } of [made, again]) {
+        const types = output.map(({ type }) => type);
+        assert.equal(types, ['message', 'mcp_call', 'mcp_call', 'mcp_call', 'message']);
+        assert.is(usage.total_tokens, 45);
+      }
+    }),
+  );
 });
 
 describe('a turn that fails', (check) => {

@@ -9,6 +9,7 @@ import type { AgentClient } from '../../agent/types.ts';
 import { responseNotFoundText } from '../../conversation/response-id.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
 import type { Conversations, Owner } from '../../conversation/types.ts';
+import { isReasoning } from '../../stream/hidden-reasoning.ts';
 import { toTurnEnd } from '../../turn/failure.ts';
 import { createTurnLog, type TurnLog } from '../../turn/log.ts';
 import { readItems } from '../../turn/log-reader.ts';
@@ -23,6 +24,8 @@ type ResponseLocation = {
   readonly promptID: string;
   /** For an answer that has not started. */
   readonly nowSeconds: number;
+  /** Whether clients get the model's reasoning. */
+  readonly showsReasoning: boolean;
 };
 
 /** The messages of one turn, from its prompt to the next prompt of a user. */
@@ -55,7 +58,7 @@ const isOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
  */
 export const rebuildResponse = (
   messages: readonly MessageRecord[],
-  { responseID, promptID, nowSeconds }: ResponseLocation,
+  { responseID, promptID, nowSeconds, showsReasoning }: ResponseLocation,
 ): ResponseObject | undefined => {
   const turn = messagesOfTurn(messages, promptID);
   if (turn.length === 0) return undefined;
@@ -63,7 +66,7 @@ export const rebuildResponse = (
   const last = transcript.lastAnswer();
   if (isOver(last)) log.closeTexts();
   const items = createOutputItems(responseID);
-  for (const event of readItems(log.items())) items.applyEvent(event);
+  for (const event of readItems(log.items())) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
 
   const first = turn.find(({ info }) => info.role === 'assistant')?.info;
   const facts = {
@@ -94,6 +97,7 @@ type StoredResponseOptions = {
   readonly conversations: Conversations;
   readonly agent: AgentClient;
   readonly clock: Clock;
+  readonly showsReasoning: boolean;
   readonly runInSlices: RunInSlices;
 };
 
@@ -109,6 +113,7 @@ export const createStoredResponseRoutes = ({
   conversations,
   agent,
   clock,
+  showsReasoning,
   runInSlices,
 }: StoredResponseOptions): RouteTable => ({
   '/v1/responses/:id': {
@@ -118,7 +123,12 @@ export const createStoredResponseRoutes = ({
       if (found === undefined) throw notFound(id);
       const messages = await agent.messages(found.sessionID, request.signal);
       const nowSeconds = Math.floor(clock.now() / 1000);
-      const response = rebuildResponse(messages, { responseID: id, promptID: found.promptID, nowSeconds });
+      const response = rebuildResponse(messages, {
+        responseID: id,
+        promptID: found.promptID,
+        nowSeconds,
+        showsReasoning,
+      });
       if (response === undefined) throw notFound(id);
       return jsonTextResponse(200, await runInSlices(writeJson(response), never));
     },

@@ -36,7 +36,12 @@ const tool = (state: object) => ({ type: 'tool', callID: `call_${parts}`, tool: 
 
 const records = (...given: object[]) => v.parse(v.array(MessageRecord), given);
 const stored = (...given: object[]) =>
-  rebuildResponse(records(...given), { responseID: responseID(), promptID: 'msg_u1', nowSeconds: 77 });
+  rebuildResponse(records(...given), {
+    responseID: responseID(),
+    promptID: 'msg_u1',
+    nowSeconds: 77,
+    showsReasoning: true,
+  });
 const outputOf = (...given: object[]) =>
   (stored(...given)?.output ?? []).map((item) => {
     const [content] = item.type === 'message' ? item.content : [];
