@@ -1,10 +1,10 @@
 // Prints what a verdict costs in tokens, counted with the tokenizer of gpt-oss (o200k) from npm. Compares, never gates.
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { createBatchSystemPrompt, createBatchUserPrompt } from '../src/gateway/judge/batch-prompt.ts';
-import { createSystemPrompt, createUserPrompt } from '../src/gateway/judge/prompt.ts';
+import { createBatchPrompts } from '../src/gateway/judge/batch-prompt.ts';
+import { createJudgePrompts } from '../src/gateway/judge/prompt.ts';
 import { CATEGORIES } from '../src/gateway/policy/categories.ts';
 import { DEFAULT_POLICY } from '../src/gateway/policy/policy.ts';
-import { BOUNDARIES, DEFINITIONS, INSTRUCTION } from '../src/gateway/policy/policy-text.ts';
+import { BOUNDARIES, createInstruction, DEFINITIONS } from '../src/gateway/policy/policy-text.ts';
 
 const count = (text) => encode(text).length;
 const nonce = '482913057261';
@@ -15,11 +15,15 @@ const verdictOf = (keyOf, score) =>
     nonce,
   });
 
-const policy = [INSTRUCTION, ...Object.entries(DEFINITIONS).map(([code, text]) => `${code}: ${text}`), BOUNDARIES].join(
-  '\n',
-);
-const system = createSystemPrompt(DEFAULT_POLICY);
-const around = createUserPrompt({ text: '', part: 1, parts: 1 }, nonce, false);
+const policy = [
+  createInstruction(CATEGORIES.length),
+  ...Object.entries(DEFINITIONS).map(([code, text]) => `${code}: ${text}`),
+  BOUNDARIES,
+].join('\n');
+const prompts = createJudgePrompts(DEFAULT_POLICY);
+const batchPrompts = createBatchPrompts(DEFAULT_POLICY);
+const { system } = prompts;
+const around = prompts.user({ text: '', part: 1, parts: 1 }, nonce, false);
 const rows = [
   ['policy text and definitions', count(policy)],
   ['system message (policy, names, output rule)', count(system)],
@@ -37,9 +41,9 @@ const TEXTS = 1000;
 const text = 'The bus was late again this morning, so I missed the first half of the lesson. See you tomorrow?';
 const numberOf = (index) => String(482913057261 + index * 7919);
 const verdict = verdictOf(({ code }) => code, 0);
-const singleUser = createUserPrompt({ text, part: 1, parts: 1 }, nonce, false);
+const singleUser = prompts.user({ text, part: 1, parts: 1 }, nonce, false);
 const batchOf = (size) => Array.from({ length: size }, (_, index) => ({ text, nonce: numberOf(index) }));
-const batchSystem = createBatchSystemPrompt(DEFAULT_POLICY);
+const batchSystem = batchPrompts.system;
 const beforeNumber = (user) => user.slice(0, user.search(/\d/));
 
 /** One call: all of its prompt, what no cache holds of it, and its answer. */
@@ -49,7 +53,7 @@ const callOf = (systemText, user, answer) => {
 };
 const single = callOf(system, singleUser, verdict);
 const batchCallOf = (size) =>
-  callOf(batchSystem, createBatchUserPrompt(batchOf(size)), `{"verdicts":[${Array(size).fill(verdict).join(',')}]}`);
+  callOf(batchSystem, batchPrompts.user(batchOf(size)), `{"verdicts":[${Array(size).fill(verdict).join(',')}]}`);
 
 /** The calls for a thousand texts, of which a share are violations: each sends its whole batch to single calls. */
 const costOf = (size, violations) => {

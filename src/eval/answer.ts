@@ -20,6 +20,7 @@ const Moderation = v.object({
       flagged: v.boolean(),
       categories: v.object(v.entriesFromList(EVAL_CATEGORIES, v.boolean())),
       category_scores: EvalScores,
+      x_categories: v.optional(v.record(v.string(), v.object({ flagged: v.boolean() })), {}),
     }),
   ),
 });
@@ -34,10 +35,11 @@ export const parseEvalVerdicts = (text: string, texts: number): readonly EvalVer
   const parsed = v.safeParse(Moderation, parseJsonValue(text));
   if (!parsed.success || parsed.output.results.length !== texts) return undefined;
   const verdicts: EvalVerdict[] = [];
-  for (const { flagged, categories, category_scores: scores } of parsed.output.results) {
+  for (const { flagged, categories, category_scores: scores, x_categories: own } of parsed.output.results) {
     const positive = EVAL_CATEGORIES.filter((category) => categories[category]);
-    if (flagged !== positive.length > 0) return undefined;
-    verdicts.push({ scores, categories: positive });
+    const isOwnFlagged = Object.values(own).some((category) => category.flagged);
+    if (flagged !== (positive.length > 0 || isOwnFlagged)) return undefined;
+    verdicts.push({ scores, categories: positive, flagged });
   }
   return verdicts;
 };

@@ -9,10 +9,11 @@ export const EvalScores = v.object(
 );
 export type EvalScores = v.InferOutput<typeof EvalScores>;
 
-/** The verdict of the gateway on one text: all 13 scores, and the categories it flagged. */
+/** The verdict of the gateway on one text: all 13 scores, which of them it flagged, and whether any category, an own one included. */
 export type EvalVerdict = {
   readonly scores: EvalScores;
   readonly categories: readonly (typeof EVAL_CATEGORIES)[number][];
+  readonly flagged: boolean;
 };
 
 const base = { id: v.string(), hash: v.string(), ms: v.number() };

@@ -35,8 +35,8 @@ const resultFrom = ({ id, hash }: HashedItem, answer: EvalAnswer, spentMs: numbe
   if (answer.kind === 'error') return { id, hash, status: 'error', code: answer.code, ms };
   const { gateway, verdict } = answer;
   const categories = [...verdict.categories];
-  const { scores } = verdict;
-  return { id, hash, status: 'judged', flagged: categories.length > 0, categories, scores, ms, gateway };
+  const { scores, flagged } = verdict;
+  return { id, hash, status: 'judged', flagged, categories, scores, ms, gateway };
 };
 
 /** Judges one item at a time; a `Retry-After` for one item delays all of them. */

@@ -15,10 +15,11 @@ import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
 import type { SharedVerdicts } from './judge/moderate.ts';
 import { createModeration } from './judge/moderation.ts';
+import { contextTokensFor } from './judge/prompt.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
-import type { Policy } from './policy/policy.ts';
+import type { Policy, PolicySelection } from './policy/policy.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import { createReadyCheck, type Readiness } from './readiness.ts';
 import { modelRoutes } from './routes/models.ts';
@@ -45,7 +46,7 @@ export type GatewayNeeds = {
   readonly gatewayKeys: readonly string[];
   readonly backend: Pick<BackendSettings, 'baseUrl' | 'dialect'> & { readonly keys: readonly BackendKey[] };
   readonly models: ReadonlyMap<string, ModelAlias>;
-  readonly policy: Policy;
+  readonly policies: PolicySelection;
   readonly httpClient: HttpClient;
   readonly clock: Clock;
   readonly digest: (text: string) => string | Promise<string>;
@@ -88,7 +89,7 @@ const hintFor = (path: string): string => {
 
 /** Creates the moderation gateway's request handler. Creating it does no I/O. */
 export const createGateway = (needs: GatewayNeeds): Handler => {
-  const { settings, clock, log, metrics, models, policy, gatewayKeys, version, shared } = needs;
+  const { settings, clock, log, metrics, models, policies, gatewayKeys, version, shared } = needs;
   const budget = createServiceBudget({
     limitBytes: settings.MAX_BODY_BYTES ?? TEXT_BODY_BYTES,
     budgetBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
@@ -121,35 +122,39 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     elsewhere: needs.makeViewsElsewhere,
     onLarge: metrics.largeText,
   });
-  const moderate = createModeration({
-    upstream: backend.upstream,
-    semaphore,
-    clock,
-    runInSlices,
-    makeViews: views.makeViews,
-    policy,
-    cache,
-    shared: shared?.verdicts(lifetimeMs),
-    digest: needs.digest,
-    newNonce: needs.newNonce,
-    onUnusable(model, reason) {
-      metrics.unusable(model);
-      log('warn', 'verdict-unusable', { model, reason });
-    },
-    onTokens: metrics.tokens,
-    onBatch: metrics.batch,
-    settings,
-  });
+  const contextTokens = contextTokensFor(settings.MODERATION_WINDOW_CHARS, policies.policies);
+  const sharedVerdicts = shared?.verdicts(lifetimeMs);
+  const moderateBy = (policy: Policy) =>
+    createModeration({
+      upstream: backend.upstream,
+      semaphore,
+      clock,
+      runInSlices,
+      makeViews: views.makeViews,
+      policy,
+      contextTokens,
+      cache,
+      shared: sharedVerdicts,
+      digest: needs.digest,
+      newNonce: needs.newNonce,
+      onUnusable(model, reason) {
+        metrics.unusable(model);
+        log('warn', 'verdict-unusable', { model, reason });
+      },
+      onTokens: metrics.tokens,
+      onBatch: metrics.batch,
+      settings,
+    });
   const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
-  const noVerdict = createNoVerdict({ settings, policy, metrics, newId: needs.newId });
+  const noVerdict = createNoVerdict({ settings, metrics, newId: needs.newId });
   const moderation = createModerationRoute({
     clock,
     findTraits: backend.findTraits,
     gatewayKeys,
     findAlias,
-    policy,
-    moderate,
+    policies,
+    moderateBy,
     rateLimit: shared?.rateLimit(settings.RATE_LIMIT_RPM, localRateLimit) ?? localRateLimit,
     metrics,
     newId: needs.newId,

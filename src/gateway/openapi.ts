@@ -7,6 +7,11 @@ const everyCategory = <Schema extends v.GenericSchema>(schema: Schema) =>
   v.object(Object.fromEntries(CATEGORY_NAMES.map((name) => [name, schema])));
 const Flags = everyCategory(v.boolean());
 const Scores = everyCategory(v.pipe(v.number(), v.minValue(0), v.maxValue(1)));
+/** The operator's own categories, by the names that the policy file gives them. */
+const OwnCategories = v.record(
+  v.string(),
+  v.object({ flagged: v.boolean(), score: v.pipe(v.number(), v.minValue(0), v.maxValue(1)) }),
+);
 const InputTypes = everyCategory(v.array(v.picklist(['text', 'image'])));
 
 /** What `POST /v1/moderations` answers, as the tests of every runtime check it. */
@@ -20,6 +25,7 @@ export const ModerationAnswer = v.object({
       category_scores: Scores,
       scores: Scores,
       category_applied_input_types: InputTypes,
+      x_categories: v.optional(OwnCategories),
     }),
   ),
 });
@@ -42,6 +48,7 @@ const COMPONENTS = {
   Flags,
   Scores,
   InputTypes,
+  OwnCategories,
   Error: ErrorAnswer,
   Model,
   ModelList,

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../adapter/node/clock.ts';
@@ -14,7 +15,9 @@ import { findBackend } from '../adapter/web/find-backend.ts';
 import { ConfigError } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
-import { DEFAULT_POLICY, parsePolicy } from '../gateway/policy/policy.ts';
+import { DEFAULT_POLICY, onePolicy, type PolicySelection } from '../gateway/policy/policy.ts';
+import { parsePolicyFile } from '../gateway/policy/policy-file.ts';
+import { selectPolicies } from '../gateway/policy/select-policy.ts';
 import {
   asksForWorkers,
   readGatewayConfig,
@@ -30,12 +33,19 @@ import { VERSION } from './version.ts';
 
 export { createGateway };
 
-const readPolicy = async (file: string | undefined) => {
-  if (file === undefined) return DEFAULT_POLICY;
+const readPolicies = async (
+  file: string | undefined,
+  aliases: readonly string[],
+  gatewayKeys: readonly string[],
+): Promise<PolicySelection> => {
+  if (file === undefined) return onePolicy(DEFAULT_POLICY);
   const text = await readFile(file, 'utf8').catch(() => {
     throw new ConfigError(['MODERATION_POLICY_FILE: expected the path of a file that can be read']);
   });
-  return parsePolicy(text);
+  return selectPolicies(parsePolicyFile(text), {
+    aliases,
+    keyDigests: gatewayKeys.map((key) => hash('sha256', key, 'hex')),
+  });
 };
 
 /** A worker process, and what it shares with the others. */
@@ -46,7 +56,8 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
   const config = readGatewayConfig(variables);
   const { models } = config;
   const settings = worker === undefined ? config.settings : settingsOfWorker(config.settings, worker.place);
-  const policy = await readPolicy(settings.MODERATION_POLICY_FILE);
+  const gatewayKeys = config.gatewayKeys.length > 0 ? config.gatewayKeys : [showKeyForThisRun()];
+  const policies = await readPolicies(settings.MODERATION_POLICY_FILE, [...models.keys()], gatewayKeys);
   const { httpClient, close } = createUndiciClient(readProxySettings(variables));
   const backend = await findBackend(config, httpClient);
   const log = createLog({
@@ -66,10 +77,10 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
   const memoryBytes = usableMemoryBytes(worker?.place.of);
   const handler = createGateway({
     settings,
-    gatewayKeys: config.gatewayKeys.length > 0 ? config.gatewayKeys : [showKeyForThisRun()],
+    gatewayKeys,
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },
     models,
-    policy,
+    policies,
     httpClient,
     clock: systemClock,
     digest: nodeDigest,

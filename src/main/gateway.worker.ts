@@ -8,7 +8,7 @@ import type { Handler } from '../core/http/handler.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
-import { DEFAULT_POLICY } from '../gateway/policy/policy.ts';
+import { DEFAULT_POLICY, onePolicy } from '../gateway/policy/policy.ts';
 import { asksForWorkers, readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
 import { VERSION } from './version.ts';
 
@@ -38,7 +38,7 @@ const build = async (variables: Variables): Promise<Handler> => {
   return createGateway({
     ...config,
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },
-    policy: DEFAULT_POLICY,
+    policies: onePolicy(DEFAULT_POLICY),
     httpClient,
     clock: systemClock,
     digest: webDigest,

@@ -91,7 +91,7 @@ describe('the settings in the docs', (check) => {
     const rows = [...PAGE.matchAll(/^\| (\d+) \| (\d+) \| (\d+) \|$/gm)].map((row) => row.slice(1).map(Number));
     const ours = rows.map(([window = 0]) => [
       window,
-      contextTokensFor(window, DEFAULT_POLICY),
+      contextTokensFor(window, [DEFAULT_POLICY]),
       splitWindows('a'.repeat(100_000), window).length,
     ]);
     assert.ok(rows.length > 2);

@@ -64,6 +64,13 @@ describe('asking a gateway', (check) => {
     assert.equal(await gatewayOf({}), { url: 'http://gate', backendModel: null, policy: null });
   });
 
+  check('a text that only a category of the operator flags is flagged', async () => {
+    const [result] = moderationOf().results;
+    const x_categories = { 'weapon sales': { flagged: true, score: 0.9 } };
+    const answer = await answering(ok({ results: [{ ...result, flagged: true, x_categories }] })).ask();
+    assert.ok(answer.kind === 'verdict' && answer.verdict.flagged && answer.verdict.categories.length === 0);
+  });
+
   check('an answer that lacks anything is an error, never clean', async () => {
     const whole = moderationOf();
     const [result] = whole.results;

@@ -4,7 +4,11 @@ import { evaluate } from '../../src/eval/evaluate.ts';
 import { describe, rejection } from '../check.ts';
 import { createManualClock, GATEWAY, scoresOf, stream } from './world.ts';
 
-const verdict: EvalAnswer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] }, gateway: GATEWAY };
+const verdict: EvalAnswer = {
+  kind: 'verdict',
+  verdict: { scores: scoresOf(), categories: [], flagged: false },
+  gateway: GATEWAY,
+};
 const gone: EvalAnswer = { kind: 'error', code: 'ECONNREFUSED', isUnreachable: true };
 const failed: EvalAnswer = { kind: 'error', code: '500' };
 

@@ -9,7 +9,7 @@ import { createManualClock, GATEWAY, moderationOf, scoresOf, settle } from './wo
 const { signal } = new AbortController();
 const named = (text: string): EvalAnswer => ({
   kind: 'verdict',
-  verdict: { scores: scoresOf({ hate: text.length / 100 }), categories: [] },
+  verdict: { scores: scoresOf({ hate: text.length / 100 }), categories: [], flagged: false },
   gateway: GATEWAY,
 });
 const grouping = (size: number, request?: (texts: readonly string[]) => Promise<readonly EvalAnswer[]>) => {

@@ -5,7 +5,11 @@ import { type FinishedItem, runItems } from '../../src/eval/run.ts';
 import { describe, rejection } from '../check.ts';
 import { createManualClock, GATEWAY, gather, itemOf, scoresOf, settle, stream } from './world.ts';
 
-const clean: EvalAnswer = { kind: 'verdict', verdict: { scores: scoresOf(), categories: [] }, gateway: GATEWAY };
+const clean: EvalAnswer = {
+  kind: 'verdict',
+  verdict: { scores: scoresOf(), categories: [], flagged: false },
+  gateway: GATEWAY,
+};
 const busy: EvalAnswer = { kind: 'error', code: '429', retryAfterMs: 5000 };
 
 /** A world in which each question waits until it is answered by hand. */

@@ -5,7 +5,6 @@ import { parseJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { SharedState } from '../../gateway/app.ts';
 import type { SharedVerdicts } from '../../gateway/judge/moderate.ts';
-import { CATEGORIES } from '../../gateway/policy/categories.ts';
 import { type RateLimit, WINDOW_MS, waitFor } from '../../gateway/rate-limit.ts';
 import { systemClock } from '../node/clock.ts';
 import { createRedisConnection, type RedisConnection } from './connection.ts';
@@ -67,15 +66,11 @@ const createRedisRateLimit = (
 };
 
 /** The stored scores of a verdict. Anything else counts as not found: no score is ever made up. */
-const StoredScores = v.pipe(
-  v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
-  v.length(CATEGORIES.length),
-  v.readonly(),
-);
+const StoredScores = v.pipe(v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), v.readonly());
 
 /** Verdicts in Redis, each for `lifetimeMs` from its storing. 0 stores none. */
 const createRedisVerdicts = (connection: RedisConnection, prefix: string, lifetimeMs: number): SharedVerdicts => ({
-  async find(key) {
+  async find(key, count) {
     if (lifetimeMs === 0) return undefined;
     const [text, leftMs = 0] = await Promise.all([
       connection.run((redis) => redis.get(prefix + key)),
@@ -83,7 +78,7 @@ const createRedisVerdicts = (connection: RedisConnection, prefix: string, lifeti
     ]);
     const scores = typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
     // A value without a lifetime (-1) is not ours.
-    return scores === undefined || leftMs <= 0 ? undefined : { scores, leftMs };
+    return scores?.length !== count || leftMs <= 0 ? undefined : { scores, leftMs };
   },
   store(key, scores) {
     if (lifetimeMs === 0) return;

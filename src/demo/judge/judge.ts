@@ -73,6 +73,13 @@ export const parseMarkedTexts = (prompt: string): readonly MarkedText[] => {
   }
 };
 
+/** Codes of categories that are not in the table, which an operator has defined: the table knows no text that falls under them. */
+const otherCodes = (prompt: string): Readonly<Record<string, number>> => {
+  const shape = prompt.slice(prompt.lastIndexOf('{"'));
+  const codes = [...shape.matchAll(/"([A-Z]+\d*)":n/g)].map(([, code = '']) => code);
+  return Object.fromEntries(codes.filter((code) => !Object.hasOwn(CLEAN, code)).map((code) => [code, 0]));
+};
+
 const wordFor = (scores: JudgeScores): string =>
   JUDGE_CODES.some((code) => scores[code] >= VIOLATION_SCORE) ? 'over' : 'under';
 
@@ -84,13 +91,14 @@ export const judgePrompt = (prompt: string): string => {
   const texts = parseMarkedTexts(prompt);
   const [only, second] = texts;
   if (only === undefined) return UNMARKED_ANSWER;
+  const others = otherCodes(prompt);
   if (second === undefined) {
     const scores = judgeText(only.text);
-    return JSON.stringify({ ...scores, word: wordFor(scores), nonce: only.nonce });
+    return JSON.stringify({ ...scores, ...others, word: wordFor(scores), nonce: only.nonce });
   }
   const verdicts = texts.map(({ nonce, text }) => {
     const scores = judgeText(text);
-    return { nonce, ...scores, word: wordFor(scores) };
+    return { nonce, ...scores, ...others, word: wordFor(scores) };
   });
   return JSON.stringify({ verdicts });
 };

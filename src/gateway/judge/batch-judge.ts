@@ -5,14 +5,15 @@ import type { ChatCall } from '../../llm/types.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
-import { batchOutputTokens, createBatchSchemas, createBatchUserPrompt } from './batch-prompt.ts';
-import { parseBatch } from './batch-verdict.ts';
+import { type BatchPrompts, batchOutputTokens } from './batch-prompt.ts';
+import type { ParseBatch } from './batch-verdict.ts';
 import type { CallJudge } from './call.ts';
 
 type BatchJudgeNeeds = {
   readonly callJudge: CallJudge;
   readonly clock: Clock;
-  readonly systemPrompt: string;
+  readonly prompts: BatchPrompts;
+  readonly parseBatch: ParseBatch;
   /** The context that a local server gives the model, and how long it holds it. */
   readonly memory: Pick<ChatCall, 'contextTokens' | 'keepAlive'>;
   /** Twelve unguessable digits. */
@@ -44,8 +45,7 @@ const givenUp = (): Fault => new Fault({ kind: 'client-left' });
 
 /** Creates a judge of batches. There is no repair: what a batch does not give is judged alone. */
 export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
-  const { callJudge, clock, onUnusable } = needs;
-  const schemaFor = createBatchSchemas();
+  const { callJudge, clock, onUnusable, prompts, parseBatch } = needs;
 
   /** As many numbers as texts: none stands in any of the texts, and no two are the same. */
   const noncesFor = (texts: readonly string[]): readonly string[] => {
@@ -59,12 +59,12 @@ export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
 
   const callFor = (texts: readonly string[], nonces: readonly string[], { model, think }: ModelAlias): ChatCall => ({
     model,
-    system: needs.systemPrompt,
-    user: createBatchUserPrompt(texts.map((text, index) => ({ text, nonce: nonces[index] ?? '' }))),
+    system: prompts.system,
+    user: prompts.user(texts.map((text, index) => ({ text, nonce: nonces[index] ?? '' }))),
     ...needs.memory,
     outputTokens: batchOutputTokens(texts.length),
     ...(think === undefined ? {} : { think }),
-    schema: schemaFor(texts.length),
+    schema: prompts.schemaFor(texts.length),
   });
 
   const ask = async (

@@ -30,6 +30,8 @@ type BatchNeeds = {
   readonly deadlineMs: number;
   /** The prompts of a batch. Part of the cache key. */
   readonly prompts: string;
+  /** How many scores a verdict of the policy has. */
+  readonly categoryCount: number;
   /** How many texts one call may judge. */
   readonly size: number;
   readonly windowChars: number;
@@ -86,7 +88,7 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
   const findKnown = async ({ item, key }: Member): Promise<CategoryScores | undefined> => {
     const cached = cache.find(item.key) ?? cache.find(key);
     if (cached !== undefined || shared === undefined) return cached;
-    const [alone, beside] = await Promise.all([shared.find(item.key), shared.find(key)]);
+    const [alone, beside] = await Promise.all([item.key, key].map((one) => shared.find(one, needs.categoryCount)));
     const found = alone ?? beside;
     if (found === undefined) return undefined;
     cache.store(alone === undefined ? key : item.key, found.scores, found.leftMs);

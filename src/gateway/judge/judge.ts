@@ -6,12 +6,13 @@ import type { GatewayFault } from '../errors.ts';
 import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
 import type { CallJudge, JudgeReply } from './call.ts';
-import { createUserPrompt, type Excerpt, OUTPUT_TOKENS, VERDICT_SCHEMA } from './prompt.ts';
-import { parseVerdict } from './verdict.ts';
+import { type Excerpt, type JudgePrompts, OUTPUT_TOKENS } from './prompt.ts';
+import type { VerdictParser } from './verdict.ts';
 
 type JudgeNeeds = {
   readonly callJudge: CallJudge;
-  readonly systemPrompt: string;
+  readonly prompts: JudgePrompts;
+  readonly parseVerdict: VerdictParser['parse'];
   /** The context that a local server gives the model, and how long it holds it. */
   readonly memory: Pick<ChatCall, 'contextTokens' | 'keepAlive'>;
   /** Twelve unguessable digits. */
@@ -36,7 +37,7 @@ const faultOf = ({ kind, reason, isFinal = false }: Exclude<JudgeAnswer, { reado
 
 /** Creates a judge that asks the backend once more when the first answer holds no usable verdict, if that may help. */
 export const createJudge = (needs: JudgeNeeds): Judge => {
-  const { callJudge, onUnusable } = needs;
+  const { callJudge, onUnusable, prompts, parseVerdict } = needs;
 
   const nonceFor = (text: string): string => {
     const nonce = needs.newNonce();
@@ -45,14 +46,14 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
 
   const callFor = (excerpt: Excerpt, { model, think }: ModelAlias, nonce: string, second?: SecondCall): ChatCall => ({
     model,
-    system: second?.kind === 'uncached' ? `Call ${nonce}.\n\n${needs.systemPrompt}` : needs.systemPrompt,
-    user: createUserPrompt(excerpt, nonce, second?.kind === 'repair'),
+    system: second?.kind === 'uncached' ? `Call ${nonce}.\n\n${prompts.system}` : prompts.system,
+    user: prompts.user(excerpt, nonce, second?.kind === 'repair'),
     ...needs.memory,
     outputTokens: OUTPUT_TOKENS,
     ...(excerpt.image === undefined ? {} : { image: excerpt.image }),
     ...(think === undefined ? {} : { think }),
     // Some servers answer nothing, or nonsense, under a grammar: the repair call has none.
-    ...(second?.kind === 'repair' ? {} : { schema: VERDICT_SCHEMA }),
+    ...(second?.kind === 'repair' ? {} : { schema: prompts.schema }),
   });
 
   const askJudge = async (

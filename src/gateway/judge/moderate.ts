@@ -11,13 +11,13 @@ import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
 import type { LimitedScores, VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
-import { createUserPrompt, type Excerpt } from './prompt.ts';
+import type { Excerpt, JudgePrompts } from './prompt.ts';
 import { createSharedWork } from './shared-work.ts';
 
 /** Verdicts that several replicas share. Never fails: a verdict that is not found or not stored is judged again. */
 export type SharedVerdicts = {
-  /** With what is left of the lifetime that began when the verdict was given. */
-  readonly find: (key: string) => Promise<LimitedScores | undefined>;
+  /** Exactly `count` scores, with what is left of the lifetime that began when the verdict was given. */
+  readonly find: (key: string, count: number) => Promise<LimitedScores | undefined>;
   readonly store: (key: string, scores: CategoryScores) => void;
 };
 
@@ -29,7 +29,9 @@ type ModerateNeeds = {
   readonly runInSlices: RunInSlices;
   readonly makeViews: MakeViews;
   /** The policy as the judge reads it. Part of the cache key. */
-  readonly systemPrompt: string;
+  readonly prompts: Pick<JudgePrompts, 'system' | 'user'>;
+  /** How many scores a verdict of the policy has. */
+  readonly categoryCount: number;
   readonly windowChars: number;
   readonly deadlineMs: number;
   /** A cryptographic hash: a collision would answer one text with another's verdict. */
@@ -105,12 +107,24 @@ export const createModerate =
 
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
-  const { judge, cache, shared, clock, windowChars, deadlineMs, digest, runInSlices, makeViews } = needs;
+  const {
+    judge,
+    cache,
+    shared,
+    clock,
+    windowChars,
+    deadlineMs,
+    digest,
+    runInSlices,
+    makeViews,
+    prompts,
+    categoryCount,
+  } = needs;
   // The full time: callers that join later may have more time than the first.
   const work = createSharedWork<FoundScores>(() => createDeadline(clock, deadlineMs));
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
-  const emptyPrompt = createUserPrompt({ text: '', part: 1, parts: 1 }, '', false);
-  const settings = [needs.systemPrompt, emptyPrompt, NORMALISER_VERSION, String(windowChars)].join('\0');
+  const emptyPrompt = prompts.user({ text: '', part: 1, parts: 1 }, '', false);
+  const settings = [prompts.system, emptyPrompt, NORMALISER_VERSION, String(windowChars)].join('\0');
   let settingsDigest: string | Promise<string> | undefined;
 
   const cacheKeyFor = async (
@@ -136,7 +150,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   ): Promise<CategoryScores> => {
     const [only] = excerpts;
     if (only !== undefined && excerpts.length === 1) return judge(only, alias, deadline);
-    return highestScores(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))));
+    return highestScores(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))), categoryCount);
   };
 
   const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, caller) => {
@@ -150,7 +164,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     const cached = cache.find(key);
     if (cached !== undefined) return { scores: cached, isCached: true, hidden };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
-      const found = shared === undefined ? undefined : await shared.find(key);
+      const found = shared === undefined ? undefined : await shared.find(key, categoryCount);
       const scores = found?.scores ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, deadline));
       cache.store(key, scores, found?.leftMs);
       if (found === undefined) shared?.store(key, scores);

@@ -7,7 +7,8 @@ import type { Policy } from '../policy/policy.ts';
 import type { MakeViews } from '../text/make-views.ts';
 import { createBatchJudge } from './batch-judge.ts';
 import { createBatchModerate } from './batch-moderate.ts';
-import { createBatchSystemPrompt, createBatchUserPrompt } from './batch-prompt.ts';
+import { createBatchPrompts } from './batch-prompt.ts';
+import { createBatchParser } from './batch-verdict.ts';
 import type { VerdictCache } from './cache.ts';
 import { createJudgeCall, type JudgeCallNeeds } from './call.ts';
 import { createJudge } from './judge.ts';
@@ -18,7 +19,8 @@ import {
   type SharedVerdicts,
   type TextDigest,
 } from './moderate.ts';
-import { contextTokensFor, createSystemPrompt } from './prompt.ts';
+import { createJudgePrompts } from './prompt.ts';
+import { createVerdictParser } from './verdict.ts';
 
 type ModerationNeeds = {
   readonly upstream: Upstream;
@@ -27,6 +29,8 @@ type ModerationNeeds = {
   readonly runInSlices: RunInSlices;
   readonly makeViews: MakeViews;
   readonly policy: Policy;
+  /** The context that a local server gives the model, in tokens. */
+  readonly contextTokens: number;
   readonly cache: VerdictCache;
   readonly shared: SharedVerdicts | undefined;
   readonly digest: TextDigest;
@@ -44,40 +48,50 @@ type ModerationNeeds = {
   };
 };
 
-/** Creates the moderation of a request's items over a backend: each by itself, or short ones several in one call. */
+/** Creates the moderation of a request's items by one policy over a backend: each by itself, or short ones several in one call. */
 export const createModeration = (needs: ModerationNeeds): Moderate => {
   const { clock, policy, cache, shared, digest, newNonce, onUnusable, settings } = needs;
   const windowChars = settings.MODERATION_WINDOW_CHARS;
   const keepAlive = settings.JUDGE_KEEP_ALIVE;
   const memory = {
-    contextTokens: contextTokensFor(windowChars, policy),
+    contextTokens: needs.contextTokens,
     ...(keepAlive === undefined ? {} : { keepAlive }),
   };
   const callJudge = createJudgeCall({ ...needs, hedgeAfterMs: settings.HEDGE_AFTER_MS });
-  const systemPrompt = createSystemPrompt(policy);
+  const prompts = createJudgePrompts(policy);
+  const { parse: parseVerdict } = createVerdictParser(policy);
+  const categoryCount = policy.categories.length;
   const items = createItemModeration({
-    judge: createJudge({ callJudge, systemPrompt, memory, newNonce, onUnusable }),
+    judge: createJudge({ callJudge, prompts, parseVerdict, memory, newNonce, onUnusable }),
     cache,
     shared,
     clock,
     runInSlices: needs.runInSlices,
     makeViews: needs.makeViews,
-    systemPrompt,
+    prompts,
+    categoryCount,
     windowChars,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     digest,
   });
   if (settings.JUDGE_BATCH < 2) return createModerate(items);
-  const batchPrompt = createBatchSystemPrompt(policy);
+  const batchPrompts = createBatchPrompts(policy);
   return createBatchModerate({
     items,
-    judgeBatch: createBatchJudge({ ...needs, callJudge, systemPrompt: batchPrompt, memory }),
+    judgeBatch: createBatchJudge({
+      ...needs,
+      callJudge,
+      prompts: batchPrompts,
+      parseBatch: createBatchParser(policy),
+      memory,
+    }),
     cache,
     shared,
     clock,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     digest,
-    prompts: [batchPrompt, createBatchUserPrompt([])].join('\0'),
+    prompts: [batchPrompts.system, batchPrompts.user([])].join('\0'),
+    categoryCount,
     size: settings.JUDGE_BATCH,
     windowChars,
   });

@@ -1,9 +1,10 @@
 import { isRecord, parseJsonValue } from '../../core/json.ts';
-import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
+import type { CategoryScores } from '../policy/categories.ts';
+import type { Policy } from '../policy/policy.ts';
 import { POLICY_WORDS } from '../policy/policy-text.ts';
 
 /** A parsed answer of the judge: all scores, or the reason why it is no verdict. */
-type ParsedVerdict =
+export type ParsedVerdict =
   | { readonly kind: 'scores'; readonly scores: CategoryScores }
   | { readonly kind: 'unusable'; readonly reason: string };
 
@@ -12,8 +13,6 @@ const isScore = (value: unknown): value is number =>
 
 const LEADING_THOUGHT = /^\s*<think>[\s\S]*?<\/think>/;
 const CODE_FENCE = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
-/** A key for each category, `word` and `nonce`. */
-const KEYS = CATEGORIES.length + 2;
 /** The score, in hundredths, from which the word says that there is a violation. */
 const HALF = 50;
 
@@ -30,13 +29,13 @@ const asVerdict = (scores: readonly number[]): ParsedVerdict => ({
 const unusable = (reason: string): ParsedVerdict => ({ kind: 'unusable', reason });
 
 /** Counted in the text: JSON.parse silently keeps the last of two equal keys, so a second, milder score could replace the first. */
-const hasOtherKeys = (json: string): boolean => json.match(/"\s*:/g)?.length !== KEYS;
+const countKeys = (json: string): number => json.match(/"\s*:/g)?.length ?? 0;
 
 /**
  * JSON.parse reads `1.0` and `0.99999999999999999` as the integer 1: a certain violation on a scale of 0 to 1 would
  * become a score of 0.01.
  */
-const writesIntegers = (json: string): boolean => json.match(/:\s*\d+\s*[,}]/g)?.length === CATEGORIES.length;
+const countIntegers = (json: string): number => json.match(/:\s*\d+\s*[,}]/g)?.length ?? 0;
 
 /**
  * Only zeros and ones, with at least one 1: a judge answers yes and no like this, or on a scale of 0 to 1. Read as
@@ -46,50 +45,62 @@ const isOnAnotherScale = (scores: readonly number[]): boolean =>
   scores.includes(1) && scores.every((score) => score <= 1);
 
 /** How nearly every judge writes a verdict: the keys in the order of the policy, each gap none or one blank. */
-const USUAL_FORM = new RegExp(
-  `^\\{${[
-    ...CATEGORIES.map(({ code }) => `"${code}": ?(\\d|[1-9]\\d|100)`),
-    `"word": ?"(${POLICY_WORDS.violation}|${POLICY_WORDS.clean})"`,
-    '"nonce": ?"(\\d+)"',
-  ].join(', ?')}\\}$`,
-);
+const usualForm = (codes: readonly string[]): RegExp =>
+  new RegExp(
+    `^\\{${[
+      ...codes.map((code) => `"${code}": ?(\\d|[1-9]\\d|100)`),
+      `"word": ?"(${POLICY_WORDS.violation}|${POLICY_WORDS.clean})"`,
+      '"nonce": ?"(\\d+)"',
+    ].join(', ?')}\\}$`,
+  );
 
-/** A verdict in the usual form, in half the time that every other takes; undefined where it is to be looked at closely. */
-const parseUsual = (content: string, nonce: string): ParsedVerdict | undefined => {
-  const groups = USUAL_FORM.exec(content);
-  if (groups === null) return undefined;
-  const [, ...values] = groups;
-  const scores = values.slice(0, CATEGORIES.length).map(Number);
-  const [word, writtenNonce] = values.slice(CATEGORIES.length);
-  const isViolation = scores.some((score) => score >= HALF);
-  const isRight = writtenNonce === nonce && (word === POLICY_WORDS.violation) === isViolation;
-  return isRight && !isOnAnotherScale(scores) ? asVerdict(scores) : undefined;
+/** Reads the verdicts of one policy. */
+export type VerdictParser = {
+  readonly parse: (content: string, nonce: string) => ParsedVerdict;
+  /** The same without the shorter way. */
+  readonly parseClosely: (content: string, nonce: string) => ParsedVerdict;
 };
 
 /**
- * Parses a verdict: one JSON object with exactly the 13 codes as integers 0..100, the policy's word and the nonce of this
- * call. The word has to agree with the scores: on a scale of 0 to 10 an 8 would be a clean 0.08, but the word says `over`.
- * A missing score is never zero: anything else is unusable, with a reason that quotes nothing.
+ * Creates the parser of a policy's verdicts: one JSON object with exactly the codes of its categories as integers 0..100, the
+ * policy's word and the nonce of this call. The word has to agree with the scores: on a scale of 0 to 10 an 8 would be a clean
+ * 0.08, but the word says `over`. A missing score is never zero: anything else is unusable, with a reason that quotes nothing.
  */
-export const parseVerdict = (content: string, nonce: string): ParsedVerdict =>
-  parseUsual(content, nonce) ?? parseClosely(content, nonce);
+export const createVerdictParser = ({ categories }: Pick<Policy, 'categories'>): VerdictParser => {
+  const codes = categories.map(({ code }) => code);
+  const form = usualForm(codes);
 
-/** The same without the shorter way. */
-export const parseClosely = (content: string, nonce: string): ParsedVerdict => {
-  if (content.trim() === '') return unusable('empty answer');
-  const json = unwrapAnswer(content);
-  const answer = parseJsonValue(json);
-  if (!isRecord(answer)) return unusable('not one JSON object');
-  const scores = CATEGORIES.map(({ code }) => answer[code]).filter(isScore);
-  if (scores.length !== CATEGORIES.length) return unusable('a score is missing or is no integer from 0 to 100');
-  if (!writesIntegers(json)) return unusable('a score is not written as an integer');
-  if (isOnAnotherScale(scores)) return unusable('the scores are on a scale of 0 to 1');
-  if (answer.nonce !== nonce) return unusable('wrong nonce');
-  const { word } = answer;
-  if (word !== POLICY_WORDS.violation && word !== POLICY_WORDS.clean)
-    return unusable("it lacks the policy's word, as if the judge had not been shown the policy");
-  if ((word === POLICY_WORDS.violation) !== scores.some((score) => score >= HALF))
-    return unusable('its word contradicts its scores');
-  if (hasOtherKeys(json)) return unusable('a key too many, or one that stands twice');
-  return asVerdict(scores);
+  /** A verdict in the usual form, in half the time that every other takes; undefined where it is to be looked at closely. */
+  const parseUsual = (content: string, nonce: string): ParsedVerdict | undefined => {
+    const groups = form.exec(content);
+    if (groups === null) return undefined;
+    const [, ...values] = groups;
+    const scores = values.slice(0, codes.length).map(Number);
+    const [word, writtenNonce] = values.slice(codes.length);
+    const isViolation = scores.some((score) => score >= HALF);
+    const isRight = writtenNonce === nonce && (word === POLICY_WORDS.violation) === isViolation;
+    return isRight && !isOnAnotherScale(scores) ? asVerdict(scores) : undefined;
+  };
+
+  const parseClosely = (content: string, nonce: string): ParsedVerdict => {
+    if (content.trim() === '') return unusable('empty answer');
+    const json = unwrapAnswer(content);
+    const answer = parseJsonValue(json);
+    if (!isRecord(answer)) return unusable('not one JSON object');
+    const scores = codes.map((code) => answer[code]).filter(isScore);
+    if (scores.length !== codes.length) return unusable('a score is missing or is no integer from 0 to 100');
+    if (countIntegers(json) !== codes.length) return unusable('a score is not written as an integer');
+    if (isOnAnotherScale(scores)) return unusable('the scores are on a scale of 0 to 1');
+    if (answer.nonce !== nonce) return unusable('wrong nonce');
+    const { word } = answer;
+    if (word !== POLICY_WORDS.violation && word !== POLICY_WORDS.clean)
+      return unusable("it lacks the policy's word, as if the judge had not been shown the policy");
+    if ((word === POLICY_WORDS.violation) !== scores.some((score) => score >= HALF))
+      return unusable('its word contradicts its scores');
+    // A key for each category, `word` and `nonce`.
+    if (countKeys(json) !== codes.length + 2) return unusable('a key too many, or one that stands twice');
+    return asVerdict(scores);
+  };
+
+  return { parse: (content, nonce) => parseUsual(content, nonce) ?? parseClosely(content, nonce), parseClosely };
 };

@@ -27,9 +27,9 @@ export type CategoryCode = (typeof CATEGORIES)[number]['code'];
 /** The categories' names in OpenAI's API, in order. */
 export const CATEGORY_NAMES: readonly CategoryName[] = CATEGORIES.map(({ name }) => name);
 
-/** A number 0..1 for each category, in the order of `CATEGORIES`. Only a whole valid verdict becomes one. */
+/** A number 0..1 for each category of a policy, in its order: `CATEGORIES`, then the others. Only a whole valid verdict becomes one. */
 export type CategoryScores = readonly number[];
 
-/** The highest score of each category. A missing score counts as 1. */
-export const highestScores = (verdicts: readonly CategoryScores[]): CategoryScores =>
-  CATEGORIES.map((_, index) => Math.max(...verdicts.map((scores) => scores[index] ?? 1)));
+/** The highest score of each of `count` categories. A missing score counts as 1. */
+export const highestScores = (verdicts: readonly CategoryScores[], count: number): CategoryScores =>
+  Array.from({ length: count }, (_, index) => Math.max(...verdicts.map((scores) => scores[index] ?? 1)));

@@ -9,7 +9,7 @@ import { unseenReason } from '../fitness.ts';
 import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
-import type { Policy } from '../policy/policy.ts';
+import type { Policy, PolicySelection } from '../policy/policy.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { isBlank } from '../text/normalize.ts';
 import type { NoVerdict } from './no-verdict.ts';
@@ -49,8 +49,8 @@ type ModerationRouteNeeds = {
   readonly findTraits: FindModelTraits;
   readonly gatewayKeys: readonly string[];
   readonly findAlias: FindAlias;
-  readonly policy: Policy;
-  readonly moderate: Moderate;
+  readonly policies: PolicySelection;
+  readonly moderateBy: (policy: Policy) => Moderate;
   readonly rateLimit: RateLimit;
   readonly metrics: GatewayMetrics;
   readonly newId: () => string;
@@ -62,7 +62,7 @@ type ModerationRouteNeeds = {
   readonly noVerdict: Pick<NoVerdict, 'admit' | 'describe'>;
 };
 
-type ParsedRequest = { readonly alias: ModelAlias; readonly items: readonly ParsedItem[] };
+type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; readonly items: readonly ParsedItem[] };
 
 const cacheHeader = (verdicts: readonly ItemVerdict[]): string => {
   const hits = verdicts.filter(({ isCached }) => isCached).length;
@@ -76,8 +76,18 @@ const listed = (words: readonly string[]): string =>
 
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
-  const { clock, gatewayKeys, findAlias, policy, moderate, rateLimit, metrics } = needs;
-  const writeResult = createResultWriter(policy);
+  const { clock, gatewayKeys, findAlias, policies, rateLimit, metrics } = needs;
+  const lanes = new Map(
+    policies.policies.map((policy) => [
+      policy,
+      { moderate: needs.moderateBy(policy), writeResult: createResultWriter(policy) },
+    ]),
+  );
+  const laneOf = (policy: Policy) => {
+    const lane = lanes.get(policy);
+    if (lane === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+    return lane;
+  };
   // Replicas may list their keys in another order, so an index would not identify a key in a shared count.
   const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
@@ -91,18 +101,21 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     return unseen === undefined ? undefined : `This model judges no images: ${unseen}`;
   };
 
-  const parseRequest = async (request: Request, deadline: Deadline): Promise<ParsedRequest> => {
+  const parseRequest = async (request: Request, keyIndex: number, deadline: Deadline): Promise<ParsedRequest> => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
     const alias = findAlias(model);
-    needs.noVerdict.describe(request, { alias: alias.alias, inputs: countResults(input) });
+    const policy = policies.select(alias.alias, keyIndex);
+    needs.noVerdict.describe(request, { alias: alias.alias, inputs: countResults(input), policy });
     const blind = alias.vision === false ? NO_VISION : undefined;
     const items = parseModerationItems(input, { ...needs.rules, unseen: blind });
-    if (items.every(({ image }) => image === undefined)) return { alias, items };
+    if (items.every(({ image }) => image === undefined)) return { alias, policy, items };
     const unseen = await findUnseen(alias, deadline.signal);
-    return { alias, items: unseen === undefined ? items : parseModerationItems(input, { ...needs.rules, unseen }) };
+    const rest = unseen === undefined ? items : parseModerationItems(input, { ...needs.rules, unseen });
+    return { alias, policy, items: rest };
   };
 
-  const respond = ({ alias, items }: ParsedRequest, verdicts: readonly ItemVerdict[]): Response => {
+  const respond = ({ alias, policy, items }: ParsedRequest, verdicts: readonly ItemVerdict[]): Response => {
+    const { writeResult } = laneOf(policy);
     const results = items.map((item, index) => {
       const verdict = verdicts[index];
       if (verdict === undefined) throw new TypeError('An item without a verdict');
@@ -121,13 +134,15 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   };
 
   return async (request: Request): Promise<Response> => {
-    const owner = (await keyIds[requireGatewayKey(request, gatewayKeys)]) ?? '';
-    needs.noVerdict.admit(request);
+    const keyIndex = requireGatewayKey(request, gatewayKeys);
+    const owner = (await keyIds[keyIndex]) ?? '';
+    needs.noVerdict.admit(request, policies.select(DEFAULT_ALIAS, keyIndex));
     const retryAfterMs = await rateLimit(owner);
     if (retryAfterMs > 0) throw new Fault({ kind: 'rate-limited', retryAfterMs });
     const deadline = createDeadline(clock, deadlineMsFor(request.headers, needs.deadlineMs), request.signal);
     try {
-      const parsed = await parseRequest(request, deadline);
+      const parsed = await parseRequest(request, keyIndex, deadline);
+      const { moderate } = laneOf(parsed.policy);
       const verdicts = await moderate(parsed.items, parsed.alias, { ...deadline, owner });
       deadline.clear();
       return respond(parsed, verdicts);

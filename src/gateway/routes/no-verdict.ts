@@ -5,16 +5,19 @@ import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { GatewaySettings } from '../settings.ts';
-import { createResultWriter, FLAGGED_SCORES, moderationJson } from './result.ts';
+import { createResultWriter, flaggedScores, moderationJson } from './result.ts';
 
 /** What is known of a request whose key was accepted. */
-type KnownRequest = { readonly alias: string; readonly inputs: number };
+type KnownRequest = { readonly alias: string; readonly inputs: number; readonly policy: Policy };
 
 /** Decides which failures of a moderation are answered as flagged, as the operator has chosen, and answers them. */
 export type NoVerdict = {
-  /** From here on a failure of the request leaves its input without a verdict. Call it once its key is accepted. */
-  readonly admit: (request: Request) => void;
-  /** The alias that was asked for, and the number of results that the client expects. */
+  /**
+   * From here on a failure of the request leaves its input without a verdict. Call it once its key is accepted. `policy`: that
+   * of the default alias.
+   */
+  readonly admit: (request: Request, policy: Policy) => void;
+  /** The alias that was asked for, its policy, and the number of results that the client expects. */
   readonly describe: (request: Request, known: KnownRequest) => void;
   /** The answer in place of an error; undefined where the error itself is the answer. */
   readonly answer: (request: Request, error: unknown) => Response | undefined;
@@ -22,7 +25,6 @@ export type NoVerdict = {
 
 type NoVerdictNeeds = {
   readonly settings: Pick<GatewaySettings, 'UNJUDGED_INPUT' | 'NO_VERDICT'>;
-  readonly policy: Policy;
   readonly metrics: Pick<GatewayMetrics, 'flaggedWithoutVerdict'>;
   readonly newId: () => string;
 };
@@ -63,9 +65,8 @@ const reasonOf = (detail: GatewayFault): string | undefined => {
 };
 
 /** Creates the one place that answers as flagged what has no verdict. */
-export const createNoVerdict = ({ settings, policy, metrics, newId }: NoVerdictNeeds): NoVerdict => {
+export const createNoVerdict = ({ settings, metrics, newId }: NoVerdictNeeds): NoVerdict => {
   const admitted = new WeakMap<Request, KnownRequest>();
-  const writeResult = createResultWriter(policy);
   const mayFlag = settings.NO_VERDICT === 'flag' || settings.UNJUDGED_INPUT === 'flag';
   const remember = (request: Request, known: KnownRequest): void => {
     // Not for nothing: a weak map of every request makes each garbage collection longer.
@@ -74,7 +75,7 @@ export const createNoVerdict = ({ settings, policy, metrics, newId }: NoVerdictN
   const isFlagging = (detail: GatewayFault | undefined): boolean =>
     settings.NO_VERDICT === 'flag' || (detail?.kind === 'unjudged-input' && settings.UNJUDGED_INPUT === 'flag');
   return {
-    admit: (request) => remember(request, { alias: DEFAULT_ALIAS, inputs: 1 }),
+    admit: (request, policy) => remember(request, { alias: DEFAULT_ALIAS, inputs: 1, policy }),
     describe: remember,
     answer(request, error) {
       const known = admitted.get(request);
@@ -83,7 +84,8 @@ export const createNoVerdict = ({ settings, policy, metrics, newId }: NoVerdictN
       const reason = detail === undefined ? 'internal_error' : reasonOf(detail);
       if (known === undefined || reason === undefined || !isFlagging(detail)) return undefined;
       metrics.flaggedWithoutVerdict(reason);
-      const result = writeResult(FLAGGED_SCORES, { text: false, image: false });
+      const { policy } = known;
+      const result = createResultWriter(policy)(flaggedScores(policy), { text: false, image: false });
       const results = Array.from({ length: Math.min(MAX_RESULTS, Math.max(1, known.inputs)) }, () => result);
       return jsonTextResponse(200, moderationJson(`modr-${newId()}`, known.alias, results), {
         'x-moderation-policy': policy.version,

@@ -1,5 +1,5 @@
 import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
-import type { Policy } from '../policy/policy.ts';
+import { ownCategories, type Policy } from '../policy/policy.ts';
 
 /** One input's result in OpenAI's shape, as JSON, and whether it is flagged. */
 type WrittenResult = { readonly isFlagged: boolean; readonly json: string };
@@ -7,31 +7,49 @@ type WrittenResult = { readonly isFlagged: boolean; readonly json: string };
 /** What was judged of an input. */
 type JudgedTypes = { readonly text: boolean; readonly image: boolean };
 
-/** Writes a result: always all 13 categories. */
+/** Writes a result: always all 13 categories, and beside them the operator's own where the policy has any. */
 type WriteResult = (scores: CategoryScores, judged: JudgedTypes) => WrittenResult;
 
-const typesJson = ({ categories }: Policy, judged: JudgedTypes): string => {
+const typesJson = (judged: JudgedTypes): string => {
   const textOnly = judged.text ? ['text'] : [];
   const withImage = judged.image ? [...textOnly, 'image'] : textOnly;
   return JSON.stringify(
-    Object.fromEntries(categories.map(({ name, images }) => [name, images ? withImage : textOnly])),
+    Object.fromEntries(CATEGORIES.map(({ name, images }) => [name, images ? withImage : textOnly])),
   );
 };
 
+/** By whether text and images were judged. */
+const TYPES = [false, true].map((text) => [false, true].map((image) => typesJson({ text, image })));
+
 const isAllZero = (scores: CategoryScores, count: number): boolean =>
   scores.length === count && scores.every((score) => score === 0);
+
+/** Creates the writer of the member with the operator's own categories; undefined where the policy has none. */
+const createOwnWriter = (policy: Policy): ((scores: CategoryScores) => WrittenResult) | undefined => {
+  const own = ownCategories(policy);
+  if (own.length === 0) return undefined;
+  return (scores) => {
+    const table = own.map(({ name, threshold }, index) => {
+      const score = scores[CATEGORIES.length + index];
+      if (score === undefined) throw new TypeError(`No score for ${name}`);
+      return { name, flagged: score >= threshold, score };
+    });
+    const members = table.map(({ name, ...values }) => `${JSON.stringify(name)}:${JSON.stringify(values)}`);
+    return { isFlagged: table.some(({ flagged }) => flagged), json: `,"x_categories":{${members.join(',')}}` };
+  };
+};
 
 /**
  * Creates the writer of results by a policy. It joins texts that are made once: an object of four tables for
  * `JSON.stringify` would take four times as long, and as many objects, for every input.
  */
 export const createResultWriter = (policy: Policy): WriteResult => {
-  const columns = policy.categories.map(({ name, threshold }) => ({
+  const columns = policy.categories.slice(0, CATEGORIES.length).map(({ name, threshold }) => ({
     name,
     threshold,
     label: `${JSON.stringify(name)}:`,
   }));
-  const types = [false, true].map((text) => [false, true].map((image) => typesJson(policy, { text, image })));
+  const writeOwn = createOwnWriter(policy);
   const write: WriteResult = (scores, judged) => {
     let isFlagged = false;
     let flags = '';
@@ -49,14 +67,19 @@ export const createResultWriter = (policy: Policy): WriteResult => {
     }
     // The same numbers twice: once under the name in our specification.
     const tables = `"categories":{${flags}},"category_scores":{${numbers}},"scores":{${numbers}}`;
-    const applied = types[Number(judged.text)]?.[Number(judged.image)];
-    return { isFlagged, json: `{"flagged":${isFlagged},${tables},"category_applied_input_types":${applied}}` };
+    const applied = TYPES[Number(judged.text)]?.[Number(judged.image)];
+    const own = writeOwn?.(scores);
+    isFlagged ||= own?.isFlagged === true;
+    return {
+      isFlagged,
+      json: `{"flagged":${isFlagged},${tables},"category_applied_input_types":${applied}${own?.json ?? ''}}`,
+    };
   };
-  const zeros = columns.map(() => 0);
+  const zeros = policy.categories.map(() => 0);
   const clean = [false, true].map((text) => [false, true].map((image) => write(zeros, { text, image })));
   // Most texts have a score of zero in every category.
   return (scores, judged) =>
-    (isAllZero(scores, columns.length) ? clean[Number(judged.text)]?.[Number(judged.image)] : undefined) ??
+    (isAllZero(scores, policy.categories.length) ? clean[Number(judged.text)]?.[Number(judged.image)] : undefined) ??
     write(scores, judged);
 };
 
@@ -65,4 +88,4 @@ export const moderationJson = (id: string, model: string, results: readonly Writ
   `{"id":${JSON.stringify(id)},"model":${JSON.stringify(model)},"results":[${results.map(({ json }) => json).join(',')}]}`;
 
 /** The scores of an input without a verdict: every score is 1, whatever the thresholds. */
-export const FLAGGED_SCORES: CategoryScores = CATEGORIES.map(() => 1);
+export const flaggedScores = ({ categories }: Policy): CategoryScores => categories.map(() => 1);

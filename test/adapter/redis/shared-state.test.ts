@@ -127,7 +127,7 @@ describe('shared cool-downs', (check) => {
       const [here, there] = [await connected(), await connected()];
       const [own, collected] = [receivedBy(here), receivedBy(there)];
       // An answer to this comes after the empty list of rests that run.
-      await there.verdicts(1).find('digest');
+      await there.verdicts(1).find('digest', 13);
       here.coolDowns.publish(REST);
       await until(() => collected.length > 0, 'the rest');
       assert.equal(collected, [{ fingerprint: 'key-1', coolDownMs: 60_000, reason: 'quota', strikes: 2 }]);
@@ -165,7 +165,7 @@ describe('shared cool-downs', (check) => {
       const first = await connected();
       const second = await connected();
       const witness = receivedBy(second);
-      await second.verdicts(1).find('digest');
+      await second.verdicts(1).find('digest', 13);
       first.coolDowns.publish(REST);
       first.coolDowns.publish({ ...REST, fingerprint: 'key-2' });
       first.coolDowns.publish({ ...END, fingerprint: 'key-2' });
@@ -190,7 +190,7 @@ describe('shared cool-downs', (check) => {
       const here = await connected();
       const there = await connected();
       const collected = receivedBy(there);
-      await there.verdicts(1).find('digest');
+      await there.verdicts(1).find('digest', 13);
       here.coolDowns.publish({ ...REST, state: 'half-open', coolDownMs: 0 });
       here.coolDowns.publish({ ...REST, state: 'probing', coolDownMs: 0 });
       here.coolDowns.publish(REST);
@@ -286,21 +286,21 @@ describe('shared verdicts', (check) => {
     'a verdict that one replica keeps is found by the others until its life time is over',
     inWorld(async ({ connected, redis, prefix }) => {
       const [here, there] = [(await connected()).verdicts(60_000), (await connected()).verdicts(60_000)];
-      assert.is(await there.find('digest'), undefined);
+      assert.is(await there.find('digest', 13), undefined);
       here.store('digest', SCORES);
-      await until(async () => (await there.find('digest')) !== undefined, 'the verdict');
-      const found = await there.find('digest');
+      await until(async () => (await there.find('digest', 13)) !== undefined, 'the verdict');
+      const found = await there.find('digest', 13);
       assert.equal(found?.scores, SCORES);
       assert.ok(found !== undefined && found.leftMs > 50_000 && found.leftMs <= 60_000);
       await redis.pexpire(`${prefix}verdict:digest`, 30_000);
-      assert.ok(((await there.find('digest'))?.leftMs ?? 0) <= 30_000);
+      assert.ok(((await there.find('digest', 13))?.leftMs ?? 0) <= 30_000);
       await redis.pexpire(`${prefix}verdict:digest`, 60_000);
       assert.is(await redis.get(`${prefix}verdict:digest`), JSON.stringify(SCORES));
       const leftMs = await redis.pttl(`${prefix}verdict:digest`);
       assert.ok(leftMs > 50_000 && leftMs <= 60_000);
       (await connected()).verdicts(20).store('brief', SCORES);
       await until(async () => (await redis.exists(`${prefix}verdict:brief`)) === 1, 'the brief verdict');
-      await until(async () => (await there.find('brief')) === undefined, 'its end');
+      await until(async () => (await there.find('brief', 13)) === undefined, 'its end');
     }),
   );
   check.needing(
@@ -312,7 +312,7 @@ describe('shared verdicts', (check) => {
       state.verdicts(1000).store('after', SCORES);
       await until(async () => (await redis.exists(`${prefix}verdict:after`)) === 1, 'the second verdict');
       assert.is(await redis.exists(`${prefix}verdict:digest`), 0);
-      assert.is(await state.verdicts(0).find('after'), undefined);
+      assert.is(await state.verdicts(0).find('after', 13), undefined);
     }),
   );
   check.needing(
@@ -336,12 +336,12 @@ describe('shared verdicts', (check) => {
       ];
       for (const text of odd) {
         await redis.set(`${prefix}verdict:odd`, text, 'PX', 60_000);
-        assert.is(await verdicts.find('odd'), undefined, text);
+        assert.is(await verdicts.find('odd', 13), undefined, text);
       }
       await redis.set(`${prefix}verdict:endless`, JSON.stringify(SCORES));
-      assert.is(await verdicts.find('endless'), undefined);
+      assert.is(await verdicts.find('endless', 13), undefined);
       await redis.lpush(`${prefix}verdict:list`, 'a');
-      assert.is(await verdicts.find('list'), undefined);
+      assert.is(await verdicts.find('list', 13), undefined);
       assert.ok(state.isUp());
       assert.equal(lines, []);
     }),
@@ -437,7 +437,7 @@ describe('a Redis that fails', (check) => {
       await first.kill();
       await until(() => !state.isUp(), 'the loss');
       for (let turn = 0; turn < 50; turn++) {
-        assert.is(await verdicts.find('digest'), undefined);
+        assert.is(await verdicts.find('digest', 13), undefined);
         verdicts.store('digest', SCORES);
       }
       // What passed before counts on.
@@ -456,7 +456,7 @@ describe('a Redis that fails', (check) => {
       const awayMs = Date.now() - learntAt;
       assert.equal(events(), ['shared-state-lost', 'shared-state-back']);
       verdicts.store('digest', SCORES);
-      await until(async () => (await verdicts.find('digest')) !== undefined, 'the verdict');
+      await until(async () => (await verdicts.find('digest', 13)) !== undefined, 'the verdict');
       assert.is(await limit('key'), 0);
       // What this replica learnt meanwhile is told as far as it still holds.
       const collected = receivedBy(replica());
@@ -477,12 +477,12 @@ describe('a Redis that fails', (check) => {
       const limit = state.rateLimit(5, () => 77);
       hung.signal('SIGSTOP');
       const startedAt = performance.now();
-      assert.equal(await Promise.all([verdicts.find('digest'), limit('key')]), [undefined, 77]);
+      assert.equal(await Promise.all([verdicts.find('digest', 13), limit('key')]), [undefined, 77]);
       const tookMs = performance.now() - startedAt;
       assert.ok(tookMs >= 90 && tookMs < 400, `${tookMs} ms`);
       const laterAt = performance.now();
       for (let turn = 0; turn < 100; turn++) {
-        assert.equal(await Promise.all([verdicts.find('digest'), limit('key')]), [undefined, 77]);
+        assert.equal(await Promise.all([verdicts.find('digest', 13), limit('key')]), [undefined, 77]);
       }
       assert.ok(performance.now() - laterAt < 90);
       await new Promise((resolve) => setTimeout(resolve, 1200));
@@ -500,7 +500,7 @@ describe('a Redis that fails', (check) => {
     inWorld(async ({ connected, lines, redis, prefix }) => {
       const state = await connected();
       await redis.set(`${prefix}verdict:digest`, JSON.stringify(SCORES), 'PX', 60_000);
-      const found = state.verdicts(60_000).find('digest');
+      const found = state.verdicts(60_000).find('digest', 13);
       for (const endsAt = performance.now() + 250; performance.now() < endsAt; );
       assert.equal((await found)?.scores, SCORES);
       assert.equal(lines, []);
@@ -550,7 +550,7 @@ describe('a Redis that fails', (check) => {
       await redis.call('ACL', 'SETUSER', 'default', '-get');
       const verdicts = state.verdicts(1000);
       for (const endsAt = Date.now() + 650; Date.now() < endsAt; ) {
-        assert.is(await verdicts.find('digest'), undefined);
+        assert.is(await verdicts.find('digest', 13), undefined);
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
       const losses = events().filter((event) => event === 'shared-state-lost').length;
@@ -571,7 +571,7 @@ describe('a Redis that fails', (check) => {
       const state = replica();
       const collected = receivedBy(state);
       const startedAt = performance.now();
-      assert.is(await state.verdicts(1000).find('digest'), undefined);
+      assert.is(await state.verdicts(1000).find('digest', 13), undefined);
       assert.is(await state.rateLimit(5, () => 77)('key'), 77);
       state.coolDowns.publish(REST);
       assert.ok(performance.now() - startedAt < 90);
@@ -640,7 +640,7 @@ describe('a shared state that is closed', (check) => {
       await state.close();
       assert.is(await redis.exists(`${prefix}verdict:last`), 1);
       assert.not(state.isUp());
-      assert.is(await state.verdicts(60_000).find('last'), undefined);
+      assert.is(await state.verdicts(60_000).find('last', 13), undefined);
       assert.is(await state.rateLimit(5, () => 77)('key'), 77);
       state.coolDowns.publish(REST);
       await state.close();

@@ -202,6 +202,11 @@ describe('demo judge, prompt', (check) => {
       ],
     );
   });
+  check('scores the categories that an operator has defined as well: nothing in the table falls under them', () => {
+    const prompt = `[[text ${NONCE}]]\nI will kill you\n[[end ${NONCE}]]\n{"HR":n,"OWN1":n,"OWN12":n,"word":"the one word"}`;
+    const { HR, OWN1, OWN12 } = JSON.parse(judgePrompt(prompt)) as Record<string, unknown>;
+    assert.equal([HR, OWN1, OWN12], [80, 0, 0]);
+  });
   check('gives no verdict without a whole pair of markers', () => {
     const refusal = 'I am a demo judge and only read marked texts.';
     const unmarked = [

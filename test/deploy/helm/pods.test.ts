@@ -5,13 +5,13 @@ import {
   readBridgeSettings,
   unknownBridgeVariables as unknownBridgeVariablesIn,
 } from '../../../src/bridge/settings.ts';
-import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import {
   GatewayVariables,
   readGatewayConfig,
   unknownGatewayVariables as unknownGatewayVariablesIn,
 } from '../../../src/gateway/settings.ts';
 import { describe } from '../../check.ts';
+import { parsePolicy } from '../../gateway/harness/policies.ts';
 import { AGENT, ALL, CASES, LEAST } from './cases.ts';
 import {
   agentTextIn,

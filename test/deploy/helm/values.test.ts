@@ -223,6 +223,7 @@ describe('values that cannot work', (check) => {
     ['ingress.enabled=yes', "at '/ingress/enabled': got string, want boolean"],
     ['backend.baseUrl=ollama:11434', "at '/backend/baseUrl': 'ollama:11434' does not match pattern"],
     ['config.policy.categories.hate.threshold=2', "at '/config/policy"],
+    ['config.policy.policies.mild.own_categories.guns.threshold=0.5', "at '/config/policy"],
   ] as const) {
     check.needing(MISSING, `are refused with their name: --set ${line}`, () => reported(LEAST, [place], set(line)));
   }

@@ -5,7 +5,7 @@ import { createLog } from '../../../src/core/log.ts';
 import { createGateway, type GatewayNeeds } from '../../../src/gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../../../src/gateway/metrics.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
-import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
+import { DEFAULT_POLICY, onePolicy } from '../../../src/gateway/policy/policy.ts';
 import { readGatewayConfig } from '../../../src/gateway/settings.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
@@ -43,7 +43,7 @@ export const shownTextOf = (sent: HttpRequest): string =>
 
 /** A verdict as a judge writes it: zero but for the codes given. The word agrees with the scores unless it is given. */
 export const verdictJson = (nonce: string, given: Readonly<Record<string, unknown>> = {}): string => {
-  const isOver = CATEGORIES.some(({ code }) => Number(given[code]) >= 50);
+  const isOver = Object.values(given).some((score) => Number(score) >= 50);
   const clean = Object.fromEntries(CATEGORIES.map(({ code }) => [code, 0]));
   return JSON.stringify({ ...clean, word: isOver ? 'over' : 'under', ...given, nonce });
 };
@@ -137,7 +137,7 @@ export const gatewayOver = (
         fingerprint: createHash('sha256').update(secret).digest('hex').slice(0, 8),
       })),
     },
-    policy: DEFAULT_POLICY,
+    policies: onePolicy(DEFAULT_POLICY),
     httpClient,
     clock,
     digest: (text) => createHash('sha256').update(text).digest('hex'),

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
 import { isBatch, judgingEach, textsIn } from '../harness/batches.ts';
+import { judgedBy, parsePolicy } from '../harness/policies.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
 import { createReplicas } from '../harness/replicas.ts';
 import { type Answer, gatewayOver, keyOf, type WorldSettings } from '../harness/world.ts';
@@ -80,7 +80,7 @@ describe('a verdict that was given beside others', (check) => {
     assert.is(await callsOf(INPUT, { variables: { JUDGE_BATCH: '0' } }), 3, 'off: none that was given beside others');
     assert.is(await callsOf(INPUT[0]), 0, 'those that were given alone');
     const policy = parsePolicy('{"version":"house","categories":{"hate":{"guidance":"Be strict."}}}');
-    assert.is(await callsOf(INPUT, { needs: { policy } }), 1);
+    assert.is(await callsOf(INPUT, judgedBy(policy)), 1);
   });
 });
 

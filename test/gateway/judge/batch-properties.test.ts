@@ -1,12 +1,15 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { HttpRequest, HttpResponse } from '../../../src/core/http/client.ts';
-import { parseBatch } from '../../../src/gateway/judge/batch-verdict.ts';
+import { createBatchParser } from '../../../src/gateway/judge/batch-verdict.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
+import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { describe, thorough } from '../../check.ts';
 import { batchJson, entryJson, judgingBatches, shownIn, textsIn } from '../harness/batches.ts';
 import { resultsOf } from '../harness/read-answer.ts';
 import { gatewayOver, replying } from '../harness/world.ts';
+
+const parseBatch = createBatchParser(DEFAULT_POLICY);
 
 const noncesIn = (sent: HttpRequest | undefined): readonly string[] =>
   sent === undefined ? [] : shownIn(sent).map(({ nonce }) => nonce);

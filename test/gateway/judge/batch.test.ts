@@ -106,7 +106,11 @@ describe('short texts of one request', (check) => {
     assert.ok(calls.some(isBatch));
     for (const call of calls) {
       const { options } = JSON.parse(call.body ?? '') as { options: { num_ctx: number; num_predict: number } };
-      assert.is(options.num_ctx, contextTokensFor(3000, DEFAULT_POLICY), 'another context would load the model again');
+      assert.is(
+        options.num_ctx,
+        contextTokensFor(3000, [DEFAULT_POLICY]),
+        'another context would load the model again',
+      );
       const ascii = (systemMessageOf(call) + userMessageOf(call)).replace(/[^\x20-\x7e\n]/g, '').length;
       const tokens = textsIn(call).join('').length * 3 + ascii / 2;
       assert.ok(tokens + options.num_predict <= options.num_ctx, `${tokens} and ${options.num_predict}`);

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createVerdictCache } from '../../../src/gateway/judge/cache.ts';
 import type { CategoryScores } from '../../../src/gateway/policy/categories.ts';
-import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { NORMALISER_VERSION } from '../../../src/gateway/text/normalize.ts';
 import { describe } from '../../check.ts';
+import { judgedBy, parsePolicy } from '../harness/policies.ts';
 import { eachCategory, resultsOf } from '../harness/read-answer.ts';
 import { createReplicas } from '../harness/replicas.ts';
 import { gatewayOver, judging, received, replying, shownTextOf, type WorldSettings } from '../harness/world.ts';
@@ -183,12 +183,12 @@ describe('a verdict of another replica', (check) => {
   check('is flagged by the thresholds of anyone who uses it', async () => {
     const { callsOf } = sharing();
     assert.is((await callsOf({})).isFlagged, true);
-    const strict = await callsOf({ needs: { policy: policyOf({ threshold: 0.8 }) } });
+    const strict = await callsOf(judgedBy(policyOf({ threshold: 0.8 })));
     assert.equal([strict.count, strict.isFlagged], [0, false]);
   });
 
   const OTHERS: Readonly<Record<string, readonly [settings: WorldSettings, body?: object]>> = {
-    'other guidance': [{ needs: { policy: policyOf({ guidance: 'Be strict.' }) } }],
+    'other guidance': [judgedBy(policyOf({ guidance: 'Be strict.' }))],
     'another model behind the alias': [{ variables: { MODERATION_MODELS: '{"omni-moderation-latest":"gemma4:31b"}' } }],
     'another level of thinking': [
       { variables: { MODERATION_MODELS: '{"omni-moderation-latest":{"model":"gpt-oss:20b","think":"high"}}' } },

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
-import { createUserPrompt, VERDICT_SCHEMA } from '../../../src/gateway/judge/prompt.ts';
+import { createJudgePrompts, createVerdictSchema } from '../../../src/gateway/judge/prompt.ts';
+import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { POLICY_WORDS } from '../../../src/gateway/policy/policy-text.ts';
 import { describe } from '../../check.ts';
 import { REAL_REPLIES, type RealReply } from '../../llm/real-servers.ts';
@@ -120,15 +121,16 @@ describe("the policy's word", (check) => {
       assert.is(system.split(`"${word}"`).length, 2, word);
       assert.not.match(userMessageOf(calls[0]!), new RegExp(`"${word}"`));
     }
-    const user = createUserPrompt({ text: '', part: 1, parts: 1 }, '123456789012', true);
+    const user = createJudgePrompts(DEFAULT_POLICY).user({ text: '', part: 1, parts: 1 }, '123456789012', true);
     assert.not.match(user, /"over"|"under"/);
   });
   check('and the number of the call are bounded by the schema, and given away by nothing in it', () => {
-    const { word, nonce } = VERDICT_SCHEMA.properties as Record<string, { pattern?: string; enum?: unknown }>;
+    const schema = createVerdictSchema(DEFAULT_POLICY);
+    const { word, nonce } = schema.properties as Record<string, { pattern?: string; enum?: unknown }>;
     assert.equal([word?.pattern, nonce?.pattern], ['^[a-z]{4,5}$', '^[0-9]{12}$']);
     for (const each of Object.values(POLICY_WORDS)) {
       assert.match(each, new RegExp(word?.pattern ?? ''));
-      assert.not.match(JSON.stringify(VERDICT_SCHEMA), each);
+      assert.not.match(JSON.stringify(schema), each);
     }
   });
 });

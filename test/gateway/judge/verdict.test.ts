@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { parseClosely, parseVerdict } from '../../../src/gateway/judge/verdict.ts';
+import { createVerdictParser } from '../../../src/gateway/judge/verdict.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
+import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { describe, thorough } from '../../check.ts';
 import { verdictJson } from '../harness/world.ts';
 
 const NONCE = '123456789012';
+const { parse: parseVerdict, parseClosely } = createVerdictParser(DEFAULT_POLICY);
 
 const scoreText = fc.oneof(
   { weight: 12, arbitrary: fc.integer({ min: 0, max: 100 }).map(String) },

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../../src/core/config.ts';
 import { CATEGORY_NAMES } from '../../../src/gateway/policy/categories.ts';
-import { DEFAULT_POLICY, parsePolicy } from '../../../src/gateway/policy/policy.ts';
+import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
+import { judgedBy, parsePolicy } from '../harness/policies.ts';
 import { resultsOf } from '../harness/read-answer.ts';
 import { gatewayOver, judging, systemMessageOf } from '../harness/world.ts';
 
@@ -21,7 +22,7 @@ const problemsOf = (text: string): readonly string[] => {
 describe('a policy file', (check) => {
   check('moves thresholds, and what it does not name stays', async () => {
     const policy = policyOf({ harassment: { threshold: 0.8 }, violence: { threshold: 0.2 } });
-    const { ask } = gatewayOver(judging({ HR: 79, VI: 20, HA: 50 }), { needs: { policy } });
+    const { ask } = gatewayOver(judging({ HR: 79, VI: 20, HA: 50 }), judgedBy(policy));
     const [result] = await resultsOf(await ask({ input: 'some text' }));
     const { harassment, violence, hate, sexual } = result?.categories ?? {};
     assert.equal([harassment, violence, hate, sexual], [false, true, true, false]);
@@ -29,20 +30,20 @@ describe('a policy file', (check) => {
 
   check('flags nothing by a score under every threshold', async () => {
     const policy = policyOf(Object.fromEntries(CATEGORY_NAMES.map((name) => [name, { threshold: 1 }])));
-    const { ask } = gatewayOver(judging({ HR: 99, SX: 99 }), { needs: { policy } });
+    const { ask } = gatewayOver(judging({ HR: 99, SX: 99 }), judgedBy(policy));
     const [result] = await resultsOf(await ask({ input: 'some text' }));
     assert.is(result?.flagged, false);
     assert.is(result?.scores.harassment, 0.99);
   });
 
   check('flags everything by a threshold of 0', async () => {
-    const { ask } = gatewayOver(judging(), { needs: { policy: policyOf({ hate: { threshold: 0 } }) } });
+    const { ask } = gatewayOver(judging(), judgedBy(policyOf({ hate: { threshold: 0 } })));
     assert.is((await resultsOf(await ask({ input: 'some text' })))[0]?.flagged, true);
   });
 
   check('adds its guidance to the definition of its category', async () => {
     const policy = policyOf({ illicit: { guidance: 'Fireworks are fine here.' } });
-    const { ask, calls } = gatewayOver(judging(), { needs: { policy } });
+    const { ask, calls } = gatewayOver(judging(), judgedBy(policy));
     await ask({ input: 'some text' });
     const line = systemMessageOf(calls[0]!)
       .split('\n')
@@ -51,7 +52,7 @@ describe('a policy file', (check) => {
   });
 
   check('gives its version to the clients', async () => {
-    const { ask } = gatewayOver(judging(), { needs: { policy: policyOf({}) } });
+    const { ask } = gatewayOver(judging(), judgedBy(policyOf({})));
     assert.is((await ask({ input: 'some text' })).headers.get('x-moderation-policy'), 'house-7');
   });
 

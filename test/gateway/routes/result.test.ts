@@ -10,7 +10,7 @@ const resultOf = (scores: readonly number[], { categories }: Policy, judged: { t
   const table = <T>(valueAt: (index: number) => T) =>
     Object.fromEntries(categories.map(({ name }, index) => [name, valueAt(index)]));
   const isOver = (index: number) => (scores[index] ?? 1) >= (categories[index]?.threshold ?? 0);
-  const seesImages = (index: number) => judged.image && categories[index]?.images === true;
+  const seesImages = (index: number) => judged.image && CATEGORIES[index]?.images === true;
   return {
     flagged: scores.some((_, index) => isOver(index)),
     categories: table(isOver),

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { CATEGORY_NAMES } from '../../../src/gateway/policy/categories.ts';
-import { parsePolicy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
 import { HARMFUL, HIDDEN } from '../harness/attacks.ts';
+import { judgedBy, parsePolicy } from '../harness/policies.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
 import {
   type Answer,
@@ -111,7 +111,7 @@ describe('a long text', (check) => {
     for (const chars of [500, 24_000]) {
       const { ask, calls } = gatewayOver(honest, {
         variables: { MODERATION_WINDOW_CHARS: String(chars) },
-        needs: { policy: longPolicy },
+        ...judgedBy(longPolicy),
       });
       const input = '𓀀'.repeat(chars / 2);
       await ask({ input });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createBatchSystemPrompt, createBatchUserPrompt } from '../../../src/gateway/judge/batch-prompt.ts';
-import { createSystemPrompt, createUserPrompt } from '../../../src/gateway/judge/prompt.ts';
+import { createBatchPrompts } from '../../../src/gateway/judge/batch-prompt.ts';
+import { createJudgePrompts } from '../../../src/gateway/judge/prompt.ts';
 import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { openai } from '../../../src/llm/openai.ts';
 import { describe } from '../../check.ts';
@@ -122,7 +122,8 @@ describe('the gateway before a real llama.cpp', (check) => {
 
   check.needing(missing, 'finds in its cache what every prompt begins with', () =>
     withLlamaCpp(async ({ address }) => {
-      const systems = [createSystemPrompt(DEFAULT_POLICY), createBatchSystemPrompt(DEFAULT_POLICY)] as const;
+      const prompts = createJudgePrompts(DEFAULT_POLICY);
+      const batchPrompts = createBatchPrompts(DEFAULT_POLICY);
       const cachedOf = async (system: string, user: string): Promise<readonly [cached: number, all: number]> => {
         const body = openai.createBody({ model: 'tiny', system, user, contextTokens: 0, outputTokens: 1 });
         const headers = { 'content-type': 'application/json' };
@@ -132,15 +133,15 @@ describe('the gateway before a real llama.cpp', (check) => {
         };
         return [usage.prompt_tokens_details.cached_tokens, usage.prompt_tokens];
       };
-      const single = (text: string, nonce: string) => createUserPrompt({ text, part: 1, parts: 1 }, nonce, false);
-      await cachedOf(systems[0], single('hello there', '123456789012'));
-      const [cached, all] = await cachedOf(systems[0], single('another text', '987654321098'));
+      const single = (text: string, nonce: string) => prompts.user({ text, part: 1, parts: 1 }, nonce, false);
+      await cachedOf(prompts.system, single('hello there', '123456789012'));
+      const [cached, all] = await cachedOf(prompts.system, single('another text', '987654321098'));
       assert.ok(cached / all > 0.75, `${cached} of ${all}`);
-      const batch = createBatchUserPrompt([
+      const batch = batchPrompts.user([
         { text: 'hello', nonce: '111111111111' },
         { text: 'hi', nonce: '222222222222' },
       ]);
-      const [cachedOfBatch] = await cachedOf(systems[1], batch);
+      const [cachedOfBatch] = await cachedOf(batchPrompts.system, batch);
       assert.ok(cachedOfBatch > 2500, `${cachedOfBatch}: the policy, which begins both`);
     }),
   );

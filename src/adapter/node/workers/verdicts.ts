@@ -1,11 +1,11 @@
 import type { Clock } from '../../../core/clock.ts';
 import { createVerdictCache } from '../../../gateway/judge/cache.ts';
 import type { SharedVerdicts } from '../../../gateway/judge/moderate.ts';
-import { CATEGORIES, type CategoryScores } from '../../../gateway/policy/categories.ts';
+import type { CategoryScores } from '../../../gateway/policy/categories.ts';
 
 /** Each number of hundredths as two digits of base 16. */
 const CODES = Array.from({ length: 101 }, (_, hundredths) => hundredths.toString(16).padStart(2, '0'));
-const SCORES = new RegExp(`^(?:[0-5][0-9a-f]|6[0-4]){${CATEGORIES.length}}$`);
+const SCORES = /^(?:[0-5][0-9a-f]|6[0-4])+$/;
 
 /**
  * A verdict as one text, `<digest> <scores in hundredths>`, which costs a fraction of what an array of numbers does on its way.
@@ -22,9 +22,11 @@ export const packVerdict = (key: string, scores: CategoryScores): string | undef
   return packed;
 };
 
-/** The scores of a packed verdict. Undefined for anything else: no score is ever made up. */
-export const unpackScores = (packed: string): CategoryScores | undefined =>
-  SCORES.test(packed) ? packed.match(/../g)?.map((code) => Number.parseInt(code, 16) / 100) : undefined;
+/** The scores of a packed verdict, exactly `count` of them. Undefined for anything else: no score is ever made up. */
+export const unpackScores = (packed: string, count: number): CategoryScores | undefined =>
+  packed.length === 2 * count && SCORES.test(packed)
+    ? packed.match(/../g)?.map((code) => Number.parseInt(code, 16) / 100)
+    : undefined;
 
 /** A verdict is sent at once, and those that follow within this time together: a message costs more than what is in it. */
 const SEND_EVERY_MS = 250;
@@ -56,9 +58,9 @@ export const createVerdictTransfer = ({ clock, lifetimeMs, limit, send }: Transf
     clock.after(SEND_EVERY_MS, sendAll);
   };
   return {
-    async find(key) {
+    async find(key, count) {
       const found = received.findLimited(key);
-      const scores = found === undefined ? undefined : unpackScores(found.scores);
+      const scores = found === undefined ? undefined : unpackScores(found.scores, count);
       return scores === undefined || found === undefined ? undefined : { scores, leftMs: found.leftMs };
     },
     store(key, scores) {

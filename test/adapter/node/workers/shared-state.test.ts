@@ -89,18 +89,18 @@ describe('verdicts of several workers', (check) => {
     const [mine, theirs] = [here.state.verdicts(1000), there.state.verdicts(1000)];
     for (const digest of ['digest-1', 'digest-2', 'digest-3']) mine.store(digest, SCORES);
     await settle();
-    assert.equal(await theirs.find('digest-1'), { scores: SCORES, leftMs: 1000 });
-    assert.is(await theirs.find('digest-2'), undefined);
+    assert.equal(await theirs.find('digest-1', 13), { scores: SCORES, leftMs: 1000 });
+    assert.is(await theirs.find('digest-2', 13), undefined);
     await clock.advance(250);
     await settle();
-    assert.equal(await theirs.find('digest-1'), { scores: SCORES, leftMs: 750 });
-    assert.equal((await theirs.find('digest-2'))?.scores, SCORES);
-    assert.equal((await theirs.find('digest-3'))?.scores, SCORES);
+    assert.equal(await theirs.find('digest-1', 13), { scores: SCORES, leftMs: 750 });
+    assert.equal((await theirs.find('digest-2', 13))?.scores, SCORES);
+    assert.equal((await theirs.find('digest-3', 13))?.scores, SCORES);
     assert.is(here.messages.length, 2);
     await clock.advance(250);
     assert.is(clock.pending(), 0);
     await clock.advance(500);
-    assert.is(await theirs.find('digest-1'), undefined);
+    assert.is(await theirs.find('digest-1', 13), undefined);
   });
 
   check('are sent up to a number at a time, so that quick judges cost no more', async () => {
@@ -110,12 +110,12 @@ describe('verdicts of several workers', (check) => {
     for (let number = 0; number < 80; number++) mine.store(`digest-${number}`, SCORES);
     await clock.advance(250);
     await settle();
-    assert.equal((await theirs.find('digest-25'))?.scores, SCORES);
-    assert.is(await theirs.find('digest-26'), undefined);
+    assert.equal((await theirs.find('digest-25', 13))?.scores, SCORES);
+    assert.is(await theirs.find('digest-26', 13), undefined);
     mine.store('digest-next', SCORES);
     await clock.advance(250);
     await settle();
-    assert.equal((await theirs.find('digest-next'))?.scores, SCORES);
+    assert.equal((await theirs.find('digest-next', 13))?.scores, SCORES);
   });
 
   check('are the same after their way, and what is none is not found', async () => {
@@ -123,9 +123,10 @@ describe('verdicts of several workers', (check) => {
     fc.assert(
       fc.property(hundredths, (numbers) => {
         const scores = numbers.map((number) => number / 100);
-        assert.equal(unpackScores(packVerdict('digest', scores)?.split(' ')[1] ?? ''), scores);
+        assert.equal(unpackScores(packVerdict('digest', scores)?.split(' ')[1] ?? '', scores.length), scores);
       }),
     );
+    assert.is(unpackScores(packVerdict('digest', SCORES)?.split(' ')[1] ?? '', 14), undefined);
     assert.is(packVerdict('digest', [0.005, ...SCORES.slice(1)]), undefined);
     const { state } = createWorld().join();
     const verdicts = state.verdicts(1000);
@@ -139,10 +140,10 @@ describe('verdicts of several workers', (check) => {
       '',
     ]) {
       state.onNotice({ kind: 'verdicts', verdicts: [`digest ${scores}`, 'digest', ''] });
-      assert.is(await verdicts.find('digest'), undefined, scores);
+      assert.is(await verdicts.find('digest', 13), undefined, scores);
     }
     state.onNotice({ kind: 'verdicts', verdicts: [`digest ${good}`] });
-    assert.equal((await verdicts.find('digest'))?.scores, SCORES);
+    assert.equal((await verdicts.find('digest', 13))?.scores, SCORES);
   });
 });
 

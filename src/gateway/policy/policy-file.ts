@@ -1,0 +1,179 @@
+import * as v from 'valibot';
+import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
+import { isRecord, parseJsonValue } from '../../core/json.ts';
+import { CATEGORY_NAMES } from './categories.ts';
+import { ownNameProblem } from './own-categories.ts';
+import { BUILT_IN_POLICIES, DEFAULT_POLICY, DEFAULT_THRESHOLD, type Policy } from './policy.ts';
+
+const GUIDANCE_LIMIT_CHARS = 500;
+const POLICY_GUIDANCE_LIMIT_CHARS = 2000;
+const MAX_OWN_CATEGORIES = 20;
+
+const versionRule = 'expected 1 to 64 of A-Z a-z 0-9 _ . + -';
+const thresholdRule = 'expected a number from 0 to 1';
+const textRule = (limitChars: number) => `expected a text of at most ${limitChars} characters`;
+const definitionRule = 'expected what falls under it, in 1 to 500 characters';
+const nameRule = 'expected the name of a policy of this file, or one of standard, coding-agent';
+
+const Text = (limitChars: number) =>
+  v.pipe(v.string(textRule(limitChars)), v.maxLength(limitChars, textRule(limitChars)));
+const Threshold = v.pipe(v.number(thresholdRule), v.minValue(0, thresholdRule), v.maxValue(1, thresholdRule));
+const Version = v.pipe(v.string(versionRule), v.regex(/^[\w.+-]{1,64}$/, versionRule));
+const CategoryEntry = v.object({
+  threshold: v.optional(Threshold),
+  guidance: v.optional(Text(GUIDANCE_LIMIT_CHARS)),
+});
+const OwnEntry = v.object({
+  definition: v.pipe(
+    v.string(definitionRule),
+    v.trim(),
+    v.minLength(1, definitionRule),
+    v.maxLength(GUIDANCE_LIMIT_CHARS, definitionRule),
+  ),
+  threshold: v.optional(Threshold, DEFAULT_THRESHOLD),
+});
+const PolicyEntry = v.object({
+  extends: v.optional(v.picklist(['standard', 'coding-agent'], 'expected standard or coding-agent'), 'standard'),
+  guidance: v.optional(Text(POLICY_GUIDANCE_LIMIT_CHARS)),
+  categories: v.optional(v.record(v.string(), CategoryEntry, 'expected an object of categories'), {}),
+  own_categories: v.optional(v.record(v.string(), OwnEntry, 'expected an object of categories'), {}),
+});
+const Names = v.optional(v.record(v.string(), v.string(nameRule), 'expected an object'), {});
+const Use = v.object({ default: v.optional(v.string(nameRule), 'standard'), aliases: Names, keys: Names });
+const OnePolicyFile = v.object({ version: Version, ...PolicyEntry.entries });
+const NamedPoliciesFile = v.object({
+  version: Version,
+  policies: v.optional(v.record(v.string(), PolicyEntry, 'expected an object of policies'), {}),
+  use: v.optional(Use, {}),
+});
+
+/** Which policy is used by whom, by names: of aliases, and by the beginning of the SHA-256 of gateway keys. */
+export type PolicyUse = v.InferOutput<typeof Use>;
+
+/** A policy file, parsed: every policy that can be used by its name, and who uses which. */
+export type PolicyFile = {
+  readonly policies: ReadonlyMap<string, Policy>;
+  /** The names of those that the file itself defines. */
+  readonly defined: readonly string[];
+  readonly use: PolicyUse;
+};
+
+const unknownNames = (value: unknown, known: readonly string[], where: string): string[] => {
+  const names = isRecord(value) ? Object.keys(value) : [];
+  return names
+    .filter((name) => !known.includes(name))
+    .map(
+      (name) =>
+        `${where}: unknown name ${JSON.stringify(name)}, the nearest known one is "${nearestName(name, known)}"`,
+    );
+};
+
+const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
+  isRecord(value) ? Object.entries(value) : [];
+
+/** What is wrong with the names in a policy: `at` says where it is. */
+const namesInPolicy = (policy: Readonly<Record<string, unknown>>, at: string): string[] => {
+  const own = entriesOf(policy.own_categories);
+  const tooMany =
+    own.length > MAX_OWN_CATEGORIES ? [`${at}own_categories: expected at most ${MAX_OWN_CATEGORIES} of them`] : [];
+  return [
+    ...unknownNames(policy.categories, CATEGORY_NAMES, `${at}categories`),
+    ...entriesOf(policy.categories).flatMap(([name, entry]) =>
+      unknownNames(entry, Object.keys(CategoryEntry.entries), `${at}categories.${name}`),
+    ),
+    ...tooMany,
+    ...own.flatMap(([name, entry]) => {
+      const where = `${at}own_categories: ${JSON.stringify(name)}`;
+      const problem = ownNameProblem(
+        name,
+        own.map(([other]) => other),
+      );
+      return [
+        ...(problem === undefined ? [] : [`${where} ${problem}`]),
+        ...unknownNames(entry, Object.keys(OwnEntry.entries), where),
+      ];
+    }),
+  ];
+};
+
+const POLICY_NAME = /^[A-Za-z0-9][\w.-]{0,31}$/;
+
+const policyNameProblem = (name: string): string[] => {
+  const where = `policies: ${JSON.stringify(name)}`;
+  if (Object.hasOwn(BUILT_IN_POLICIES, name))
+    return [`${where} is a built-in policy: take another name, and "extends": "${name}"`];
+  return POLICY_NAME.test(name) ? [] : [`${where}: expected a name of 1 to 32 of A-Z a-z 0-9 _ . -`];
+};
+
+const namesInNamedFile = (file: Readonly<Record<string, unknown>>): string[] => [
+  ...unknownNames(file, Object.keys(NamedPoliciesFile.entries), 'top level'),
+  ...unknownNames(file.use, Object.keys(Use.entries), 'use'),
+  ...entriesOf(file.policies).flatMap(([name, policy]) => [
+    ...policyNameProblem(name),
+    ...unknownNames(policy, Object.keys(PolicyEntry.entries), `policies.${name}`),
+    ...(isRecord(policy) ? namesInPolicy(policy, `policies.${name}.`) : []),
+  ]),
+];
+
+const namesInOnePolicyFile = (file: Readonly<Record<string, unknown>>): string[] => [
+  ...unknownNames(file, Object.keys(OnePolicyFile.entries), 'top level'),
+  ...namesInPolicy(file, ''),
+];
+
+const parsePolicyObject = (text: string): Readonly<Record<string, unknown>> => {
+  const value = parseJsonValue(text);
+  if (isRecord(value)) return value;
+  throw new ConfigError([
+    'MODERATION_POLICY_FILE: expected a JSON object, whole and without comments, with "version" and "categories"',
+  ]);
+};
+
+const policyFrom = (entry: v.InferOutput<typeof PolicyEntry>, version: string): Policy => {
+  const base = BUILT_IN_POLICIES[entry.extends];
+  const guidance = [base.guidance, entry.guidance].filter((text) => text !== undefined).join('\n');
+  return {
+    version,
+    ...(guidance === '' ? {} : { guidance }),
+    categories: [
+      ...DEFAULT_POLICY.categories.map((ours) => {
+        const { threshold = ours.threshold, guidance: own } = entry.categories[ours.name] ?? {};
+        return { ...ours, threshold, ...(own === undefined ? {} : { guidance: own }) };
+      }),
+      ...Object.entries(entry.own_categories).map(([name, own], index) => ({ ...own, name, code: `OWN${index + 1}` })),
+    ],
+  };
+};
+
+const parseWith = <Schema extends v.GenericSchema>(
+  schema: Schema,
+  file: unknown,
+  unknown: readonly string[],
+): v.InferOutput<Schema> => {
+  const parsed = v.safeParse(schema, file, { message: expectedText });
+  const wrong = (parsed.issues ?? []).map((issue) => {
+    // A key of `use.keys` may be a gateway key that somebody has written there.
+    const path = v.getDotPath(issue) ?? 'top level';
+    return `${path.startsWith('use.keys.') ? 'use.keys' : path}: ${issue.message}`;
+  });
+  const problems = [...unknown, ...wrong].map((problem) => `MODERATION_POLICY_FILE: ${problem}`);
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+  return parsed.output;
+};
+
+/**
+ * Parses a policy file: one policy that everybody uses, or several with names. What a policy does not set is as in the one that it
+ * extends. Throws one `ConfigError` with every problem and the nearest known names; values are not quoted.
+ */
+export const parsePolicyFile = (text: string): PolicyFile => {
+  const file = parsePolicyObject(text);
+  if (!('policies' in file || 'use' in file)) {
+    const { version, ...entry } = parseWith(OnePolicyFile, file, namesInOnePolicyFile(file));
+    const policies = new Map([['standard', policyFrom(entry, version)]]);
+    return { policies, defined: [], use: { default: 'standard', aliases: {}, keys: {} } };
+  }
+  const { version, policies, use } = parseWith(NamedPoliciesFile, file, namesInNamedFile(file));
+  const named = Object.entries(policies).map(
+    ([name, entry]) => [name, policyFrom(entry, `${name}/${version}`)] as const,
+  );
+  return { policies: new Map([...Object.entries(BUILT_IN_POLICIES), ...named]), defined: Object.keys(policies), use };
+};
