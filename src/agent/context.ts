@@ -13,6 +13,7 @@ import type { RunQueue } from './session/run-queue.ts';
 import type { Sessions } from './session/sessions.ts';
 import type { Store } from './store/store.ts';
 import type { Approvals } from './tools/approvals.ts';
+import type { createClientResults } from './turn/client-results.ts';
 
 /** Everything that routes of the agent server work with. Each group of routes names the part that it takes. */
 export type RouteContext = {
@@ -34,6 +35,8 @@ export type RouteContext = {
   readonly streams: OpenStreams;
   readonly readBody: ReadBody;
   readonly acceptPrompt: (sessionID: string, prompt: PromptBody, isOwed: boolean) => Promise<AcceptedPrompt>;
+  /** Takes the results of client tools. */
+  readonly takeClientResults: ReturnType<typeof createClientResults>;
   /** Bodies of the routes that show the configuration, without its secrets. */
   readonly configViews: ConfigViews;
   /** Aborts when the server stops. */

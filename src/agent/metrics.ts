@@ -31,7 +31,7 @@ type ModelCallRecord = {
 
 /** A tool call that has ended. */
 export type ToolCallRecord = {
-  /** The id of the tool server; `gatehouse` for built-in tools, `none` for tools that do not exist. */
+  /** The id of the tool server; `gatehouse` for built-in tools, `client` for those of a client, `none` for tools that do not exist. */
   readonly server: string;
   /** `refused`: the call was not made, because of a rule, a person or a limit. */
   readonly outcome: 'completed' | 'failed' | 'refused' | 'aborted';

@@ -15,6 +15,7 @@ import type { AgentMetrics } from './metrics.ts';
 import type { ChatModel } from './model/types.ts';
 import type { EventDraft } from './protocol/events.ts';
 import type { Ids } from './protocol/ids.ts';
+import { createClientToolsCheck } from './session/client-tools.ts';
 import { createPromptAcceptance } from './session/prompt.ts';
 import { createRecovery } from './session/recovery.ts';
 import { createFamilyRemoval, createRetention, type RetentionLimits } from './session/retention.ts';
@@ -26,7 +27,9 @@ import { createApprovals } from './tools/approvals.ts';
 import type { OutputLimits } from './tools/output-limit.ts';
 import { createTaskTool, createTaskTracker, MAX_TASKS_PER_PROMPT } from './tools/task.ts';
 import type { AgentTool } from './tools/tool.ts';
+import { createClientResults } from './turn/client-results.ts';
 import { createAnswering } from './turn/prompt-run.ts';
+import { STRUCTURED_OUTPUT } from './turn/structured-output.ts';
 
 /** What the agent server is made of: the surroundings of the process, the configuration, and adapters. */
 export type AgentServerNeeds = {
@@ -53,6 +56,8 @@ export type AgentServerNeeds = {
   readonly outputLimits: OutputLimits;
   readonly permissionTimeoutMs: number;
   readonly turnTimeoutMs: number;
+  /** How long the results of client tools are waited for. */
+  readonly clientToolTimeoutMs: number;
   /** How long `stop` waits for what runs to end by itself. */
   readonly drainMs: number;
   readonly retention: RetentionLimits;
@@ -100,6 +105,10 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
   });
   const mcp = needs.mcp((draft) => void publish(directory, { drafts: [draft] }).catch(onBug));
   const isClosing = (id: string): boolean => runs.isClosing(id);
+  const usableClientTools = createClientToolsCheck({
+    compileSchema: needs.compileSchema,
+    ownNames: () => [...mcp.tools(), task].map(({ name }) => name).concat(STRUCTURED_OUTPUT),
+  });
   const acceptPrompt = createPromptAcceptance({
     store,
     sessions,
@@ -107,6 +116,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     ids,
     clock,
     compileSchema: needs.compileSchema,
+    usableClientTools,
     sessionLimitBytes: sessionLimitBytes(budget),
     isClosing,
   });
@@ -135,6 +145,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     instructions: mcp.instructions,
     outputLimits: needs.outputLimits,
     turnTimeoutMs: needs.turnTimeoutMs,
+    clientToolTimeoutMs: needs.clientToolTimeoutMs,
     budget,
     taskTracker,
     metrics,
@@ -157,6 +168,16 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
   };
   const removal = createFamilyRemoval({ store, publish, busy, clock });
   const retention = createRetention({ clock, log, chance, store, removal, limits: needs.retention, metrics });
+  const takeClientResults = createClientResults({
+    store,
+    sessions,
+    clock,
+    ids,
+    outputLimits: needs.outputLimits,
+    usableClientTools,
+    metrics,
+    isClosing,
+  });
   const streams = createOpenStreams();
   metrics.watch(() => {
     const { running, waiting } = runs.counts();
@@ -169,5 +190,17 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
       bytesInFlight: budget.usedBytes(),
     };
   });
-  return { publisher, sessions, approvals, mcp, acceptPrompt, recovery, runs, retention, streams, bodies };
+  return {
+    publisher,
+    sessions,
+    approvals,
+    mcp,
+    acceptPrompt,
+    takeClientResults,
+    recovery,
+    runs,
+    retention,
+    streams,
+    bodies,
+  };
 };

@@ -107,6 +107,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     outputLimits: config.toolOutput,
     permissionTimeoutMs: config.permissionTimeoutMs,
     turnTimeoutMs: config.turnTimeoutMs,
+    clientToolTimeoutMs: settings.clientToolTimeoutMs,
     drainMs: DRAIN_MS,
     memory: { ...settings.bodies, memoryBytes: usableMemoryBytes() },
     retention: settings.retention,

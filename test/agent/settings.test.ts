@@ -18,6 +18,7 @@ const DEFAULTS: AgentServerSettings = {
   database: { kind: 'sqlite', path: './data/agent.db' },
   bodies: { limitBytes: 9_437_184, budgetBytes: undefined },
   leaseMs: 5000,
+  clientToolTimeoutMs: 86_400_000,
   retention: {},
   directory: undefined,
 };
@@ -62,6 +63,7 @@ describe('the settings of the agent server', (check) => {
         database: { kind: 'sqlite', path: '/data/a.db' },
         bodies: { limitBytes: 1024, budgetBytes: 65_536 },
         leaseMs: 5000,
+        clientToolTimeoutMs: 86_400_000,
         retention: { ageMs: 30 * 86_400_000, count: 1000 },
         directory: '/srv/desk',
       },

@@ -157,12 +157,15 @@ const mcpRoutes = ({ mcp }: Pick<RouteContext, 'mcp'>): RouteTable => {
   };
 };
 
+/** What this server offers beside OpenCode's API, for clients that can do without. */
+const FEATURES = ['client-tools'];
+
 /** Events, permissions, tool servers, and what the configuration shows. */
 export const otherRoutes = (context: RouteContext): RouteTable => ({
   ...eventRoutes(context),
   ...permissionRoutes(context),
   ...mcpRoutes(context),
-  '/global/health': { GET: () => jsonResponse(200, { healthy: true, version: context.version }) },
+  '/global/health': { GET: () => jsonResponse(200, { healthy: true, version: context.version, features: FEATURES }) },
   '/config': { GET: () => jsonResponse(200, context.configViews.config) },
   '/config/providers': { GET: () => jsonResponse(200, context.configViews.configProviders) },
   '/provider': { GET: () => jsonResponse(200, context.configViews.provider) },

@@ -7,6 +7,7 @@ import { createRoutes, type RouteTable } from '../../core/http/router.ts';
 import { createStandardRoutes } from '../../core/http/standard-routes.ts';
 import type { RouteContext } from '../context.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
+import { clientToolRoutes } from './client-tools.ts';
 import { compatRoutes, createUnsupportedReport, unknownPathHint } from './compat.ts';
 import { AGENT_ERROR_RESPONSES, storeFault } from './errors.ts';
 import { otherRoutes } from './events.ts';
@@ -81,6 +82,7 @@ const createRouteTable = (
     ...sessionRoutes(context),
     ...messageRoutes(context),
     ...conversationRoutes(context),
+    ...clientToolRoutes(context),
     ...otherRoutes(context),
     ...compatRoutes(context),
     '/doc': { GET: () => jsonResponse(200, openApi()) },

@@ -12,6 +12,7 @@ import {
   SessionChangeBody,
   SummarizeBody,
 } from '../protocol/request-schemas.ts';
+import { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
 
 const NONE = 'an empty list: there are none here';
 const NONE_WITH_LOCATION = 'location, and data: an empty list';
@@ -28,7 +29,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /metrics': { summary: 'Metrics of the server', answers: "Prometheus' text format" },
   'GET /doc': { summary: 'This document', answers: 'OpenAPI 3.1' },
   'GET /openapi.json': { summary: 'The same document at another path', answers: 'OpenAPI 3.1' },
-  'GET /global/health': { summary: 'Whether the server is healthy', answers: 'healthy, version' },
+  'GET /global/health': { summary: 'Whether the server is healthy', answers: 'healthy, version, features' },
   'GET /session': { summary: 'Sessions, the latest updated first', answers: 'a list of sessions' },
   'POST /session': { summary: 'Creates a session', body: SessionBody, answers: 'the session' },
   'GET /session/status': { summary: 'Sessions that are not idle, by id', answers: 'a map of statuses' },
@@ -83,6 +84,11 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Prompts without waiting',
     body: PromptBody,
     answers: '204 once the prompt is stored',
+  },
+  'POST /session/{id}/client-tool-results': {
+    summary: 'Gives the results of calls of client tools; with the last one the turn goes on in the background',
+    body: ClientToolResultsBody,
+    answers: 'accepted, settled and waiting: lists of call ids',
   },
   'GET /session/{id}/message/{messageID}': { summary: 'One message', answers: 'the message with its parts' },
   'GET /session/{id}/message/{messageID}/part/{partID}/output': {

@@ -7,6 +7,7 @@ import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
 import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
 import type { Session } from '../protocol/types.ts';
+import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
@@ -34,13 +35,14 @@ const requireRevision = (wanted: string | null, { metadata }: Session): void => 
 
 /** Creates, lists, reads, changes, removes and aborts sessions. */
 export const sessionRoutes = ({
+  clock,
   store,
   sessions,
   catalog,
   runs,
   directory,
   readBody,
-}: Pick<RouteContext, 'store' | 'sessions' | 'catalog' | 'runs' | 'directory' | 'readBody'>): RouteTable => {
+}: Pick<RouteContext, 'clock' | 'store' | 'sessions' | 'catalog' | 'runs' | 'directory' | 'readBody'>): RouteTable => {
   /** Aborts what runs in a session and its child sessions, and allows nothing to begin there. Returns their ids, children first. */
   const closeFamily = async (id: string): Promise<readonly string[]> => {
     await runs.close(id);
@@ -126,6 +128,7 @@ export const sessionRoutes = ({
       async POST(_request, { id = '' }) {
         await sessions.get(id);
         await runs.abort(id);
+        await endAwaitedCalls({ store, sessions, clock }, id, { why: CALL_NOT_AWAITED.aborted });
         return jsonResponse(200, true);
       },
     },
@@ -188,11 +191,12 @@ export const conversationRoutes = ({
       async POST(request, { id = '' }) {
         const { messageID, partID } = await readBody(request, RevertBody);
         const target = { messageID, ...(partID === undefined ? {} : { partID }) };
-        return jsonResponse(200, await revertSession({ store, sessions, runs }, id, target));
+        return jsonResponse(200, await revertSession({ store, sessions, runs, clock }, id, target));
       },
     },
     '/session/:id/unrevert': {
-      POST: async (_request, { id = '' }) => jsonResponse(200, await unrevertSession({ store, sessions, runs }, id)),
+      POST: async (_request, { id = '' }) =>
+        jsonResponse(200, await unrevertSession({ store, sessions, runs, clock }, id)),
     },
     '/session/:id/summarize': {
       async POST(request, { id = '' }) {
@@ -217,6 +221,7 @@ export const conversationRoutes = ({
         const { directory } = await sessions.get(id);
         await requireIdle(runs, id);
         if ((await store.message(id, messageID)) === undefined) throw notFound('message', messageID);
+        await endAwaitedCalls({ store, sessions, clock }, id, { why: CALL_NOT_AWAITED.reverted });
         await publisher.publish(directory, messagesRemoval(id, [messageID]));
         return jsonResponse(200, true);
       },

@@ -2,8 +2,9 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
-import { isNestedBeyond, isRecord, isSchemaTooLong, NESTING_LIMIT, SCHEMA_LIMIT_BYTES } from '../../core/json.ts';
+import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
+import { ClientToolsBody, FormatBody, NAME_CHARS, TextUpTo } from './tool-schemas.ts';
 import type { ModelRef } from './types.ts';
 import { findMisspelledField } from './unknown-fields.ts';
 
@@ -40,10 +41,6 @@ export const dataUrlError = ({ isBase64, data }: DataUrl): string | undefined =>
   return isSound ? undefined : 'base64 behind the comma, padded and without blanks';
 };
 
-/** The longest name of anything else, in characters. */
-const NAME_CHARS = 200;
-/** A text of at most so many characters. */
-const TextUpTo = (limit: number) => v.pipe(v.string(), v.maxLength(limit));
 const Title = v.pipe(TextUpTo(TITLE_CHARS), v.check(hasNoNul, 'expected a text without NUL'));
 
 /** What a part may be, in words. */
@@ -150,26 +147,6 @@ export const SessionChangeBody = v.object({
 
 const SWITCH_LIMIT = 200;
 
-const RETRIES = 2;
-/** A JSON Schema of an object, as tools have it: a model gives the value in the arguments of a call. */
-const ObjectSchema = v.pipe(
-  v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected a JSON Schema'),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    if (dataset.value.type !== 'object') addIssue({ expected: 'a JSON Schema with "type": "object"' });
-    else if (isSchemaTooLong(dataset.value))
-      addIssue({ expected: `a JSON Schema of at most ${SCHEMA_LIMIT_BYTES} bytes` });
-  }),
-);
-const FormatBody = v.variant('type', [
-  v.object({ type: v.literal('text') }),
-  v.object({
-    type: v.literal('json_schema'),
-    schema: ObjectSchema,
-    retryCount: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10)), RETRIES),
-  }),
-]);
-
 export const PromptBody = v.object({
   parts: PromptParts,
   messageID: v.optional(v.string()),
@@ -180,6 +157,7 @@ export const PromptBody = v.object({
   system: v.optional(v.string()),
   tools: v.optional(v.pipe(v.record(TextUpTo(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
   format: v.optional(FormatBody),
+  clientTools: v.optional(ClientToolsBody),
 });
 export type PromptBody = v.InferOutput<typeof PromptBody>;
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
 import { type IdKind, isId } from './ids.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
-import type { Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
+import type { ClientTools, Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
 
 /** An id of a kind, in the form in which this server creates ids. */
 export const IdSchema = (kind: IdKind) =>
@@ -55,6 +55,7 @@ export const StoredSession: v.GenericSchema<Session, Session> = v.strictObject({
   metadata: optional(JsonObject),
   permission: optional(v.array(StoredRule)),
   revert: optional(v.strictObject({ messageID: IdSchema('message'), partID: optional(IdSchema('part')) })),
+  awaitedCalls: optional(v.strictObject({ messageID: IdSchema('message'), callIDs: v.array(text), expiresAt: Time })),
   cost: number,
   tokens: SessionTokens,
   time: v.strictObject({ created: Time, updated: Time, compacting: optional(Time), archived: optional(Time) }),
@@ -79,6 +80,12 @@ const StoredError: v.GenericSchema<MessageError, MessageError> = v.variant('name
 ]);
 const StoredFinish = v.picklist(['stop', 'length', 'tool-calls', 'content-filter', 'error', 'other', 'unknown']);
 
+const StoredClientTools: v.GenericSchema<ClientTools, ClientTools> = v.strictObject({
+  tools: v.array(v.strictObject({ name: text, description: text, inputSchema: JsonObject })),
+  choice: v.union([v.picklist(['auto', 'required', 'none']), v.strictObject({ name: text })]),
+  parallel: v.boolean(),
+});
+
 const messageEntries = { id: IdSchema('message'), sessionID: IdSchema('session'), agent: text };
 
 /** A message as it is stored, without its parts. */
@@ -86,11 +93,12 @@ export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role'
   v.strictObject({
     ...messageEntries,
     role: v.literal('user'),
-    time: v.strictObject({ created: Time }),
+    time: v.strictObject({ created: Time, resumed: optional(Time) }),
     model: v.strictObject({ providerID: text, modelID: text, variant: optional(text) }),
     system: optional(text),
     tools: optional(Switches),
     format: optional(v.strictObject({ type: v.literal('json_schema'), schema: JsonObject, retryCount: number })),
+    clientTools: optional(StoredClientTools),
   }),
   v.strictObject({
     ...messageEntries,

@@ -13,6 +13,14 @@ export type Action = 'allow' | 'ask' | 'deny';
 /** A permission rule: what happens with calls of the tools and patterns that it matches. */
 export type Rule = { readonly permission: string; readonly pattern: string; readonly action: Action };
 
+/** The calls of client tools whose results a session waits for: all in its last answer, which ended with them. */
+export type AwaitedCalls = {
+  readonly messageID: string;
+  readonly callIDs: readonly string[];
+  /** From then on no result is taken, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+};
+
 /** The point to which a session was reverted: what follows is removed with the next prompt, unless it is unreverted first. */
 export type Revert = { readonly messageID: string; readonly partID?: string };
 
@@ -31,6 +39,7 @@ export type Session = {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly permission?: readonly Rule[];
   readonly revert?: Revert;
+  readonly awaitedCalls?: AwaitedCalls;
   readonly cost: number;
   readonly tokens: Tokens;
   readonly time: {
@@ -76,17 +85,35 @@ export type OutputFormat = {
   readonly retryCount: number;
 };
 
+/** A tool that runs at the client. */
+export type ClientTool = {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+};
+
+/** The tools that a client brings with a prompt. */
+export type ClientTools = {
+  readonly tools: readonly ClientTool[];
+  /** `required`: the turn does not end without a call of one of them; a name: of this one. `none`: they are not offered. */
+  readonly choice: 'auto' | 'required' | 'none' | { readonly name: string };
+  /** Whether one step may call several of them. */
+  readonly parallel: boolean;
+};
+
 export type UserMessage = {
   readonly id: string;
   readonly sessionID: string;
   readonly role: 'user';
-  readonly time: { readonly created: number };
+  /** `resumed`: when the results came with which its answer goes on. */
+  readonly time: { readonly created: number; readonly resumed?: number };
   readonly agent: string;
   readonly model: ModelRef;
   readonly system?: string;
   readonly tools?: Readonly<Record<string, boolean>>;
   /** A text, unless this says otherwise. */
   readonly format?: OutputFormat;
+  readonly clientTools?: ClientTools;
 };
 
 /** One step of a model. A turn with tool calls has several, all with the same `parentID`. */
@@ -202,6 +229,13 @@ export const WITHDRAWN = { withdrawn: true } as const;
 /** Whether a call does not count. The repeated step may even have a call with the same id. */
 export const isWithdrawn = ({ state }: ToolPart): boolean =>
   state.status === 'error' && state.metadata?.withdrawn === true;
+
+/** Metadata of a call that the client carries out. */
+export const CLIENT_TOOL = { clientTool: true } as const;
+
+/** Whether a call was handed to the client. */
+export const isClientCall = ({ state }: ToolPart): boolean =>
+  state.status !== 'pending' && state.metadata?.clientTool === true;
 
 /** Whether an answer was begun and not completed. */
 export const isUnfinished = (message: Message): boolean =>

@@ -1,4 +1,5 @@
-import type { Part, ToolState } from '../protocol/types.ts';
+import { CLIENT_TOOL, type Part, type ToolState } from '../protocol/types.ts';
+import { CALL_NOT_AWAITED } from './awaited-calls.ts';
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
 const CALL_OUTCOME_UNKNOWN =
@@ -9,6 +10,14 @@ const endCall = (state: ToolState, now: number): ToolState | undefined => {
   const { status, input } = state;
   if (status === 'pending') return { status: 'error', input, error: CALL_NOT_MADE, time: { start: now, end: now } };
   if (status !== 'running') return undefined;
+  if (state.metadata?.clientTool === true)
+    return {
+      status: 'error',
+      input,
+      error: CALL_NOT_AWAITED.copied,
+      metadata: CLIENT_TOOL,
+      time: { start: state.time.start, end: now },
+    };
   return { status: 'error', input, error: CALL_OUTCOME_UNKNOWN, time: { start: state.time.start, end: now } };
 };
 

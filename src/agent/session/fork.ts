@@ -4,6 +4,7 @@ import type { Ids } from '../protocol/ids.ts';
 import { NO_TOKENS, type Session } from '../protocol/types.ts';
 import type { Store, StoreChange } from '../store/store.ts';
 import type { DocumentRecord } from './document.ts';
+import { endPart } from './end-part.ts';
 import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import { createIDReplacement } from './new-ids.ts';
 import { findRevertedContent, messagesBefore, promptIDOf } from './revert.ts';
@@ -69,7 +70,11 @@ type ReplaceIDs = ReturnType<typeof createIDReplacement>;
 /** Size of one commit: larger ones would hold up other writers. */
 const GROUP_CHARS = 1024 * 1024;
 
-const toForkedSession = ({ parentID: _, revert: _gone, ...original }: Session, id: string, now: number): Session => ({
+const toForkedSession = (
+  { parentID: _, revert: _gone, awaitedCalls: _awaited, ...original }: Session,
+  id: string,
+  now: number,
+): Session => ({
   ...original,
   id,
   slug: createSlug(id),
@@ -89,8 +94,11 @@ async function* readRecords(
   const copied = new Set(parts.map((part) => part.id));
   const { info } = stored;
   yield { kind: 'message', message: info };
+  const { time } = info;
   for (const part of stored.parts.filter((one) => copied.has(one.id))) {
-    yield { kind: 'part', part };
+    // A call whose result is waited for: that goes to the original.
+    const ended = 'completed' in time && time.completed !== undefined ? endPart(part, time.completed) : undefined;
+    yield { kind: 'part', part: ended ?? part };
     const text = part.type === 'tool' ? await store.output(info.sessionID, part.id) : undefined;
     if (text !== undefined) yield { kind: 'output', partID: part.id, text };
   }

@@ -2,6 +2,7 @@ import type { Ids } from '../protocol/ids.ts';
 import type { Message, Session } from '../protocol/types.ts';
 import { OrphanError } from '../store/errors.ts';
 import type { Store, StoreChange } from '../store/store.ts';
+import { withoutAwaitedCalls } from './awaited-calls.ts';
 import { type DocumentRecord, type SessionDocument, SessionDocumentError } from './document.ts';
 import { endPart } from './end-part.ts';
 
@@ -60,7 +61,9 @@ const createChanges = (needs: ImportNeeds) => {
     if (record.kind !== 'session') return [record];
     const isFirst = sessionID === undefined;
     sessionID = record.session.id;
-    const session = isFirst ? await withKnownParent(needs, record.session) : record.session;
+    // Its calls are ended, as any of a complete message.
+    const own = withoutAwaitedCalls(record.session);
+    const session = isFirst ? await withKnownParent(needs, own) : own;
     return [{ kind: 'session-begun', session }];
   };
 };

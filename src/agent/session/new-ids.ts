@@ -49,7 +49,7 @@ export const createIDReplacement = (
     ids,
   );
   let parts = new Map<string, string>();
-  const sessionOf = ({ revert, ...info }: Session): Session => ({
+  const sessionOf = ({ revert, awaitedCalls: _, ...info }: Session): Session => ({
     ...info,
     id: session(info.id),
     ...(info.parentID === undefined ? {} : { parentID: session(info.parentID) }),

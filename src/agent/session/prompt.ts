@@ -8,6 +8,8 @@ import type { Ids } from '../protocol/ids.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
 import type { FilePart, ModelRef, OutputFormat, Session, TextPart, UserMessage } from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
+import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
+import type { UsableClientTools } from './client-tools.ts';
 import { createClientMessageIDs, createMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
 import { notFound, requireCapacity, type Sessions, toSessionModel } from './sessions.ts';
@@ -20,6 +22,7 @@ type PromptAcceptanceNeeds = {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly compileSchema: CompileSchema;
+  readonly usableClientTools: UsableClientTools;
   /** The largest session that may grow further. */
   readonly sessionLimitBytes: number;
   /** Whether a session is being removed: it accepts no prompts any more. */
@@ -96,6 +99,7 @@ export const createPromptAcceptance = ({
   ids,
   clock,
   compileSchema,
+  usableClientTools,
   sessionLimitBytes,
   isClosing,
 }: PromptAcceptanceNeeds) => {
@@ -109,6 +113,7 @@ export const createPromptAcceptance = ({
     await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
     const format = usableFormat(prompt, compileSchema);
+    const clientTools = usableClientTools(prompt.clientTools);
     const requested = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
     const model = requireModel(
       catalog,
@@ -125,13 +130,17 @@ export const createPromptAcceptance = ({
         ...(prompt.system === undefined ? {} : { system: prompt.system }),
         ...(prompt.tools === undefined ? {} : { tools: prompt.tools }),
         ...(format === undefined ? {} : { format }),
+        ...(clientTools === undefined ? {} : { clientTools }),
       };
       const parts = createPromptParts(prompt, { sessionID, messageID: id }, ids);
+      /** What the prompt ends and removes. */
       let removal: Publication = {};
       const rememberChoices = async (now: Session): Promise<Session> => {
-        removal = await revertedRemoval(store, now);
+        const ended = { why: CALL_NOT_AWAITED.prompted, now: clock.now() };
+        removal = joinPublications(await awaitedCallsEnd(store, now, ended), await revertedRemoval(store, now));
         requireOpen(sessionID);
-        return { ...withoutRevert(now), agent: agent.name, model: toSessionModel(model) };
+        const going = withoutAwaitedCalls(withoutRevert(now));
+        return { ...going, agent: agent.name, model: toSessionModel(model) };
       };
       const owed = isOwed ? answerStatePublication(user, 'owed') : {};
       const stored = joinPublications(promptPublication(user, parts), owed);

@@ -117,7 +117,7 @@ export type Recovery = {
 export const createRecovery = (needs: RecoveryNeeds): Recovery => {
   const { store, publisher, ids, clock, leases, isBusyHere } = needs;
 
-  const isTooOld = ({ time }: UserMessage): boolean => clock.now() - time.created > WAITING_LIMIT_MS;
+  const isTooOld = ({ time }: UserMessage): boolean => clock.now() - (time.resumed ?? time.created) > WAITING_LIMIT_MS;
 
   /** Answers that are only an error, for prompts whose run has ended between two messages, or before the first one. */
   const answersFor = async (session: Session, owed: readonly OwedAnswer[]): Promise<readonly AssistantMessage[]> => {

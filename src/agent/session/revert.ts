@@ -1,8 +1,10 @@
+import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Publication } from '../events/publisher.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Message, Revert, Session } from '../protocol/types.ts';
 import type { Store, StoreChange } from '../store/store.ts';
+import { CALL_NOT_AWAITED, endAwaitedCalls } from './awaited-calls.ts';
 import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import type { RunQueue } from './run-queue.ts';
 import { notFound, type Sessions } from './sessions.ts';
@@ -69,9 +71,10 @@ export const findRevertedContent = (
 
 /** What reverting a session works with. */
 type RevertNeeds = {
-  readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
+  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
   readonly runs: Pick<RunQueue, 'statuses'>;
+  readonly clock: Pick<Clock, 'now'>;
 };
 
 /** A `conflict` fault while an answer of the session is under way. To be called before stored messages change. */
@@ -85,7 +88,7 @@ export const requireIdle = async (runs: Pick<RunQueue, 'statuses'>, sessionID: s
 
 /** Reverts a session to a message, until the next prompt or until `unrevertSession`. Nothing is removed yet. */
 export const revertSession = async (
-  { store, sessions, runs }: RevertNeeds,
+  { store, sessions, runs, clock }: RevertNeeds,
   sessionID: string,
   target: Revert,
 ): Promise<Session> => {
@@ -96,6 +99,7 @@ export const revertSession = async (
     const { messageID, partID } = target;
     throw partID === undefined ? notFound('message', messageID) : notFound('part', partID);
   }
+  await endAwaitedCalls({ store, sessions, clock }, sessionID, { why: CALL_NOT_AWAITED.reverted });
   return sessions.update(sessionID, (session) => ({ ...session, revert }));
 };
 

@@ -1,16 +1,16 @@
 import type { Clock } from '../../core/clock.ts';
 import { nearName } from '../../core/identifier.ts';
-import { NESTING_LIMIT } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
 import { createFileCapacity } from './attachments.ts';
+import { callEndPublication } from './call-end.ts';
 import type { LoopGuard } from './loop-guard.ts';
-import { limitOutput, type OutputLimits } from './output-limit.ts';
+import type { OutputLimits } from './output-limit.ts';
 import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from './permission-check.ts';
-import type { AgentTool, RequestedCall, ToolOutcome } from './tool.ts';
+import { type AgentTool, type RequestedCall, type ToolOutcome, unreadableArguments } from './tool.ts';
 
 /** Works on items in their order, `limit` at the same time. `work` must not reject. */
 const runConcurrently = async <Item>(
@@ -30,6 +30,8 @@ type CallNeeds = PermissionCheckNeeds & {
   readonly ids: Ids;
   readonly agent: string;
   readonly guard: LoopGuard;
+  /** The tools that run at the client: their calls do not come here to be run. */
+  readonly clientTools: readonly string[];
   readonly outputLimits: OutputLimits;
   /** The size of the session's messages as they are stored. */
   readonly storedBytes: () => Promise<number>;
@@ -54,16 +56,18 @@ type CallResult = {
 
 /** A model may request a thousand calls in one answer, and each may be a task with calls of its own. */
 const MAX_CONCURRENT_CALLS = 8;
-const MAX_CALLS_PER_STEP = 64;
+/** A step makes no more, and hands no more to the client. */
+export const MAX_CALLS_PER_STEP = 64;
 
 const REPEATED =
   'This very call was made several times with the same outcome. Do something else, or answer with what is known.';
-const LATE = 'The turn has no step left for this call, so it was not made.';
-const TOO_MANY = `One step makes at most ${MAX_CALLS_PER_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
+/** What the model reads of a call of the last step. */
+export const LATE = 'The turn has no step left for this call, so it was not made.';
+/** What the model reads of a call that is one too many. */
+export const TOO_MANY = `One step makes at most ${MAX_CALLS_PER_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
 const OVER = 'The turn ended with another call of this step, so this one was not made.';
 
-const unknownToolOutcome = (name: string, tools: readonly AgentTool[]): ToolOutcome => {
-  const known = tools.map((tool) => tool.name);
+const unknownToolOutcome = (name: string, known: readonly string[]): ToolOutcome => {
   const missing = nearName(name, known) === undefined ? 'There is no tool of this name' : `There is no tool "${name}"`;
   const output = `${missing}. The tools are: ${known.join(', ') || 'none'}`;
   return { output, title: 'Invalid tool', metadata: {}, isError: false };
@@ -75,44 +79,19 @@ export const createCallRunner = (needs: CallNeeds) => {
   const checkPermission = createPermissionCheck(needs);
   const storeWithFiles = createFileCapacity({ storedBytes: needs.storedBytes, limitBytes: needs.sessionLimitBytes });
 
-  const endFact = (part: ToolPart, start: number, outcome: ToolOutcome): Publication => {
-    const { input } = part.state;
-    const { shown, isCut } = limitOutput(outcome.output, outputLimits);
-    const time = { start, end: clock.now() };
-    const { title, metadata, files = [] } = outcome;
-    const { sessionID, messageID } = part;
-    const attachments = files.map((file) => ({
-      id: ids('part'),
-      sessionID,
-      messageID,
-      type: 'file' as const,
-      ...file,
-    }));
-    const state: ToolState = outcome.isError
-      ? { status: 'error', input, error: shown, metadata, time }
-      : {
-          status: 'completed',
-          input,
-          output: shown,
-          title,
-          metadata: { ...metadata, truncated: isCut },
-          time,
-          ...(attachments.length === 0 ? {} : { attachments }),
-        };
-    const fact = partPublication({ ...part, state }, clock.now());
-    const stored = isCut ? [{ kind: 'output' as const, sessionID, partID: part.id, text: outcome.output }] : [];
-    return { ...fact, changes: [...(fact.changes ?? []), ...stored] };
-  };
+  const endFact = (part: ToolPart, start: number, outcome: ToolOutcome): Publication =>
+    callEndPublication({ ids, outputLimits }, { part, outcome, time: { start, end: clock.now() } });
   const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>
     storeWithFiles(outcome, (stored) => publish(endFact(part, start, stored)));
   const count = ({ part }: RequestedCall, outcome: ToolCallRecord['outcome']): void => {
     const tool = tools.find(({ name }) => name === part.tool);
+    const unlisted = needs.clientTools.includes(part.tool) ? 'client' : 'none';
     needs.metrics.toolCallEnded({
-      server: tool?.origin?.server ?? (tool === undefined ? 'none' : 'gatehouse'),
+      server: tool?.origin?.server ?? (tool === undefined ? unlisted : 'gatehouse'),
       outcome,
     });
   };
-  /** Ends all of these calls as failed, without running them. */
+  /** Ends all of these calls as failed, without running them. `why` is for the model. */
   const refuse = async (calls: readonly RequestedCall[], why: string): Promise<void> => {
     if (calls.length === 0) return;
     for (const one of calls) count(one, 'refused');
@@ -137,15 +116,13 @@ export const createCallRunner = (needs: CallNeeds) => {
       return {
         part: { ...part, tool: 'invalid' },
         start,
-        outcome: unknownToolOutcome(part.tool, tools),
+        outcome: unknownToolOutcome(part.tool, [...tools.map(({ name }) => name), ...needs.clientTools]),
         end: 'done',
         isRefused: true,
       };
     }
     if (input === undefined) {
-      const what = `The arguments are not a JSON object (${raw.length} characters)`;
-      const outcome = errorOutcome(`${what}, or one of more than ${NESTING_LIMIT} levels`);
-      return { part, start, outcome, end: 'done', isRefused: true };
+      return { part, start, outcome: errorOutcome(unreadableArguments(raw)), end: 'done', isRefused: true };
     }
     const refusal = await checkPermission(part, tool, signal);
     if (refusal !== undefined) return { part, start, ...refusal, isRefused: true };
@@ -185,6 +162,9 @@ export const createCallRunner = (needs: CallNeeds) => {
       await refuse(calls, LATE);
       return 'done';
     },
+    /** Refuses all of them, because the turn ended with another call. */
+    refuseAfterEnd: (calls: readonly RequestedCall[]): Promise<void> => refuse(calls, OVER),
+    refuse,
     /**
      * Runs several at the same time and none any more once one has ended the turn. Returns the strongest end of them.
      * Rejects with the signal's reason, or another failure, once every call has ended.

@@ -1,3 +1,4 @@
+import { NESTING_LIMIT } from '../../core/json.ts';
 import type { ToolSpec } from '../model/types.ts';
 import type { FilePart, Rule, ToolPart } from '../protocol/types.ts';
 
@@ -24,6 +25,12 @@ export type RequestedCall = {
   readonly input: Readonly<Record<string, unknown>> | undefined;
   readonly raw: string;
 };
+
+/** What the model reads of a call whose arguments cannot be read. `raw` is what it gave. */
+export const unreadableArguments = (raw: string): string =>
+  `The arguments are not a JSON object (${raw.length} characters), or one of more than ${NESTING_LIMIT} levels`;
+/** What the model reads of a call whose arguments do not fit the schema of the tool. */
+export const unfitArguments = (error: string): string => `These arguments do not fit the schema:\n${error}`;
 
 /** Where a call comes from, and the signal that aborts it. */
 export type CallContext = {

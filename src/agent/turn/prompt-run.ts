@@ -14,6 +14,7 @@ import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { collectRules, isToolHidden, type RuleScope } from '../protocol/permission-rules.ts';
 import type { AssistantMessage, Rule, Session } from '../protocol/types.ts';
+import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import type { AnswerPrompt, QueuedPrompt } from '../session/run-queue.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
@@ -23,6 +24,7 @@ import type { OutputLimits } from '../tools/output-limit.ts';
 import { createPermissionActions } from '../tools/permission-check.ts';
 import type { TaskTracker } from '../tools/task.ts';
 import type { AgentTool } from '../tools/tool.ts';
+import { createClientTools } from './client-tools.ts';
 import { runSummary } from './compaction.ts';
 import { serverEndedTurn, TurnTimeout } from './errors.ts';
 import { createFailureLog, type FailureLog } from './failure-log.ts';
@@ -78,6 +80,8 @@ type AnswerNeeds = {
   readonly budget: TurnContext['budget'];
   /** Limit for a whole turn. */
   readonly turnTimeoutMs: number;
+  /** How long the results of client tools are waited for. */
+  readonly clientToolTimeoutMs: number;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
   readonly metrics: AgentMetrics;
   /** Called when work fails that no one waits for, such as a title. */
@@ -123,6 +127,9 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
     show: showStatus,
     atEnd,
+    clientToolTimeoutMs: needs.clientToolTimeoutMs,
+    changeSession: (change, within) =>
+      sessions.update(session.id, change, (changed) => ({ ...within(changed), leaseID })),
     addUsage: ({ tokens, cost }, within) => {
       const add = (now: Session): Session => ({ ...now, cost: now.cost + cost, tokens: addTokens(now.tokens, tokens) });
       return sessions.update(session.id, add, (changed) => ({ ...within(changed), leaseID }));
@@ -143,9 +150,11 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     const { compileSchema } = needs;
     const output = user.format && createStructuredOutput(user.format, { compileSchema, takesTools });
     const prompt = [agent.prompt, ...instructionsFor(tools)].join('\n\n');
+    const ownNames = [...all, ...(output?.tools ?? [])].map(({ name }) => name);
     const request: TurnRequest = {
       session,
       user,
+      clientTools: createClientTools(user.clientTools, { ownNames, compileSchema, takesTools }),
       responder: { ...responder, agent: { ...agent, prompt } },
       tools: [...tools, ...(output?.tools ?? [])],
       output,
@@ -211,7 +220,9 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     const deadline = createTurnDeadline(clock, needs.turnTimeoutMs, run);
     let end: ReturnType<typeof turnOutcome> = 'failed';
     try {
-      const session = await sessions.get(prompted.session.id);
+      // The turn before this one may have ended with calls for the client when this prompt waited already.
+      const ending = { why: CALL_NOT_AWAITED.prompted, leaseID: prompted.leaseID };
+      const session = await endAwaitedCalls(needs, prompted.session.id, ending);
       const message = await answer({ ...prompted, session }, { agent, model, summariser }, deadline.signal);
       end = turnOutcome(message);
       if (isDefaultTitle(session.title) && session.parentID === undefined && end === 'answered')

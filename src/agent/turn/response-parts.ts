@@ -17,10 +17,21 @@ type ResponsePartsNeeds = {
   readonly clock: Clock;
   readonly sessionID: string;
   readonly messageID: string;
+  /** The tools that run at the client. */
+  readonly clientTools?: readonly string[];
 };
 
+/** What every provider takes as the id of a call, and short enough for every client. */
+const CLIENT_CALL_ID_CHARS = 9;
+
+/**
+ * The id of a call that goes to the client, from the random end of its part's id. A backend may give the calls of two steps
+ * one id, and a result that is sent again must not count for the later call.
+ */
+const clientCallID = (partID: string): string => partID.slice(-CLIENT_CALL_ID_CHARS);
+
 /** Turns the events of one model call into message parts. */
-export const createResponseParts = ({ ids, clock, sessionID, messageID }: ResponsePartsNeeds) => {
+export const createResponseParts = ({ ids, clock, sessionID, messageID, clientTools = [] }: ResponsePartsNeeds) => {
   const location = () => ({ id: ids('part'), sessionID, messageID });
   /** Parts that the current batch has changed, in the order of their ids. */
   const touched = new Map<string, Part>();
@@ -68,10 +79,11 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID }: Respon
   };
   const begin = (id: string, tool: string): EventDraft[] => {
     if (pending.has(id)) return [];
+    const place = location();
     const part: ToolPart = {
-      ...location(),
+      ...place,
       type: 'tool',
-      callID: uniqueID(id),
+      callID: clientTools.includes(tool) ? clientCallID(place.id) : uniqueID(id),
       tool,
       state: { status: 'pending', input: {}, raw: '' },
     };

@@ -3,12 +3,14 @@ import { messagePublication, partPublication, sessionErrorPublication } from '..
 import { costOf } from '../model/cost.ts';
 import { ModelError, type ModelMessage, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
+import { withoutResult } from '../session/awaited-calls.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
 import { sessionBytes, sessionLimitBytes } from '../session/sessions.ts';
 import type { MessageWithParts } from '../store/store.ts';
 import { type CallEnd, createCallRunner } from '../tools/call.ts';
 import { createLoopGuard } from '../tools/loop-guard.ts';
 import type { RequestedCall } from '../tools/tool.ts';
+import { handToClient } from './client-tools.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
 import { toModelHistory } from './history.ts';
@@ -45,7 +47,7 @@ export const createStep = (
   signal: AbortSignal,
 ) => {
   const { clock, ids, publish, store, onBug } = needs;
-  const { session, user, responder, tools, output, currentAction } = request;
+  const { session, user, responder, tools, clientTools, output, currentAction } = request;
   const sessionID = session.id;
   const guard = createLoopGuard();
   const callRunner = createCallRunner({
@@ -63,9 +65,12 @@ export const createStep = (
     tools,
     currentAction,
     guard,
+    clientTools: clientTools.names,
     readMessages: () => readMessagePages(store, sessionID),
   });
-  const specs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
+  const ownSpecs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
+  const specs = [...ownSpecs, ...clientTools.specs];
+  const outputNames = new Set(output?.tools.map(({ name }) => name));
   // Not a part of the agent's prompt, which a summary may be asked for with.
   const instruction = output?.instruction ?? '';
   const system = [responder.agent.prompt, instruction, user.system ?? ''].filter((text) => text !== '').join('\n\n');
@@ -88,12 +93,14 @@ export const createStep = (
     });
     return closed;
   };
-  /** Where a value is asked for, each step has to end in a call, the last one in that of the value. */
+  /** Where a value or a call of the client's is asked for, each step has to end in a call, the last one in that very one. */
   const toolsFor = (isLast: boolean): Pick<ModelRequest, 'tools' | 'toolChoice'> => {
-    if (output === undefined || output.tools.length === 0)
-      return { tools: specs, ...(isLast ? { toolChoice: 'none' } : {}) };
-    const names = new Set(output.tools.map(({ name }) => name));
-    return { tools: isLast ? specs.filter(({ name }) => names.has(name)) : specs, toolChoice: 'required' };
+    if (clientTools.isForced) {
+      const others = ownSpecs.filter(({ name }) => !outputNames.has(name));
+      return { tools: isLast ? clientTools.specs : [...others, ...clientTools.specs], toolChoice: 'required' };
+    }
+    if (outputNames.size === 0) return { tools: specs, ...(isLast ? { toolChoice: 'none' } : {}) };
+    return { tools: isLast ? specs.filter(({ name }) => outputNames.has(name)) : specs, toolChoice: 'required' };
   };
   let reminder: readonly ModelMessage[] = [];
   const requestFor = (messages: readonly MessageWithParts[], isLast: boolean): ModelRequest => ({
@@ -136,7 +143,7 @@ export const createStep = (
   const runCalls = async (calls: readonly RequestedCall[], isLast: boolean): Promise<CallEnd> => {
     if (!isLast) return callRunner.runAll(calls, signal);
     const { own = [], others = [] } = Object.groupBy(calls, ({ part }) =>
-      output?.tools.some(({ name }) => name === part.tool) ? 'own' : 'others',
+      outputNames.has(part.tool) ? 'own' : 'others',
     );
     await callRunner.refuseAll(others);
     return callRunner.runAll(own, signal);
@@ -158,10 +165,28 @@ export const createStep = (
     const error = output.failure(isLast);
     return { error, isEnd: error !== undefined };
   };
+  /** Ends the turn for now: the results of these calls begin it again. */
+  const pauseTurn = (
+    message: AssistantMessage,
+    { calls, finished }: { readonly calls: readonly RequestedCall[]; readonly finished: () => Publication },
+  ): Promise<AssistantMessage> => {
+    const handover = { messageID: message.id, now: clock.now(), timeoutMs: needs.clientToolTimeoutMs };
+    const { awaitedCalls, publication } = handToClient(calls, handover);
+    return close(message, {
+      last: joinPublications(publication, finished()),
+      publishEnd: (closing) =>
+        needs.changeSession(
+          (now) => ({ ...now, awaitedCalls }),
+          (changed) => joinPublications(changed, closing),
+        ),
+    });
+  };
   return async (message: AssistantMessage, isLast: boolean): Promise<AssistantMessage | undefined> => {
     const messageID = message.id;
     reminder = output?.reminder() ?? [];
-    const parts = createResponseParts({ ids, clock, sessionID, messageID });
+    const parts = createResponseParts({ ids, clock, sessionID, messageID, clientTools: clientTools.names });
+    /** Calls for the client that have neither ended nor been handed over. */
+    let forClient: readonly RequestedCall[] = [];
     /** Has a cost only once the session has it too. */
     let accounted = message;
     try {
@@ -187,12 +212,22 @@ export const createStep = (
       accounted = finishedMessage;
       const calls = parts.takeCalls();
       output?.takeUnreadable(calls);
-      const end = endOfCalls(await runCalls(calls, isLast), isLast);
+      const { own, awaited, refused } = clientTools.sort(calls, isLast);
+      forClient = [...awaited, ...refused.map(({ call }) => call)];
+      for (const { call, why } of refused) await callRunner.refuse([call], why);
+      forClient = awaited;
+      const end = endOfCalls(await runCalls(own, isLast), isLast && awaited.length === 0);
+      if (awaited.length > 0 && end.isEnd !== true)
+        return await pauseTurn(finishedMessage, { calls: awaited, finished });
+      await callRunner.refuseAfterEnd(awaited);
+      forClient = [];
       const closed = await close(finishedMessage, { last: finished(), ...end });
       return end.isEnd === true ? closed : undefined;
     } catch (error) {
       if (!isExpectedEnd(error)) onBug(error);
-      const last = parts.end(signal.aborted ? 'The call was aborted' : 'The answer failed', false);
+      const why = signal.aborted ? 'The call was aborted' : 'The answer failed';
+      const unmade = forClient.map(({ part }) => withoutResult(part, why, clock.now()));
+      const last = joinPublications(parts.end(why, false), ...unmade.map((part) => partPublication(part, clock.now())));
       const left = await withStoredUsage(needs, accounted, error);
       return close(left, { last, error: toMessageError(error, responder.model.ref.providerID) });
     }

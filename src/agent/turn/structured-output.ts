@@ -2,7 +2,7 @@ import { type CompileSchema, parseModelJson, type SchemaCheck, SchemaError } fro
 import type { ModelMessage } from '../model/types.ts';
 import type { MessageError, OutputFormat } from '../protocol/types.ts';
 import { errorOutcome } from '../tools/permission-check.ts';
-import type { AgentTool, RequestedCall } from '../tools/tool.ts';
+import { type AgentTool, type RequestedCall, unfitArguments } from '../tools/tool.ts';
 import { noStructuredOutput } from './errors.ts';
 
 /** The tool in whose arguments a model gives the answer, as OpenCode names it. */
@@ -74,7 +74,7 @@ export const createStructuredOutput = (
     patternsFor: () => ['*'],
     run: async (input) => {
       const error = take(input);
-      if (error !== undefined) return errorOutcome(`These arguments do not fit the schema:\n${error}`);
+      if (error !== undefined) return errorOutcome(unfitArguments(error));
       return { output: 'The answer was given to the user.', title: 'Structured output', metadata: {}, isError: false };
     },
   };

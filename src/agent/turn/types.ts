@@ -5,11 +5,12 @@ import type { Answered } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { Action, MessageTokens, SessionStatus } from '../protocol/types.ts';
+import type { Action, MessageTokens, Session, SessionStatus } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { OutputLimits } from '../tools/output-limit.ts';
 import type { AgentTool } from '../tools/tool.ts';
+import type { OfferedClientTools } from './client-tools.ts';
 import type { FailureLog } from './failure-log.ts';
 import type { StructuredOutput } from './structured-output.ts';
 
@@ -29,6 +30,13 @@ export type TurnContext = {
   readonly show: (status: SessionStatus) => Promise<unknown>;
   /** What is published together with the end of the turn. */
   readonly atEnd: () => Promise<Publication>;
+  /** Changes the session; `within` adds to the facts that are published with the change. */
+  readonly changeSession: (
+    change: (session: Session) => Session,
+    within: (changed: Publication) => Publication,
+  ) => Promise<unknown>;
+  /** How long the results of client tools are waited for. */
+  readonly clientToolTimeoutMs: number;
   /** Adds what a step has cost to the session; `within` adds to the facts that are published with the change. */
   readonly addUsage: (
     step: { readonly tokens: MessageTokens; readonly cost: number },
@@ -42,6 +50,8 @@ export type TurnContext = {
 /** One message to answer: the agent and model that answer it, and the tools they may use. */
 export type TurnRequest = Answered & {
   readonly tools: readonly AgentTool[];
+  /** The tools of the prompt that run at the client. */
+  readonly clientTools: OfferedClientTools;
   /** The form of the answer, where the prompt names one. */
   readonly output?: StructuredOutput | undefined;
   /** What the permission rules say at this moment. */

@@ -209,6 +209,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     outputLimits: { maxLines: 2000, maxBytes: 51_200 },
     permissionTimeoutMs: 300_000,
     turnTimeoutMs: 1_800_000,
+    clientToolTimeoutMs: 86_400_000,
     drainMs: 0,
     retention: {},
     memory: { limitBytes: 33_554_432, budgetBytes: undefined, memoryBytes: 4 * 1024 ** 3 },

@@ -165,7 +165,11 @@ describe('what the other routes show', (check) => {
     assert.equal(await world.get('/provider'), shown.provider);
     assert.equal(await world.get('/config/providers'), shown.configProviders);
     assert.equal(await world.get('/agent'), shown.agent);
-    assert.equal(await world.get('/global/health'), { healthy: true, version: '0.0.0-test' });
+    assert.equal(await world.get('/global/health'), {
+      healthy: true,
+      version: '0.0.0-test',
+      features: ['client-tools'],
+    });
     assert.equal(await world.get('/health'), { status: 'ok', service: 'agent', version: '0.0.0-test' });
     assert.equal(await world.get('/mcp'), {});
     const path = (await world.get('/path?directory=/elsewhere')) as Readonly<Record<string, string>>;

@@ -1,0 +1,83 @@
+import type { Clock } from '../../core/clock.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import { partPublication } from '../events/records.ts';
+import { CLIENT_TOOL, type Session, type ToolPart } from '../protocol/types.ts';
+import type { Store } from '../store/store.ts';
+import type { Sessions } from './sessions.ts';
+
+/** What a model reads of a call of a client tool whose result is not waited for any more. */
+export const CALL_NOT_AWAITED = {
+  prompted: 'The user went on without a result of this call.',
+  aborted: 'The call was aborted before its result came.',
+  reverted: 'The session was reverted before the result of this call came.',
+  expired: 'The result of this call did not come in time.',
+  copied: 'This is a copy of the session, and the result of this call went to the original.',
+} as const;
+
+/** The calls whose results a session waits for, in their order. */
+export const readAwaitedCalls = async (
+  store: Pick<Store, 'message'>,
+  { id, awaitedCalls }: Pick<Session, 'id' | 'awaitedCalls'>,
+): Promise<readonly ToolPart[]> => {
+  if (awaitedCalls === undefined) return [];
+  const { messageID, callIDs } = awaitedCalls;
+  const parts = (await store.message(id, messageID))?.parts ?? [];
+  return parts.filter(
+    (part): part is ToolPart =>
+      part.type === 'tool' && part.state.status === 'running' && callIDs.includes(part.callID),
+  );
+};
+
+/** A call as it is stored once no result is waited for. */
+export const withoutResult = (part: ToolPart, why: string, now: number): ToolPart => {
+  const { input } = part.state;
+  const start = part.state.status === 'running' ? part.state.time.start : now;
+  return { ...part, state: { status: 'error', input, error: why, metadata: CLIENT_TOOL, time: { start, end: now } } };
+};
+
+/** The session without the calls that it waits for. */
+export const withoutAwaitedCalls = ({ awaitedCalls: _, ...session }: Session): Session => session;
+
+/**
+ * What ends all calls that a session waits for, to be stored together with the session as `withoutAwaitedCalls` has it: that
+ * session is changed only by who has read it as it is now, so a result that comes at the same time counts, or this does.
+ */
+export const awaitedCallsEnd = async (
+  store: Pick<Store, 'message'>,
+  session: Session,
+  { why, now }: { readonly why: string; readonly now: number },
+): Promise<Publication> => {
+  const calls = await readAwaitedCalls(store, session);
+  return joinPublications(...calls.map((part) => partPublication(withoutResult(part, why, now), now)));
+};
+
+type EndingNeeds = {
+  readonly store: Pick<Store, 'message'>;
+  readonly sessions: Pick<Sessions, 'get' | 'update'>;
+  readonly clock: Pick<Clock, 'now'>;
+};
+type Ending = {
+  readonly why: string;
+  /** Only where this holds; always without it. */
+  readonly isMeant?: (session: Session) => boolean;
+  /** The lease of a run, under which it is stored. */
+  readonly leaseID?: string | undefined;
+};
+
+/** Ends all calls that a session waits for, and returns the session. It changes nothing where there are none. */
+export const endAwaitedCalls = async (
+  { store, sessions, clock }: EndingNeeds,
+  sessionID: string,
+  { why, isMeant = () => true, leaseID }: Ending,
+): Promise<Session> => {
+  const isWaiting = (session: Session): boolean => session.awaitedCalls !== undefined && isMeant(session);
+  const before = await sessions.get(sessionID);
+  if (!isWaiting(before)) return before;
+  let end: Publication = {};
+  const change = async (session: Session): Promise<Session> => {
+    const isStill = isWaiting(session);
+    end = isStill ? await awaitedCallsEnd(store, session, { why, now: clock.now() }) : {};
+    return isStill ? withoutAwaitedCalls(session) : session;
+  };
+  return sessions.update(sessionID, change, (changed) => ({ ...joinPublications(changed, end), leaseID }));
+};

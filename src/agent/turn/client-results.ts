@@ -1,0 +1,135 @@
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { notFoundText } from '../../core/identifier.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import { answerStatePublication, messagePublication } from '../events/records.ts';
+import type { AgentMetrics } from '../metrics.ts';
+import type { Ids } from '../protocol/ids.ts';
+import type { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
+import {
+  CLIENT_TOOL,
+  type ClientTools,
+  isClientCall,
+  type Session,
+  type ToolPart,
+  type UserMessage,
+} from '../protocol/types.ts';
+import { CALL_NOT_AWAITED, endAwaitedCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
+import type { UsableClientTools } from '../session/client-tools.ts';
+import { readMessagePages } from '../session/message-shapes.ts';
+import { notFound, type Sessions } from '../session/sessions.ts';
+import type { Store } from '../store/store.ts';
+import { callEndPublication } from '../tools/call-end.ts';
+import type { OutputLimits } from '../tools/output-limit.ts';
+
+type ResultsNeeds = {
+  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
+  readonly sessions: Pick<Sessions, 'get' | 'update'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Ids;
+  readonly outputLimits: OutputLimits;
+  readonly usableClientTools: UsableClientTools;
+  readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
+  /** Whether a session is being removed: it accepts no results any more. */
+  readonly isClosing: (sessionID: string) => boolean;
+};
+
+type Result = ClientToolResultsBody['results'][number];
+
+/** What became of results, by the ids of their calls. */
+type TakenResults = {
+  /** These count. */
+  readonly accepted: readonly string[];
+  /** These calls had ended before: the results change nothing. */
+  readonly settled: readonly string[];
+  /** Calls that still wait for theirs. */
+  readonly waiting: readonly string[];
+  /** The prompt whose turn goes on; undefined where none does. It is stored as owed. */
+  readonly resumed: { readonly session: Session; readonly user: UserMessage } | undefined;
+};
+
+/** A `not-found` fault unless each of these ids is that of a call that the session's client was given. */
+const requireGiven = async (
+  store: Pick<Store, 'messages' | 'messageOutlines'>,
+  sessionID: string,
+  callIDs: Iterable<string>,
+): Promise<void> => {
+  const missing = new Set(callIDs);
+  if (missing.size === 0) return;
+  for await (const page of readMessagePages(store, sessionID)) {
+    for (const part of page.flatMap(({ parts }) => parts))
+      if (part.type === 'tool' && isClientCall(part)) missing.delete(part.callID);
+    if (missing.size === 0) return;
+  }
+  throw new Fault({ kind: 'not-found', hint: notFoundText('call', undefined) });
+};
+
+/** The prompt as it is stored when its answer goes on: the choice of tools held for the calls that were made. */
+const resumedPrompt = (
+  { time, clientTools: before, ...user }: UserMessage,
+  { given, now }: { readonly given: ClientTools | undefined; readonly now: number },
+): UserMessage => {
+  const kept: ClientTools | undefined = before && { ...before, choice: before.choice === 'none' ? 'none' : 'auto' };
+  const clientTools = given ?? kept;
+  return { ...user, time: { ...time, resumed: now }, ...(clientTools === undefined ? {} : { clientTools }) };
+};
+
+/**
+ * Takes the results of calls that a client carries out: the first result of each call counts. Everything is stored in one
+ * commit with the session, which is changed only by who has read it as it is now: so of two servers that get a result one
+ * takes it. With the last result that is waited for, the prompt is owed its answer again.
+ */
+export const createClientResults = (needs: ResultsNeeds) => {
+  const { store, sessions, clock, usableClientTools, metrics, isClosing } = needs;
+
+  const endOf = (part: ToolPart, { output, isError }: Result): Publication => {
+    const now = clock.now();
+    const start = part.state.status === 'running' ? part.state.time.start : now;
+    const outcome = { output, title: part.tool, metadata: CLIENT_TOOL, isError };
+    return callEndPublication(needs, { part, outcome, time: { start, end: now } });
+  };
+  const promptOf = async ({ id, awaitedCalls }: Session): Promise<UserMessage | undefined> => {
+    const answer = awaitedCalls && (await store.message(id, awaitedCalls.messageID))?.info;
+    const user = answer?.role === 'assistant' ? (await store.message(id, answer.parentID))?.info : undefined;
+    return user?.role === 'user' ? user : undefined;
+  };
+  return async (sessionID: string, body: ClientToolResultsBody): Promise<TakenResults> => {
+    const { results, noReply } = body;
+    const given = usableClientTools(body.clientTools);
+    const isExpired = ({ awaitedCalls }: Session): boolean =>
+      awaitedCalls !== undefined && awaitedCalls.expiresAt <= clock.now();
+    const before = await endAwaitedCalls(needs, sessionID, { why: CALL_NOT_AWAITED.expired, isMeant: isExpired });
+    const named = new Map(results.map((result): [string, Result] => [result.callID, result]).reverse());
+    const callIDs = [...new Set(results.map(({ callID }) => callID))];
+    let taken: Omit<TakenResults, 'resumed'> = { accepted: [], settled: callIDs, waiting: [] };
+    let user: UserMessage | undefined;
+    let end: Publication = {};
+    const decide = async (session: Session): Promise<Session> => {
+      if (isClosing(sessionID)) throw notFound('session', sessionID);
+      const calls = await readAwaitedCalls(store, session);
+      const answered = calls.flatMap((part) => {
+        const result = named.get(part.callID);
+        return result === undefined ? [] : [{ part, result }];
+      });
+      const accepted = answered.map(({ part }) => part.callID);
+      const waiting = calls.map(({ callID }) => callID).filter((id) => !named.has(id));
+      taken = { accepted, settled: callIDs.filter((id) => !accepted.includes(id)), waiting };
+      const goesOn = accepted.length > 0 && waiting.length === 0 && !noReply;
+      const prompt = goesOn ? await promptOf(session) : undefined;
+      user = prompt && resumedPrompt(prompt, { given, now: clock.now() });
+      const resuming = user === undefined ? [] : [messagePublication(user), answerStatePublication(user, 'owed')];
+      end = joinPublications(...answered.map(({ part, result }) => endOf(part, result)), ...resuming);
+      const { awaitedCalls } = session;
+      if (awaitedCalls === undefined || waiting.length === 0) return withoutAwaitedCalls(session);
+      return { ...session, awaitedCalls: { ...awaitedCalls, callIDs: waiting } };
+    };
+    await decide(before);
+    await requireGiven(store, sessionID, taken.settled);
+    if (taken.accepted.length === 0) return { ...taken, resumed: undefined };
+    const session = await sessions.update(sessionID, decide, (changed) => joinPublications(changed, end));
+    const failed = new Set(results.filter(({ isError }) => isError).map(({ callID }) => callID));
+    for (const callID of taken.accepted)
+      metrics.toolCallEnded({ server: 'client', outcome: failed.has(callID) ? 'failed' : 'completed' });
+    return { ...taken, resumed: user && { session, user } };
+  };
+};
