@@ -13,7 +13,7 @@ import type { RunQueue } from './session/run-queue.ts';
 import type { Sessions } from './session/sessions.ts';
 import type { Store } from './store/store.ts';
 import type { Approvals } from './tools/approvals.ts';
-import type { createClientResults } from './turn/client-results.ts';
+import type { createClientResults } from './tools/client-results.ts';
 
 /** Everything that routes of the agent server work with. Each group of routes names the part that it takes. */
 export type RouteContext = {

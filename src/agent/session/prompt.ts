@@ -6,10 +6,17 @@ import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, partUpdatedEvent } from '../events/records.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
-import type { FilePart, ModelRef, OutputFormat, Session, TextPart, UserMessage } from '../protocol/types.ts';
+import type {
+  ClientTools,
+  FilePart,
+  ModelRef,
+  OutputFormat,
+  Session,
+  TextPart,
+  UserMessage,
+} from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
 import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
-import type { UsableClientTools } from './client-tools.ts';
 import { createClientMessageIDs, createMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
 import { notFound, requireCapacity, type Sessions, toSessionModel } from './sessions.ts';
@@ -22,7 +29,8 @@ type PromptAcceptanceNeeds = {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly compileSchema: CompileSchema;
-  readonly usableClientTools: UsableClientTools;
+  /** Checks the tools of a client; undefined where there are none. A `bad-input` fault says what is wrong. */
+  readonly usableClientTools: (given: PromptBody['clientTools']) => ClientTools | undefined;
   /** The largest session that may grow further. */
   readonly sessionLimitBytes: number;
   /** Whether a session is being removed: it accepts no prompts any more. */

@@ -15,12 +15,12 @@ import {
   type UserMessage,
 } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
-import type { UsableClientTools } from '../session/client-tools.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
 import { notFound, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
-import { callEndPublication } from '../tools/call-end.ts';
-import type { OutputLimits } from '../tools/output-limit.ts';
+import { callEndPublication } from './call-end.ts';
+import type { UsableClientTools } from './client-tools-check.ts';
+import type { OutputLimits } from './output-limit.ts';
 
 type ResultsNeeds = {
   readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
