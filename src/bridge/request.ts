@@ -1,8 +1,9 @@
 import { Fault } from '../core/fault.ts';
 
-/** A file of a prompt. Its `url` is a `data:` URL. */
+/** A file of a prompt. Its `url` is a `data:` URL. `at`: its path in the body that it came in. */
 export type PromptFile = {
   readonly type: 'file';
+  readonly at?: string;
   readonly mime: string;
   readonly filename?: string;
   readonly url: string;
@@ -93,6 +94,15 @@ export const continuesAfter = (later: BridgeRequest, earlier: BridgeRequest | un
 /** The files of a prompt, in order. */
 export const filesOfParts = (prompt: readonly PromptPart[]): readonly PromptFile[] =>
   prompt.filter((part): part is PromptFile => part.type === 'file');
+
+/** All files of a request, those of its history first. */
+export const filesOfRequest = ({
+  history,
+  prompt,
+}: Pick<BridgeRequest, 'history' | 'prompt'>): readonly PromptFile[] => [
+  ...history.flatMap(({ files = [] }) => files),
+  ...filesOfParts(prompt),
+];
 
 /** The words of a prompt, without its files. */
 export const textOfParts = (prompt: readonly PromptPart[]): string =>

@@ -13,8 +13,10 @@ export const toAgentModels = (listed: ProvidersRecord, config: ConfigRecord): Ag
   const models = providers.flatMap(({ id: providerID, models: records }) =>
     Object.entries(records).flatMap(([modelID, record]): AgentModel[] => {
       if (record === null) return [];
-      const { name = modelID, variants, limit } = record;
-      return [{ providerID, modelID, name, variants: Object.keys(variants), contextTokens: limit.context }];
+      const { name = modelID, variants, limit, api, capabilities } = record;
+      const media = Object.entries(capabilities.input).flatMap(([medium, isTaken]) => (isTaken ? [medium] : []));
+      const shown = { name, variants: Object.keys(variants), contextTokens: limit.context, adapter: api.npm, media };
+      return [{ providerID, modelID, ...shown }];
     }),
   );
   const names = new Set(models.map(({ providerID, modelID }) => `${providerID}/${modelID}`));

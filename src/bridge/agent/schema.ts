@@ -157,6 +157,8 @@ const ModelRecord = v.object({
   name: v.fallback(v.optional(Name), undefined),
   limit: v.fallback(v.object({ context: v.pipe(v.number(), v.minValue(0)) }), { context: 0 }),
   variants: v.fallback(v.record(v.string(), v.unknown()), {}),
+  api: v.fallback(v.object({ npm: v.optional(Name) }), {}),
+  capabilities: v.fallback(v.object({ input: v.record(v.string(), v.boolean()) }), { input: {} }),
 });
 
 const ProviderRecord = v.object({

@@ -10,6 +10,10 @@ export type AgentModel = {
   readonly variants: readonly string[];
   /** Tokens, 0 where the agent does not say. */
   readonly contextTokens: number;
+  /** The npm package through which the agent asks the model. Undefined where the agent does not say. */
+  readonly adapter: string | undefined;
+  /** What the model takes beside texts, as the agent shows it: `image`, `audio`, `video`, `pdf`. */
+  readonly media: readonly string[];
 };
 
 /** The agent's models, in its order. */

@@ -98,6 +98,14 @@ const REPAIRS = 1;
 
 const promptFormat = ({ schema }: AnswerFormat): PromptFormat => ({ type: 'json_schema', schema, retryCount: REPAIRS });
 
+type AgentPart = Prompt['parts'][number];
+
+const toAgentPart = (part: AgentPart): AgentPart => {
+  if (part.type === 'text') return part;
+  const { at: _, ...file } = part;
+  return file;
+};
+
 /** A request as a prompt for the agent, after the messages in `replay`. */
 export function* toAgentPrompt(
   request: BridgeRequest,
@@ -107,7 +115,7 @@ export function* toAgentPrompt(
   const replayed =
     replay.length === 0 ? [] : [{ type: 'text' as const, text: yield* replayText(replay), synthetic: true }];
   return {
-    parts: [...replayed, ...replay.flatMap(({ files = [] }) => files), ...request.prompt],
+    parts: [...replayed, ...replay.flatMap(({ files = [] }) => files), ...request.prompt].map(toAgentPart),
     model: model === undefined ? undefined : { providerID: model.providerID, modelID: model.modelID },
     variant: request.effort !== undefined && model?.variants.includes(request.effort) ? request.effort : undefined,
     agent,

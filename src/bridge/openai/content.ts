@@ -16,17 +16,26 @@ const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 const NAME_CHARS = 255;
 const UNKNOWN_MIME = 'application/octet-stream';
 const AUDIO_MIMES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', m4a: 'audio/mp4' };
+/** Extensions of files that are texts in a language of their own. */
+const TEXT_EXTENSIONS =
+  'c cc cpp cs css go h hpp ini java js jsx kt log lua php pl py rb rs sh sql swift toml ts tsv tsx yaml yml'.split(
+    ' ',
+  );
 const MIMES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(TEXT_EXTENSIONS.map((extension) => [extension, 'text/plain'])),
   csv: 'text/csv',
   gif: 'image/gif',
   html: 'text/html',
   jpeg: 'image/jpeg',
   jpg: 'image/jpeg',
   json: 'application/json',
+  m4a: 'audio/mp4',
   md: 'text/markdown',
+  mp3: 'audio/mpeg',
   pdf: 'application/pdf',
   png: 'image/png',
   txt: 'text/plain',
+  wav: 'audio/wav',
   webp: 'image/webp',
   xml: 'application/xml',
 };
@@ -43,8 +52,12 @@ const dataUrlMime = (url: string): string | undefined => {
 /** An image by a data URL. Images are not fetched from anywhere. */
 const parseImage = (url: string, at: string): PromptFile => {
   const mime = dataUrlMime(url);
-  if (mime !== undefined) return { type: 'file', mime, url };
-  throw badInput('image_url_unsupported', at, `Expected a data: URL in base64 at '${at}': images are not fetched`);
+  if (mime !== undefined) return { type: 'file', at, mime, url };
+  throw badInput(
+    'image_url_unsupported',
+    at,
+    `Expected a data: URL in base64 at '${at}': images are not fetched. Send the image itself, as data:image/png;base64,...`,
+  );
 };
 
 /** Base64 as a data URL, whether it was sent as one or as the data alone. */
@@ -59,8 +72,16 @@ const parseBase64 = (data: string, mime: string, at: string): Pick<PromptFile, '
 const parseAudio = ({ data, format }: { data: string; format: string }, at: string): PromptFile => {
   if (!/^[\w.+-]{1,40}$/.test(format))
     throw badInput('invalid_value', `${at}.format`, `Invalid value at '${at}.format': expected a format such as "wav"`);
-  return { type: 'file', ...parseBase64(data, AUDIO_MIMES[format] ?? `audio/${format}`, `${at}.data`) };
+  return { type: 'file', at, ...parseBase64(data, AUDIO_MIMES[format] ?? `audio/${format}`, `${at}.data`) };
 };
+
+const isGiven = (value: string | null | undefined): boolean => value !== undefined && value !== null;
+
+const unsupported = (at: string, why: string) =>
+  badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
+
+/** Files that are named by an id were uploaded to a server that stores them. */
+const unknownFile = (at: string, next: string) => unsupported(at, `no files are stored here. ${next}`);
 
 type FileInput = {
   readonly file_data?: string | null | undefined;
@@ -72,15 +93,16 @@ type FileInput = {
 /** A file in the request. One that is only named by an id or a URL is refused: none are stored here, and none fetched. */
 const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: string): PromptFile => {
   if (file_data === undefined || file_data === null) {
-    const isReference = (file_id ?? file_url) !== undefined && (file_id ?? file_url) !== null;
-    throw isReference
-      ? badInput('unsupported_value', at, `Files are neither stored nor fetched here: send file_data at '${at}'`)
-      : badInput('missing_required_parameter', `${at}.file_data`, `Missing required parameter: '${at}.file_data'`);
+    if (isGiven(file_id)) throw unknownFile(`${at}.file_id`, "Send the file itself in 'file_data', in base64");
+    if (isGiven(file_url))
+      throw unsupported(`${at}.file_url`, "files are not fetched. Send the file itself in 'file_data', in base64");
+    throw badInput('missing_required_parameter', `${at}.file_data`, `Missing required parameter: '${at}.file_data'`);
   }
   const name = filename?.trim().slice(-NAME_CHARS) ?? '';
   const mime = MIMES[/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? ''] ?? UNKNOWN_MIME;
   return {
     type: 'file',
+    at,
     ...parseBase64(file_data, mime, `${at}.file_data`),
     ...(name === '' ? {} : { filename: name }),
   };
@@ -108,7 +130,8 @@ const parsePart = (value: unknown, at: string): PromptPart => {
     case 'image_url':
       return parseImage(part.image_url.url, `${at}.image_url.url`);
     case 'input_image':
-      // An image that is named by a file id has no URL, and files are not stored here.
+      if (!isGiven(part.image_url) && isGiven(part.file_id))
+        throw unknownFile(`${at}.file_id`, "Send the image itself in 'image_url', as a data: URL in base64");
       return parseImage(part.image_url ?? '', `${at}.image_url`);
     case 'input_audio':
       return parseAudio(part.input_audio, `${at}.input_audio`);

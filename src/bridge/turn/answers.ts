@@ -3,11 +3,12 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
+import { refuseUnsupportedFiles } from '../agent/file-types.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import { shareTurnReads } from '../agent/shared-reads.ts';
 import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.ts';
 import type { Conversations, Owner } from '../conversation/types.ts';
-import { type BridgeRequest, continuesAfter } from '../request.ts';
+import { type BridgeRequest, continuesAfter, filesOfRequest } from '../request.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
 import type { SessionFamilies, SharedPermissionRequests } from './approvals/permission-requests.ts';
 import { toFault } from './failure.ts';
@@ -112,6 +113,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   ): Promise<ResolvedAnswer> => {
     const found = await catalog.find(request.model);
     const model = request.isBackgroundTask ? await catalog.findSmall(found) : found;
+    refuseUnsupportedFiles(filesOfRequest(request), model);
     // Its client has gone on, so no client comes back for it, and its conversation is needed.
     await shared.endAbandoned(owner, (earlier) => continuesAfter(request, earlier.request()));
     const begun = await beginAnswer({ request, owner, identity, model, handle, isKnown });

@@ -16,7 +16,10 @@ const opencodeModel = (id: string, changes: Readonly<Record<string, unknown>> = 
   api: { id, url: '', npm: '@ai-sdk/openai-compatible' },
   name: 'Main',
   family: '',
-  capabilities: { temperature: false, reasoning: false, toolcall: true, interleaved: false },
+  capabilities: {
+    ...{ temperature: false, reasoning: false, toolcall: true, interleaved: false },
+    input: { text: true, audio: false, image: true, video: false, pdf: false },
+  },
   cost: { input: 0, output: 0, cache: { read: 0, write: 0 } },
   limit: { context: 100_000, output: 8000 },
   status: 'active',
@@ -37,13 +40,19 @@ const BENCH = opencodeProvider('bench', {
   main: opencodeModel('main'),
   'deep/er': opencodeModel('deep/er', { name: 'Deep', variants: {}, limit: { context: 0, output: 0 } }),
 });
+const OF_MAIN = { adapter: '@ai-sdk/openai-compatible', media: ['text', 'image'] };
 const MAIN = {
   providerID: 'bench',
   modelID: 'main',
   name: 'Main',
   variants: ['low', 'high'],
   contextTokens: 100_000,
+  ...OF_MAIN,
 };
+
+const OURS = { adapter: '@ai-sdk/openai-compatible', media: ['text'] };
+/** An agent that does not say how it asks a model, or what that takes. */
+const SILENT = { adapter: undefined, media: [] };
 
 describe('the models of an agent', (check) => {
   check('are read out of what OpenCode shows', () => {
@@ -52,7 +61,10 @@ describe('the models of an agent', (check) => {
       { model: 'bench/main', small_model: 'bench/deep/er', provider: { bench: {} }, username: 'x' },
     );
     assert.equal(reported, {
-      models: [MAIN, { providerID: 'bench', modelID: 'deep/er', name: 'Deep', variants: [], contextTokens: 0 }],
+      models: [
+        MAIN,
+        { providerID: 'bench', modelID: 'deep/er', name: 'Deep', variants: [], contextTokens: 0, ...OF_MAIN },
+      ],
       defaultModel: 'bench/main',
       smallModel: 'bench/deep/er',
     });
@@ -75,9 +87,16 @@ describe('the models of an agent', (check) => {
     const onTheWire: unknown[] = JSON.parse(JSON.stringify([createConfigProviders(config), config.redacted]));
     assert.equal(modelsOf(onTheWire[0], onTheWire[1]), {
       models: [
-        { providerID: 'cloud', modelID: 'large', name: 'Large', variants: ['high'], contextTokens: 131_072 },
-        { providerID: 'cloud', modelID: 'a/b', name: 'a/b', variants: [], contextTokens: 0 },
-        { providerID: 'local', modelID: 'tiny', name: 'tiny', variants: ['low', 'medium', 'high'], contextTokens: 0 },
+        { providerID: 'cloud', modelID: 'large', name: 'Large', variants: ['high'], contextTokens: 131_072, ...OURS },
+        { providerID: 'cloud', modelID: 'a/b', name: 'a/b', variants: [], contextTokens: 0, ...OURS },
+        {
+          providerID: 'local',
+          modelID: 'tiny',
+          name: 'tiny',
+          variants: ['low', 'medium', 'high'],
+          contextTokens: 0,
+          ...OURS,
+        },
       ],
       defaultModel: 'cloud/large',
       smallModel: 'local/tiny',
@@ -102,7 +121,14 @@ describe('the models of an agent', (check) => {
     const reported = modelsOf({ providers: [...providers, { id: 'p', models: strange }] });
     assert.equal(
       reported.models.filter(({ modelID }) => modelID !== 'list'),
-      ['bare', 'odd'].map((modelID) => ({ providerID: 'p', modelID, name: modelID, variants: [], contextTokens: 0 })),
+      ['bare', 'odd'].map((modelID) => ({
+        providerID: 'p',
+        modelID,
+        name: modelID,
+        variants: [],
+        contextTokens: 0,
+        ...SILENT,
+      })),
     );
     assert.equal(modelsOf({ providers: [] }), { models: [], defaultModel: undefined, smallModel: undefined });
     for (const wrong of [{}, { providers: {} }, [], null, 'x']) assert.throws(() => modelsOf(wrong));

@@ -13,6 +13,8 @@ import { UNREACHED } from '../harness/turn-world.ts';
 const model = (providerID: string, modelID: string, contextTokens = 0) => ({
   ...{ providerID, modelID, contextTokens, name: modelID.toUpperCase() },
   variants: [],
+  adapter: undefined,
+  media: [],
 });
 const MODELS: AgentModels = {
   models: [model('acme', 'small'), model('acme', 'large', 1000), model('other', 'small'), model('router', 'x/large')],

@@ -350,7 +350,12 @@ describe('the agent server, over HTTP', (check) => {
     const shown = { config: { model: 'demo/main' }, provider: {}, configProviders: { providers }, agent: [] };
     await withAgent({ changes: { configViews: shown } }, async ({ agent, settled }) => {
       assert.equal(await settled(agent.models(never)), {
-        models: [{ providerID: 'demo', modelID: 'main', name: 'Main', variants: [], contextTokens: 1000 }],
+        models: [
+          {
+            ...{ providerID: 'demo', modelID: 'main', name: 'Main', variants: [], contextTokens: 1000 },
+            ...{ adapter: undefined, media: [] },
+          },
+        ],
         defaultModel: 'demo/main',
         smallModel: undefined,
       });

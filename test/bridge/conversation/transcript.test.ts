@@ -5,7 +5,10 @@ import { runAtOnce } from '../../../src/core/time-slices.ts';
 import { describe } from '../../check.ts';
 import { asking, assistant, user } from './world.ts';
 
-const MODEL = { providerID: 'acme', modelID: 'large', name: 'Large', variants: ['low', 'high'], contextTokens: 0 };
+const MODEL = {
+  ...{ providerID: 'acme', modelID: 'large', name: 'Large', contextTokens: 0 },
+  ...{ variants: ['low', 'high'], adapter: undefined, media: [] },
+};
 const ALONE = { model: undefined, agent: undefined };
 const promptOf = (...given: Parameters<typeof toAgentPrompt>) => runAtOnce(toAgentPrompt(...given));
 const file = (url: string): PromptFile => ({ type: 'file', mime: 'image/png', url });

@@ -149,7 +149,17 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
     answers: [],
     asks: [],
     models: {
-      models: [{ providerID: 'fake', modelID: 'main', name: 'Main', variants: [], contextTokens: 0 }],
+      models: [
+        {
+          providerID: 'fake',
+          modelID: 'main',
+          name: 'Main',
+          variants: [],
+          contextTokens: 0,
+          adapter: undefined,
+          media: [],
+        },
+      ],
       defaultModel: 'fake/main',
       smallModel: undefined,
     },

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { joinAdjacentTexts, parseContent } from '../../../src/bridge/openai/content.ts';
+import { Fault } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
@@ -35,10 +36,16 @@ describe("a message's content", (check) => {
     const url = 'data:image/webp;charset=utf-8;base64,AAAA';
     assert.equal(part({ type: 'image_url', image_url: { url, detail: 'high' } }), {
       type: 'file',
+      at: 'content[0].image_url.url',
       mime: 'image/webp',
       url,
     });
-    assert.equal(part({ type: 'input_image', image_url: url }), { type: 'file', mime: 'image/webp', url });
+    assert.equal(part({ type: 'input_image', image_url: url }), {
+      type: 'file',
+      at: 'content[0].image_url',
+      mime: 'image/webp',
+      url,
+    });
     const at = 'image_url_unsupported at content[0].image_url';
     for (const bad of [
       'http://127.0.0.1/x.png',
@@ -53,38 +60,62 @@ describe("a message's content", (check) => {
     ])
       assert.is(refused({ type: 'image_url', image_url: { url: bad } }), `${at}.url`, bad);
     assert.is(refused({ type: 'input_image', image_url: 'https://example.com/x.png' }), at);
-    assert.is(refused({ type: 'input_image', file_id: 'file-1' }), at);
   });
 
   check('holds recordings', () => {
     const given = (data: string, format: string) => ({ type: 'input_audio', input_audio: { data, format } });
-    assert.equal(part(given('AAAA', 'wav')), { type: 'file', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' });
-    assert.equal(part(given('AAAA', 'mp3')), { type: 'file', mime: 'audio/mpeg', url: 'data:audio/mpeg;base64,AAAA' });
+    const file = (mime: string) => ({
+      type: 'file',
+      at: 'content[0].input_audio',
+      mime,
+      url: `data:${mime};base64,AAAA`,
+    });
+    assert.equal(part(given('AAAA', 'wav')), file('audio/wav'));
+    assert.equal(part(given('AAAA', 'mp3')), file('audio/mpeg'));
     assert.is(refused(given('A A', 'wav')), 'invalid_value at content[0].input_audio.data');
     assert.is(refused(given('AAAA', 'a/b;c')), 'invalid_value at content[0].input_audio.format');
   });
 
   check('holds files, as data URLs or as bare base64 whose kind follows from their name', () => {
     const url = `data:application/pdf;base64,${PDF}`;
-    const file = { type: 'file', mime: 'application/pdf', url, filename: 'a.pdf' };
+    const file = { type: 'file', at: 'content[0].file', mime: 'application/pdf', url, filename: 'a.pdf' };
     assert.equal(part({ type: 'file', file: { file_data: url, filename: 'a.pdf' } }), file);
     assert.equal(part({ type: 'file', file: { file_data: PDF, filename: 'a.pdf' } }), file);
-    assert.equal(part({ type: 'input_file', file_data: PDF, filename: 'a.pdf' }), file);
+    assert.equal(part({ type: 'input_file', file_data: PDF, filename: 'a.pdf' }), { ...file, at: 'content[0]' });
     assert.equal(part({ type: 'input_file', file_data: PDF }), {
       type: 'file',
+      at: 'content[0]',
       mime: 'application/octet-stream',
       url: `data:application/octet-stream;base64,${PDF}`,
     });
   });
 
   check('holds no files that are only named', () => {
-    assert.is(refused({ type: 'file', file: { file_id: 'file-1' } }), 'unsupported_value at content[0].file');
-    assert.is(refused({ type: 'input_file', file_url: 'https://x' }), 'unsupported_value at content[0]');
+    const at = 'unsupported_value at content[0]';
+    assert.is(refused({ type: 'file', file: { file_id: 'file-1' } }), `${at}.file.file_id`);
+    assert.is(refused({ type: 'input_file', file_url: 'https://x' }), `${at}.file_url`);
+    assert.is(refused({ type: 'input_image', file_id: 'file-1' }), `${at}.file_id`);
     assert.is(refused({ type: 'file', file: {} }), 'missing_required_parameter at content[0].file.file_data');
     assert.is(
       refused({ type: 'file', file: { file_data: 'no base64' } }),
       'invalid_value at content[0].file.file_data',
     );
+  });
+
+  check('says what to send in place of an address or an id', () => {
+    const textOf = (given: unknown): string => {
+      try {
+        return JSON.stringify(part(given));
+      } catch (error) {
+        return error instanceof Fault && error.detail.kind === 'bad-input' ? error.detail.message : String(error);
+      }
+    };
+    const image = textOf({ type: 'image_url', image_url: { url: 'https://example.com/x.png' } });
+    assert.match(image, 'images are not fetched. Send the image itself, as data:image/png;base64,');
+    assert.match(textOf({ type: 'input_image', file_id: 'file-1' }), "Send the image itself in 'image_url'");
+    const file = "no files are stored here. Send the file itself in 'file_data', in base64";
+    assert.match(textOf({ type: 'file', file: { file_id: 'file-1' } }), file);
+    assert.match(textOf({ type: 'input_file', file_url: 'https://x' }), "Send the file itself in 'file_data'");
   });
 
   check('of tens of millions of characters is read without an error', () => {

@@ -129,7 +129,9 @@ describe("OpenAI's own client", (check) => {
       asked?.history.map(({ text }) => text),
       ['See?', '[called f with {}]\n\n[f returned]\ndone'],
     );
-    assert.equal(asked?.prompt, [{ type: 'file', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' }]);
+    assert.equal(asked?.prompt, [
+      { type: 'file', at: 'messages[4].content[0].input_audio', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' },
+    ]);
     assert.equal(asked?.conversation, { kind: 'named', id: 'mine', isIncremental: true });
     assert.equal([asked?.effort, asked?.ignored], ['low', ['temperature']]);
   });

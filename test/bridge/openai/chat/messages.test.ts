@@ -32,7 +32,7 @@ describe('the messages of a chat', (check) => {
     assert.is(history.length, 2);
     assert.equal(prompt, [
       { type: 'text', text: 'three\n\nfour' },
-      { type: 'file', mime: 'image/png', url: PICTURE },
+      { type: 'file', at: 'messages[3].content[1].image_url.url', mime: 'image/png', url: PICTURE },
       { type: 'text', text: 'five' },
     ]);
   });
@@ -106,7 +106,11 @@ describe('the messages of a chat', (check) => {
       user('ok'),
     );
     assert.equal(history, [
-      { role: 'user', text: '', files: [{ type: 'file', mime: 'image/png', url: PICTURE }] },
+      {
+        role: 'user',
+        text: '',
+        files: [{ type: 'file', at: 'messages[0].content[0].image_url.url', mime: 'image/png', url: PICTURE }],
+      },
       { role: 'assistant', text: 'No.' },
       { role: 'user', text: 'why' },
       { role: 'assistant', text: 'Still no.' },

@@ -29,7 +29,7 @@ describe('a completion in one piece', (check) => {
         prompt_tokens: 30,
         completion_tokens: 7,
         total_tokens: 37,
-        prompt_tokens_details: { cached_tokens: 10 },
+        prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 4 },
         completion_tokens_details: { reasoning_tokens: 2 },
       },
     });

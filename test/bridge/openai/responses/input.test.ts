@@ -50,14 +50,23 @@ describe("the items of a request's input", (check) => {
     ]);
     assert.equal(prompt, [
       { type: 'text', text: 'Look' },
-      { type: 'file', mime: 'image/png', url: PIXEL },
-      { type: 'file', mime: 'application/pdf', url: `data:application/pdf;base64,${PDF}`, filename: 'a.pdf' },
+      { type: 'file', at: 'input[0].content[1].image_url', mime: 'image/png', url: PIXEL },
+      {
+        type: 'file',
+        at: 'input[0].content[2]',
+        mime: 'application/pdf',
+        url: `data:application/pdf;base64,${PDF}`,
+        filename: 'a.pdf',
+      },
     ]);
     assert.is(
       refused([user([{ type: 'input_image', image_url: 'https://a.test/b.png' }])]),
       'image_url_unsupported at input[0].content[0].image_url',
     );
-    assert.is(refused([user([{ type: 'input_file', file_id: 'file-1' }])]), 'unsupported_value at input[0].content[0]');
+    assert.is(
+      refused([user([{ type: 'input_file', file_id: 'file-1' }])]),
+      'unsupported_value at input[0].content[0].file_id',
+    );
   });
 
   check("describe what a client's own tools did", () => {
