@@ -64,7 +64,7 @@ const ResponseAnswer = v.object({
   id: v.pipe(v.string(), v.startsWith('resp_')),
   object: v.literal('response'),
   created_at: Count,
-  status: v.picklist(['completed', 'incomplete', 'failed', 'in_progress']),
+  status: v.picklist(['completed', 'incomplete', 'failed', 'in_progress', 'queued', 'cancelled']),
   model: v.string(),
   output: v.array(
     v.looseObject({ type: v.picklist(['message', 'reasoning', 'mcp_call', 'function_call']), id: v.string() }),
@@ -120,6 +120,7 @@ const REASONS: Readonly<Record<string, string>> = {
   400: 'Something in the request is wrong; `param` says where',
   401: 'No, a malformed or a wrong key',
   404: 'An unknown model or response',
+  409: 'It cannot be done as things stand now',
   413: 'The body is too large',
   415: 'The body is not declared as JSON',
   429: "The rate limit of the agent's model is reached",
@@ -192,7 +193,15 @@ export const createBridgeOpenApi = (version: string) => ({
         operationId: 'deleteResponse',
         security: BEARER,
         parameters: [idParameter],
-        responses: { 200: ok('Deleted'), ...errorsOf(401, 404, 502) },
+        responses: { 200: ok('Deleted'), ...errorsOf(401, 404, 409, 502) },
+      },
+    },
+    '/v1/responses/{id}/cancel': {
+      post: {
+        operationId: 'cancelResponse',
+        security: BEARER,
+        parameters: [idParameter],
+        responses: { 200: ok('ResponseAnswer'), ...errorsOf(400, 401, 404, 502, 503) },
       },
     },
     '/v1/models': {

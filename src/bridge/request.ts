@@ -67,6 +67,8 @@ export type BridgeRequest = {
   readonly conversation: ConversationReference;
   /** A title, tags or the like for a chat front end: it belongs to no conversation. */
   readonly isBackgroundTask: boolean;
+  /** Whether the answer goes on without its client, who looks at it when it likes. */
+  readonly isBackground?: boolean;
   readonly approval: ApprovalDecision | undefined;
   /** Undefined for a text in any form. */
   readonly format?: AnswerFormat | undefined;

@@ -134,7 +134,11 @@ export const addExchange = (
         (known) =>
           (known.promptID === '' || known.promptID !== promptID) && (known.token === '' || known.token !== token),
       ),
-      { token, promptID: promptID ?? '' },
+      {
+        token,
+        promptID: promptID ?? '',
+        ...(isOfRequest && stored.request?.isBackground ? { isBackground: true } : {}),
+      },
     ]),
   };
 };

@@ -10,6 +10,8 @@ export type StoredExchange = {
   readonly token: string;
   /** The id of the agent's user message. Empty when it is not known. */
   readonly promptID: string;
+  /** Whether it was made in the background. */
+  readonly isBackground?: boolean | undefined;
 };
 
 /** What the bridge knows of a conversation. All but the last four members are stored in its session's metadata. */
@@ -48,6 +50,8 @@ export type StoredConversation = {
 
 const VERSION = 1;
 const KEY = 'gatehouse';
+/** The trait of an exchange that was made in the background. */
+const BACKGROUND = 'background';
 /** All conversations are read at once, so each of them has to be small. */
 const EXCHANGES_STORED = 20;
 const APPROVALS_STORED = 50;
@@ -72,8 +76,8 @@ const ConversationRecord = v.object({
   tail: v.array(Hash),
   stoppedAt: v.optional(Hash),
   hasReplay: v.boolean(),
-  /** Token and prompt id of each exchange. */
-  exchanges: v.pipe(v.array(v.tuple([Token, Token])), v.maxLength(EXCHANGES_READ)),
+  /** Token and prompt id of each exchange, and what else is true of it. */
+  exchanges: v.pipe(v.array(v.tupleWithRest([Token, Token], Token)), v.maxLength(EXCHANGES_READ)),
   request: v.optional(
     v.object({
       digest: Hash,
@@ -86,6 +90,7 @@ const ConversationRecord = v.object({
       left: v.optional(v.object({ by: Token, atMs: Time })),
       failedAtMs: v.optional(Time),
       next: v.optional(Hash),
+      isBackground: v.optional(v.boolean()),
     }),
   ),
   claim: v.optional(Token),
@@ -127,7 +132,11 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     tail: [...tail],
     ...(stoppedAt === undefined ? {} : { stoppedAt }),
     hasReplay,
-    exchanges: exchanges.map(({ token, promptID }) => [token, promptID]),
+    exchanges: exchanges.map(({ token, promptID, isBackground }) => [
+      token,
+      promptID,
+      ...(isBackground === true ? [BACKGROUND] : []),
+    ]),
     ...(request === undefined ? {} : { request: { ...request, readers: [...(request.readers ?? [])] } }),
     ...(claim === undefined ? {} : { claim }),
     ...(isUnsure === true ? { isUnsure } : {}),
@@ -154,7 +163,13 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
     tail,
     stoppedAt,
     hasReplay,
-    exchanges: latestExchanges(exchanges.map(([token, promptID]) => ({ token, promptID }))),
+    exchanges: latestExchanges(
+      exchanges.map(([token, promptID, ...traits]) => ({
+        token,
+        promptID,
+        ...(traits.includes(BACKGROUND) ? { isBackground: true } : {}),
+      })),
+    ),
     request,
     claim,
     isUnsure,

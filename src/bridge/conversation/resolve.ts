@@ -11,7 +11,7 @@ import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
 import type { ConversationMatch, ConversationPlan } from './open-session.ts';
 import { promptIDsIn, type StoredConversation } from './record.ts';
-import { readResponseID, responseNotFoundText } from './response-id.ts';
+import { readResponseID, responseNotFoundText, responseTokenOf } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { messagesUpTo } from './transcript.ts';
 import type { Conversations, Owner, RequestMark, ResolvedConversation } from './types.ts';
@@ -185,8 +185,12 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     if (find()?.conversation.claim === undefined) await sync.findUpToDate(find, signal);
     const conversation = find()?.conversation;
     const position = positionIn(conversation);
-    if (conversation === undefined || position === -1) throw unknownResponse(responseID);
-    const { name, isNamed, exchanges, claim } = conversation;
+    if (conversation === undefined) throw unknownResponse(responseID);
+    const { name, isNamed, exchanges, claim, request: last } = conversation;
+    // It is still made, or its bridge has ended: the request waits for its end.
+    const isMade = last?.isBackground === true && responseTokenOf(last.token) === token;
+    if (position === -1 && isMade) return enqueue(sent, { name, isNamed, find, waitsForOthers: true });
+    if (position === -1) throw unknownResponse(responseID);
     if (position < exchanges.length - 1 || claim !== undefined || !queue.isNearlyFree(queueKeyOf(conversation))) {
       const history = await replay(signal, false);
       return enqueue(sent, { isNamed, replay: async () => history });

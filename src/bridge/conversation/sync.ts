@@ -6,7 +6,14 @@ import { isNotFound, isTooMuchData, isTooSlow } from '../agent/errors.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
-import { latestExchanges, promptIDsIn, readConversation, type StoredConversation } from './record.ts';
+import {
+  latestExchanges,
+  promptIDsIn,
+  readConversation,
+  type StoredConversation,
+  type StoredExchange,
+} from './record.ts';
+import { responseTokenOf } from './response-id.ts';
 import { promptIDsAfter } from './transcript.ts';
 import { type ConversationWrites, withinLimit } from './writes.ts';
 
@@ -54,6 +61,23 @@ const FEWEST_LOADED = 100;
 const LOOK_BACK_MS = 5000;
 /** Equal to no hash, so that no client's history matches. */
 const UNKNOWN_HEAD = '?';
+
+/**
+ * The exchange of a prompt that this bridge has not seen. That of a response in the background keeps its id: its client looks at
+ * it also after the bridge has ended that began it.
+ */
+const leftExchange = (
+  { request, exchanges }: StoredConversation,
+  promptID: string,
+  isLast: boolean,
+): StoredExchange => {
+  const isOfRequest = request?.promptID === undefined ? isLast : request.promptID === promptID;
+  if (request?.isBackground !== true || !isOfRequest) return { token: '', promptID };
+  const token = responseTokenOf(request.token);
+  return exchanges.some((known) => known.token === token)
+    ? { token: '', promptID }
+    : { token, promptID, isBackground: true };
+};
 
 export const createConversationSync = (needs: ConversationSyncNeeds): ConversationSync => {
   const { agent, feed, index, writes, limit, lifetimeMs, clock, log } = needs;
@@ -160,7 +184,7 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
           ...conversation,
           exchanges: latestExchanges([
             ...conversation.exchanges,
-            ...unseen.map((promptID) => ({ token: '', promptID })),
+            ...unseen.map((promptID) => leftExchange(conversation, promptID, promptID === unseen.at(-1))),
           ]),
           fingerprint: { ...conversation.fingerprint, head: UNKNOWN_HEAD },
           tail: [],

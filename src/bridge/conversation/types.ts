@@ -25,6 +25,8 @@ export type RequestMark = {
   readonly failedAtMs?: number | undefined;
   /** In a named conversation: a digest of what a client sends that goes on after it (`digestOfNext`). */
   readonly next?: string | undefined;
+  /** Whether its answer goes on without clients, who look at it when they like. */
+  readonly isBackground?: boolean | undefined;
 };
 
 /** The clients of one running answer, at this bridge and at others, as its session's metadata tells. */
@@ -117,11 +119,20 @@ export type ResolvedConversation = {
   readonly lock: (signal: AbortSignal) => Promise<LockedConversation>;
 };
 
-/** The turn that a stored response belongs to. */
-type FoundResponse = {
+/** Where a response is: its session, and the turn there. */
+export type FoundResponse = {
   readonly sessionID: string;
-  readonly name: string;
-  readonly promptID: string;
+  /** The name of its conversation, if its client names that. */
+  readonly conversationName: string | undefined;
+  /** The id of the agent's user message. Undefined until it is known: then it is the last of those that are not in `promptIDs`. */
+  readonly promptID: string | undefined;
+  /** Ids of the known prompts of its conversation. */
+  readonly promptIDs: ReadonlySet<string>;
+  readonly isBackground: boolean;
+  /** When its request came, if a bridge still answers it or was ended while it did. */
+  readonly requestedSeconds: number | undefined;
+  /** Where it ended, if its turn waits for an approval. */
+  readonly paused: PausedTurn | undefined;
 };
 
 /** A request as another process may know it. */

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
@@ -169,8 +170,11 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     const onEnd = ({ approvalRequests }: AnswerEnd): void => {
       approvalRequest = approvalRequests[0];
     };
-    const output = measureOutput(answer.output, { ...measurement, onEnd });
-    const body = await endpoint.toBody(waitForEach(output), parsed, answer);
+    // One in the background is not read here, and has not ended with this.
+    const isRead = parsed.isBackground !== true;
+    const output = isRead ? measureOutput(answer.output, { ...measurement, onEnd }) : answer.output;
+    const made = endpoint.toBody(waitForEach(output), parsed, answer).finally(output.stop);
+    const body = await untilAborted(made, signal);
     return jsonTextResponse(200, await runInSlices(writeJson(body), signal), {
       ...answerHeaders(answer, parsed),
       // For clients that have a button for it.

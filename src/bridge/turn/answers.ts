@@ -139,7 +139,8 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   return {
     async start(sent) {
       const { signal } = sent;
-      const reader = await shared.claim(sent, (handle, isKnown) => create(sent, handle, isKnown));
+      const claiming = { ...sent, isBackground: sent.request.isBackground === true };
+      const reader = await shared.claim(claiming, (handle, isKnown) => create(sent, handle, isKnown));
       const waiting = new AbortController();
       signal.addEventListener('abort', reader.leave, { once: true });
       try {

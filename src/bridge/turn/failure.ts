@@ -72,12 +72,17 @@ export const toTurnEnd = ({ error, finish }: AssistantInfo): TurnEnd => {
   return { kind: 'answered', finish: 'stop' };
 };
 
-/** The end of a turn whose agent was restarted, or cannot be reached any more. */
-export const INTERRUPTED: TurnEnd = failed({
+/** The failure of a turn whose agent was restarted, or cannot be reached any more. */
+export const INTERRUPTED_FAILURE: AnswerFailure = {
   status: 502,
   code: 'agent_interrupted',
   message: 'The agent server stopped before it had answered. What it has done until then is not undone',
-});
+};
+export const INTERRUPTED: TurnEnd = failed(INTERRUPTED_FAILURE);
+
+/** Whether a turn was aborted. */
+export const isAbortError = (error: Pick<MessageErrorRecord, 'name'> | undefined): boolean =>
+  error?.name === 'MessageAbortedError';
 
 const NAMED_TOOLS = 5;
 

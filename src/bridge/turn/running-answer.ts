@@ -148,13 +148,13 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
   const finish = async (
     lock: CurrentLock,
     { turn, log, from, ifSilent }: AnswerSource,
-    { request: { prompt }, started, handle, token }: AnswerStart,
+    { request: { prompt, isBackground = false }, started, handle, token }: AnswerStart,
     responseID: string,
   ): Promise<TurnOutcome> => {
     try {
       const ended = await waitForOutcome(log, from, { clock, signal: never });
       const outcome = withTextIfSilent(log, from, ended, ifSilent);
-      const isReadElsewhere = !handle.hasReader() && handle.isRead();
+      const isReadElsewhere = !isBackground && !handle.hasReader() && handle.isRead();
       if (turn?.refusal() === undefined && isReadElsewhere) lock.locked.leaveToOther();
       else if (turn?.refusal() === undefined && started?.isRecorded !== true) {
         const promptText = textOfParts(prompt);
@@ -167,7 +167,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
           responseID,
           promptID: turn?.promptID(),
           isStopped: isStopped(turn, handle),
-          isUnread: !handle.hasReader(),
+          isUnread: !isBackground && !handle.hasReader(),
           paused: pausedAt(lock.locked.session.paused, { turn, log }, outcome),
           failedAtMs: outcome.last.kind === 'failure' ? clock.now() : undefined,
         });

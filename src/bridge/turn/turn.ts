@@ -4,7 +4,7 @@ import { agentRetryMs, GIVE_UP_AFTER_MS } from '../agent/errors.ts';
 import type { AssistantInfo, MessageRecord } from '../agent/schema.ts';
 import type { AgentPermissionReply, Prompt } from '../agent/types.ts';
 import { type BridgeFault, isBridgeFault, toAnswerFailure } from '../errors.ts';
-import { INTERRUPTED, toTurnEnd } from './failure.ts';
+import { INTERRUPTED, isAbortError, toTurnEnd } from './failure.ts';
 import { createTurnLog, type TurnEnd, type TurnLog } from './log.ts';
 import { type TurnWatchNeeds, watchTurn } from './watch.ts';
 
@@ -57,7 +57,6 @@ const START_LIMIT_MS = 1000;
 const ABORT_LIMIT_MS = 2000;
 
 const stopped = () => new Fault({ kind: 'client-left' });
-const isAbortError = (error: { readonly name: string } | undefined): boolean => error?.name === 'MessageAbortedError';
 const failedEnd = (detail: BridgeFault): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
 
 const REFUSALS = ['agent_refused', 'agent_unauthorized', 'prompt_too_large'];

@@ -74,7 +74,7 @@ const BAD_RESPONSES: readonly (readonly [unknown, number, string, string | null]
   [{}, 400, 'missing_required_parameter', 'input'],
   [{ input: [] }, 400, 'empty_array', 'input'],
   [{ input: Array.from({ length: 2001 }, () => user('hi')) }, 400, 'invalid_value', 'input'],
-  [{ input: 'hi', background: true }, 400, 'unsupported_value', 'background'],
+  [{ input: 'hi', background: true, store: false }, 400, 'unsupported_value', 'background'],
   [{ input: 'hi', previous_response_id: 'resp_nobody' }, 400, 'previous_response_not_found', 'previous_response_id'],
   [
     { input: 'hi', previous_response_id: 'x', conversation: 'y' },

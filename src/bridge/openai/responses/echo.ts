@@ -47,6 +47,7 @@ export type ResponseEcho = {
   readonly previousResponseID: string | null;
   readonly conversationID: string | null;
   readonly isStored: boolean;
+  readonly isBackground: boolean;
   readonly text: v.InferOutput<typeof TextSettings>;
   readonly reasoning: v.InferOutput<typeof ReasoningSettings>;
   readonly values: RepeatedValues;
@@ -75,5 +76,6 @@ export const NO_ECHO: ResponseEcho = {
   previousResponseID: null,
   conversationID: null,
   isStored: true,
+  isBackground: false,
   ...repeatedMembers({}),
 };

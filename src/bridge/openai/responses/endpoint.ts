@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { ClientAnswer } from '../../turn/answers.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
-import { createResponse } from './response.ts';
+import { createResponse, createStartedResponse } from './response.ts';
 import { createResponseEncoder } from './stream.ts';
 
 /** `POST /v1/responses`. */
@@ -19,7 +19,10 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     name: 'responses',
     effortMember: 'reasoning.effort',
     parse: parseResponsesRequest,
-    toBody: (output, request, answer) => createResponse(output, startOf(request, answer)),
+    toBody: (output, request, answer) =>
+      request.echo.isBackground
+        ? createStartedResponse(startOf(request, answer))
+        : createResponse(output, startOf(request, answer)),
     createEncoder: (request, answer) => createResponseEncoder(startOf(request, answer)),
   };
 };

@@ -68,8 +68,12 @@ export type ParsedResponsesRequest = BridgeRequest & { readonly echo: ResponseEc
 const unsupported = (name: string, why: string) =>
   badInput('unsupported_value', name, `Unsupported value at '${name}': ${why}`);
 
-const refuseUnsupported = (body: Body, { background }: Request): void => {
-  if (background === true) throw unsupported('background', 'answers are given at once or as a stream');
+const refuseUnsupported = (body: Body, { background, store }: Request): void => {
+  if (background === true && store === false)
+    throw unsupported(
+      'background',
+      "a response in the background is stored until its client looks at it; leave out 'store'",
+    );
   if (body.prompt !== undefined && body.prompt !== null)
     throw unsupported('prompt', 'no templates are stored here; send instructions and input');
 };
@@ -130,6 +134,7 @@ const echoOf = (request: Request, body: Body, place: ConversationReference): Res
   previousResponseID: place.kind === 'after' ? place.responseID : null,
   conversationID: place.kind === 'named' ? place.id : null,
   isStored: request.store !== false,
+  isBackground: request.background === true,
   ...repeatedMembers(body),
 });
 
@@ -157,6 +162,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
     history,
     prompt,
     isStreamed,
+    ...(echo.isBackground ? { isBackground: true } : {}),
     effort: effort === 'none' ? undefined : effort,
     isStored: echo.isStored,
     conversation: isNamed

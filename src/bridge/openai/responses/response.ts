@@ -14,7 +14,9 @@ type ResponseHeader = {
 
 /** The state of a response: its items so far, and how it ended. */
 export type ResponseState =
-  | { readonly kind: 'running'; readonly output: readonly OutputItem[] }
+  /** Its prompt was not sent to the agent yet. */
+  | { readonly kind: 'queued'; readonly output: readonly [] }
+  | { readonly kind: 'running' | 'cancelled'; readonly output: readonly OutputItem[] }
   | {
       readonly kind: 'ended';
       readonly output: readonly OutputItem[];
@@ -43,6 +45,9 @@ const endMembers = (end: AnswerEnd, endedSeconds: number) => ({
 
 const stateMembers = (state: ResponseState) => {
   switch (state.kind) {
+    case 'queued':
+    case 'cancelled':
+      return { status: state.kind };
     case 'running':
       return { status: 'in_progress' as const };
     case 'ended':
@@ -62,7 +67,7 @@ export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHe
   object: 'response' as const,
   created_at: createdSeconds,
   access_programs: null,
-  background: false,
+  background: echo.isBackground,
   conversation: echo.conversationID === null ? null : { id: echo.conversationID },
   error: null,
   incomplete_details: null,
@@ -92,6 +97,15 @@ export type ResponseStart = {
   readonly createdSeconds: number;
   readonly nowSeconds: () => number;
 };
+
+/** The body of a response in the background, as soon as its id is known. Throws the fault of an answer that cannot start. */
+export const createStartedResponse = async ({
+  responseID,
+  model,
+  echo,
+  createdSeconds,
+}: ResponseStart): Promise<ResponseObject> =>
+  toResponseObject({ id: await responseID(), model, createdSeconds, echo }, { kind: 'running', output: [] });
 
 /** The body of a response that is not streamed. Throws the fault of an answer that failed. */
 export const createResponse = async (

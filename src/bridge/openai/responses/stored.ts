@@ -1,105 +1,36 @@
+import { pause } from '../../../core/async.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { writeJson } from '../../../core/json.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
-import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { responseNotFoundText } from '../../conversation/response-id.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
-import type { Conversations, Owner } from '../../conversation/types.ts';
-import { isReasoning } from '../../stream/hidden-reasoning.ts';
-import { toTurnEnd } from '../../turn/failure.ts';
-import { createTurnLog, type TurnLog } from '../../turn/log.ts';
-import { readItems } from '../../turn/log-reader.ts';
-import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
+import type { Conversations, FoundResponse, Owner } from '../../conversation/types.ts';
+import type { AnswerFailure } from '../../errors.ts';
+import type { ApprovalRequest } from '../../output.ts';
+import { badInput } from '../../request.ts';
+import { toApprovalRequest } from '../../turn/approvals/text.ts';
 import { NO_ECHO } from './echo.ts';
-import { createOutputItems } from './items.ts';
-import { type ResponseObject, type ResponseState, toDeletedResponse, toResponseObject } from './response.ts';
-
-type ResponseLocation = {
-  readonly responseID: string;
-  /** The id of the user message that it answers. */
-  readonly promptID: string;
-  /** For an answer that has not started. */
-  readonly nowSeconds: number;
-  /** Whether clients get the model's reasoning. */
-  readonly showsReasoning: boolean;
-};
-
-/** The messages of one turn, from its prompt to the next prompt of a user. */
-const messagesOfTurn = (messages: readonly MessageRecord[], promptID: string): readonly MessageRecord[] => {
-  const from = messages.findIndex(({ info }) => info.id === promptID);
-  if (from === -1) return [];
-  const [next] = promptIDsAfter(messages, new Set([promptID]));
-  const to = messages.findIndex(({ info }) => info.id === next);
-  return messages.slice(from, to === -1 ? undefined : to);
-};
-
-const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: TurnReducer } => {
-  const writer = createTurnLog();
-  const transcript = createTurnReducer(writer, new Set());
-  for (const { info, parts } of turn) {
-    transcript.applyEvent({ type: 'message.updated', properties: { info } });
-    for (const part of parts) transcript.applyEvent({ type: 'message.part.updated', properties: { part } });
-  }
-  return { log: writer.log, transcript };
-};
-
-const secondsOf = (ms: number): number => Math.floor(ms / 1000);
-
-const isOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
-  last !== undefined && (last.time.completed !== undefined || last.error !== undefined);
-
-/**
- * A response rebuilt from the agent's messages; undefined if its turn is not among them. The approval requests that it ended
- * with are left out, and a response that was continued after an approval is the whole turn.
- */
-export const rebuildResponse = (
-  messages: readonly MessageRecord[],
-  { responseID, promptID, nowSeconds, showsReasoning }: ResponseLocation,
-): ResponseObject | undefined => {
-  const turn = messagesOfTurn(messages, promptID);
-  if (turn.length === 0) return undefined;
-  const { log, transcript } = readTurn(turn);
-  const last = transcript.lastAnswer();
-  if (isOver(last)) log.closeTexts();
-  const items = createOutputItems(responseID);
-  for (const event of readItems(log.items())) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
-
-  const first = turn.find(({ info }) => info.role === 'assistant')?.info;
-  const facts = {
-    id: responseID,
-    model: last === undefined ? '' : `${last.providerID}/${last.modelID}`,
-    createdSeconds: first?.role === 'assistant' ? secondsOf(first.time.created) : nowSeconds,
-    echo: NO_ECHO,
-  };
-  const inState = (state: ResponseState): ResponseObject => toResponseObject(facts, state);
-  if (!isOver(last)) {
-    items.close('in_progress');
-    return inState({ kind: 'running', output: items.list() });
-  }
-  const how = toTurnEnd(last);
-  if (how.kind === 'failed') {
-    items.close('incomplete');
-    return inState({ kind: 'failed', output: items.list(), failure: how.failure });
-  }
-  const { finish } = how;
-  items.close(finish === 'stop' ? 'completed' : 'incomplete');
-  const end = { finish, usage: log.usage(), approvalRequests: [] };
-  const endedSeconds = secondsOf(last.time.completed ?? last.time.created);
-  return inState({ kind: 'ended', output: items.list(), end, endedSeconds });
-};
+import { rebuildResponse } from './rebuild.ts';
+import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
 
 type StoredResponseOptions = {
   readonly authenticate: (request: Request) => Owner;
-  readonly conversations: Conversations;
-  readonly agent: AgentClient;
+  readonly conversations: Pick<Conversations, 'findResponse' | 'deleteResponse'>;
+  readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'permissionRequests' | 'abort'>;
   readonly clock: Clock;
   readonly showsReasoning: boolean;
   readonly runInSlices: RunInSlices;
 };
+
+/** A bridge that has not sent a prompt after this time was ended before. */
+const QUEUED_SECONDS = 60;
+/** How long an agent may take to end an aborted turn, or to get a prompt that is to be aborted. */
+const CANCEL_LIMIT_MS = 3000;
+const CANCEL_PAUSE_MS = 50;
 
 /** A client that has left by then waits for nothing, and the rest of the writing is short. */
 const never = new AbortController().signal;
@@ -107,35 +38,113 @@ const never = new AbortController().signal;
 const notFound = (id: string): Fault =>
   new Fault({ kind: 'not-found', hint: `${responseNotFoundText(id)} for this API key` });
 
-/** `GET` and `DELETE /v1/responses/{id}`: responses are not stored here but rebuilt from the agent's session. */
-export const createStoredResponseRoutes = ({
-  authenticate,
+const NOT_SENT: AnswerFailure = {
+  status: 502,
+  code: 'agent_interrupted',
+  message: 'The agent server did not get this request. Nothing was done: send it again',
+};
+
+const refuseStream = (request: Request): void => {
+  const { searchParams } = new URL(request.url);
+  for (const name of ['stream', 'starting_after']) {
+    if ((searchParams.get(name) ?? 'false') === 'false') continue;
+    const todo = 'repeat this request without it until the status is neither queued nor in_progress';
+    throw badInput('unsupported_value', name, `Unsupported value at '${name}': a response is streamed once; ${todo}`);
+  }
+};
+
+/** Reads responses, which are not stored here but rebuilt from the agent's sessions. */
+const createResponseReader = ({
   conversations,
   agent,
   clock,
   showsReasoning,
-  runInSlices,
-}: StoredResponseOptions): RouteTable => ({
-  '/v1/responses/:id': {
-    async GET(request, { id = '' }) {
-      const owner = authenticate(request);
-      const found = await conversations.findResponse(id, owner, request.signal);
-      if (found === undefined) throw notFound(id);
-      const messages = await agent.messages(found.sessionID, request.signal);
-      const nowSeconds = Math.floor(clock.now() / 1000);
-      const response = rebuildResponse(messages, {
-        responseID: id,
-        promptID: found.promptID,
-        nowSeconds,
-        showsReasoning,
-      });
-      if (response === undefined) throw notFound(id);
-      return jsonTextResponse(200, await runInSlices(writeJson(response), never));
+}: Omit<StoredResponseOptions, 'authenticate'>) => {
+  const readApprovals = async ({ paused }: FoundResponse, signal: AbortSignal): Promise<readonly ApprovalRequest[]> => {
+    if (paused === undefined || paused.approvalIDs.length === 0) return [];
+    const open = await agent.permissionRequests(signal);
+    return open.filter(({ id }) => paused.approvalIDs.includes(id)).map((request) => toApprovalRequest(request));
+  };
+  const unsentResponse = (id: string, found: FoundResponse, nowSeconds: number): ResponseObject => {
+    const { requestedSeconds: createdSeconds = 0, isBackground, conversationName } = found;
+    const echo = { ...NO_ECHO, isBackground, conversationID: conversationName ?? null };
+    const isQueued = nowSeconds - createdSeconds < QUEUED_SECONDS;
+    return toResponseObject(
+      { id, model: '', createdSeconds, echo },
+      isQueued ? { kind: 'queued', output: [] } : { kind: 'failed', output: [], failure: NOT_SENT },
+    );
+  };
+  return async (id: string, owner: Owner, signal: AbortSignal) => {
+    const found = await conversations.findResponse(id, owner, signal);
+    if (found === undefined) throw notFound(id);
+    const { sessionID, isBackground, conversationName } = found;
+    // Before the messages: a turn that ends in between is seen as running once more, and never as cut off.
+    const isBusy = (await agent.busySessions(signal)).has(sessionID);
+    const messages = await agent.messages(sessionID, signal);
+    const nowSeconds = Math.floor(clock.now() / 1000);
+    const promptID = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
+    if (promptID === undefined) return { found, response: unsentResponse(id, found, nowSeconds), isPaused: false };
+    const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
+    const place = { responseID: id, promptID, nowSeconds, isBusy, isBackground, conversationName };
+    const stored = { ...place, approvalRequests, showsReasoning };
+    const response = rebuildResponse(messages, stored);
+    if (response === undefined) throw notFound(id);
+    return { found, response, isPaused: approvalRequests.length > 0 };
+  };
+};
+
+/** `GET` and `DELETE /v1/responses/{id}`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
+export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
+  const { authenticate, conversations, agent, clock, runInSlices } = options;
+  const read = createResponseReader(options);
+  const toResponse = async (response: ResponseObject): Promise<Response> =>
+    jsonTextResponse(200, await runInSlices(writeJson(response), never));
+
+  /** Aborts the turn, and waits until the agent has ended it. A response that has ended is left as it is. */
+  const cancel = async (id: string, owner: Owner, signal: AbortSignal): Promise<ResponseObject> => {
+    const untilMs = clock.now() + CANCEL_LIMIT_MS;
+    let isAborted = false;
+    for (;;) {
+      const { found, response, isPaused } = await read(id, owner, signal);
+      if (!found.isBackground)
+        throw badInput(
+          'unsupported_value',
+          null,
+          'Only a response in the background can be cancelled. Any other one is ended by closing its connection',
+        );
+      const isOpen = response.status === 'in_progress' || response.status === 'queued';
+      if (!isOpen && (isAborted || !isPaused)) return response;
+      if (clock.now() >= untilMs)
+        throw new Fault({
+          kind: 'unavailable',
+          message: 'The agent server has not ended the turn yet; ask again',
+          retryAfterMs: 1000,
+        });
+      // Its prompt has to be there: what is aborted before it would run all the same.
+      if (!isAborted && response.status !== 'queued') {
+        await agent.abort(found.sessionID, signal);
+        isAborted = true;
+      } else await pause(clock, CANCEL_PAUSE_MS, signal);
+    }
+  };
+  return {
+    '/v1/responses/:id': {
+      async GET(request, { id = '' }) {
+        const owner = authenticate(request);
+        refuseStream(request);
+        return toResponse((await read(id, owner, request.signal)).response);
+      },
+      async DELETE(request, { id = '' }) {
+        const owner = authenticate(request);
+        if (!(await conversations.deleteResponse(id, owner, request.signal))) throw notFound(id);
+        return jsonResponse(200, toDeletedResponse(id));
+      },
     },
-    async DELETE(request, { id = '' }) {
-      const owner = authenticate(request);
-      if (!(await conversations.deleteResponse(id, owner, request.signal))) throw notFound(id);
-      return jsonResponse(200, toDeletedResponse(id));
+    '/v1/responses/:id/cancel': {
+      async POST(request, { id = '' }) {
+        const owner = authenticate(request);
+        return toResponse(await cancel(id, owner, request.signal));
+      },
     },
-  },
-});
+  };
+};

@@ -134,7 +134,12 @@ const createEventEncoder = () => {
 
 const BUG: AnswerFailure = { status: 500, code: 'internal_error', message: 'The bridge failed while it answered' };
 
-const EVENTS = { running: 'response.in_progress', failed: 'response.failed' } as const;
+const EVENTS = {
+  queued: 'response.queued',
+  running: 'response.in_progress',
+  cancelled: 'response.failed',
+  failed: 'response.failed',
+} as const;
 
 const eventFor = (state: ResponseState): string => {
   if (state.kind !== 'ended') return EVENTS[state.kind];

@@ -109,6 +109,7 @@ export const createAnswerBeginning = (needs: AnswerBeginningNeeds): BeginAnswer 
       token: newToken(),
       createdSeconds: Math.floor(clock.now() / 1000),
       readers: [conversations.bridgeID],
+      ...(request.isBackground === true ? { isBackground: true } : {}),
     };
   };
   const attempt = async ({ request, owner, identity, model, handle, isKnown }: BeginningRequest): Promise<Attempt> => {

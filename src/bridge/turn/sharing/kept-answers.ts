@@ -16,6 +16,8 @@ export type AnswerResult = 'answered' | 'failed' | 'void';
 /** An answer that runs or has ended lately. */
 export type KeptAnswer<T> = {
   readonly identity: RequestIdentity;
+  /** Whether it goes on without readers. */
+  readonly isBackground: boolean;
   /** Undefined once its text was given up: the same request must not run again, but finds its answer elsewhere. */
   answer: T | undefined;
   readonly abort: () => void;

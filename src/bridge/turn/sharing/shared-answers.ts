@@ -52,6 +52,8 @@ type CreateAnswer<T> = (handle: AnswerHandle, isKnown: boolean) => T;
 type ClaimingRequest = {
   readonly owner: string;
   readonly identity: RequestIdentity;
+  /** Whether its answer goes on without readers: a client that leaves has all it came for. */
+  readonly isBackground?: boolean;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 };
@@ -111,6 +113,9 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
         else abortIf(entry, turnReaders.isAbandoned());
       });
   };
+  const onFinished = (entry: KeptAnswer<T>): void => {
+    entry.usedAt = clock.now();
+  };
   const addReader = (entry: KeptAnswer<T>, answer: T): SharedAnswerReader<T> => {
     const isBack = entry.readers === 0 && entry.leftAt !== undefined;
     entry.readers += 1;
@@ -126,15 +131,13 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
     };
     return {
       answer,
-      leave: once(() => onLeft(entry)),
-      finish: once(() => {
-        entry.usedAt = clock.now();
-      }),
+      leave: once(() => (entry.isBackground ? onFinished(entry) : onLeft(entry))),
+      finish: once(() => onFinished(entry)),
     };
   };
   const add = (
     entries: Set<KeptAnswer<T>>,
-    identity: RequestIdentity,
+    { identity, isBackground = false }: Pick<ClaimingRequest, 'identity' | 'isBackground'>,
     { create, isKnown }: { readonly create: CreateAnswer<T>; readonly isKnown: boolean },
   ): SharedAnswerReader<T> => {
     const controller = new AbortController();
@@ -160,6 +163,7 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
     const answer = create({ signal: controller.signal, begin, hasReader, isRead, end }, isKnown);
     const entry: KeptAnswer<T> = {
       identity,
+      isBackground,
       answer,
       abort: () => controller.abort(new Fault({ kind: 'client-left' })),
       isAborted: () => controller.signal.aborted,
@@ -178,7 +182,8 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
     return addReader(entry, answer);
   };
   return {
-    async claim({ owner, identity, signal }, create) {
+    async claim(request, create) {
+      const { owner, identity, signal } = request;
       const entries = keptAnswers.of(owner);
       const joinedMs = joinedWithinMs(policy);
       for (;;) {
@@ -189,7 +194,7 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
         else if (found?.answer !== undefined && !isEnding(found)) return addReader(found, found.answer);
         if (found === undefined || found.ended !== undefined) {
           const isKnown = found !== undefined && found.ended?.result !== 'void';
-          const reader = add(entries, identity, { create, isKnown });
+          const reader = add(entries, request, { create, isKnown });
           if (found !== undefined) keptAnswers.drop(entries, found);
           return reader;
         }
@@ -199,8 +204,9 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
     async endAbandoned(owner, isMeant) {
       if (policy.kind === 'detach') return;
       const abandoned = [...keptAnswers.of(owner)].filter(
-        ({ readers, ended, answer, turnReaders }) =>
+        ({ readers, ended, answer, turnReaders, isBackground }) =>
           readers === 0 &&
+          !isBackground &&
           turnReaders?.elsewhere().isRead !== true &&
           ended === undefined &&
           answer !== undefined &&

@@ -101,7 +101,7 @@ describe("OpenAI's own client", (check) => {
   });
 
   check('learns what was wrong with a request', async () => {
-    const wrong = { ...ASKING, background: true };
+    const wrong = { ...ASKING, background: true, store: false };
     const error = await rejection(openaiOver(createResponsesWorld(...PLAIN)).responses.create(wrong));
     assert.instance(error, BadRequestError);
     assert.equal(

@@ -136,7 +136,7 @@ describe('a request for a response', (check) => {
   });
 
   check('is refused where it needs what is not done here', () => {
-    assert.is(refusedWith({ background: true }), 'unsupported_value at background');
+    assert.is(refusedWith({ background: true, store: false }), 'unsupported_value at background');
     assert.is(refusedWith({ prompt: { id: 'pmpt_1' } }), 'unsupported_value at prompt');
     for (const choice of ['required', { type: 'function', name: 'f' }, { type: 'allowed_tools', mode: 'required' }])
       assert.is(refusedWith({ tool_choice: choice }), 'unsupported_value at tool_choice');

@@ -56,6 +56,7 @@ describe('a response', (check) => {
       metadata: { a: 'b' },
       previousResponseID: 'resp_0',
       conversationID: 'one',
+      isBackground: false,
       isStored: false,
       ...repeatedMembers({
         reasoning: { effort: 'high' },

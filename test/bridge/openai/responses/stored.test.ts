@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { MessageRecord } from '../../../../src/bridge/agent/schema.ts';
-import { rebuildResponse } from '../../../../src/bridge/openai/responses/stored.ts';
+import { rebuildResponse } from '../../../../src/bridge/openai/responses/rebuild.ts';
 import { describe } from '../../../check.ts';
 import { responseID } from './world.ts';
 
@@ -35,15 +35,21 @@ const thought = (words: string) => ({ ...text(words), type: 'reasoning' });
 const tool = (state: object) => ({ type: 'tool', callID: `call_${parts}`, tool: 'relay-admin_list_users', state });
 
 const records = (...given: object[]) => v.parse(v.array(MessageRecord), given);
-const stored = (...given: object[]) =>
-  rebuildResponse(records(...given), {
-    responseID: responseID(),
-    promptID: 'msg_u1',
-    nowSeconds: 77,
-    showsReasoning: true,
-  });
-const outputOf = (...given: object[]) =>
-  (stored(...given)?.output ?? []).map((item) => {
+const PLACE = {
+  responseID: responseID(),
+  promptID: 'msg_u1',
+  nowSeconds: 77,
+  isBusy: false,
+  isBackground: false,
+  conversationName: undefined,
+  approvalRequests: [],
+  showsReasoning: true,
+};
+const stored = (...given: object[]) => rebuildResponse(records(...given), PLACE);
+const running = (...given: object[]) => rebuildResponse(records(...given), { ...PLACE, isBusy: true });
+const outputOf = (...given: object[]) => linesOf(stored(...given));
+const linesOf = (made: ReturnType<typeof stored>) =>
+  (made?.output ?? []).map((item) => {
     const [content] = item.type === 'message' ? item.content : [];
     if (content?.type === 'output_text') return `${item.id.split('_resp')[0]} ${item.status} ${content.text}`;
     if (item.type === 'reasoning') return `${item.id.split('_resp')[0]} ${item.summary[0]?.text}`;
@@ -122,11 +128,31 @@ describe('a response that is made again', (check) => {
       text('Fi', { time: { start: 1 } }),
     );
     assert.equal(
-      [stored(ASKED, runningAnswer)?.status, outputOf(ASKED, runningAnswer)],
+      [running(ASKED, runningAnswer)?.status, linesOf(running(ASKED, runningAnswer))],
       ['in_progress', ['msg_0 in_progress Fi']],
     );
-    const made = stored(ASKED);
+    const made = running(ASKED);
     assert.equal([made?.status, made?.output, made?.created_at, made?.model], ['in_progress', [], 77, '']);
+  });
+
+  check('is under way between two steps, and failed where its agent ended before it had answered', () => {
+    assert.equal([running(ASKED, LOOKS)?.status, stored(ASKED, LOOKS, FIVE)?.status], ['in_progress', 'completed']);
+    const broken = stored(ASKED, assistant('msg_a1', 'msg_u1', { time: { created: 5000 } }, text('Fi')));
+    assert.equal([broken?.status, broken?.error?.code], ['failed', 'agent_interrupted']);
+  });
+
+  check('is cancelled where it was made in the background and aborted', () => {
+    const error = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
+    const aborted = records(ASKED, assistant('msg_a1', 'msg_u1', { error }, text('Fi')));
+    assert.is(rebuildResponse(aborted, { ...PLACE, isBackground: true })?.status, 'cancelled');
+  });
+
+  check('has the value alone where it had to be one, and not the call that gave it', () => {
+    const value = { status: 'completed', input: { city: 'Oslo' }, output: 'ok' };
+    const call = { type: 'tool', callID: 'call_value', tool: 'StructuredOutput', state: value };
+    const wrong = { ...call, callID: 'call_wrong', state: { status: 'error', input: {}, error: 'city is missing' } };
+    const answer = assistant('msg_a1', 'msg_u1', {}, thought('Hm'), text('I say.'), tool(DONE), wrong, call);
+    assert.equal(outputOf(ASKED, answer), ['rs_0 Hm', 'mcp_1 completed five', 'msg_2 completed {"city":"Oslo"}']);
   });
 
   check('is incomplete where the answer was cut off, and failed where the turn failed', () => {

@@ -1,0 +1,266 @@
+import OpenAI, { APIError } from 'openai';
+import * as assert from 'uvu/assert';
+import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
+import { describe, rejection } from '../../check.ts';
+import { byPrompt, dictated } from '../harness/model-scripts.ts';
+import { pay, paying, reporting } from '../harness/recharge-world.ts';
+import {
+  aborts,
+  type BridgeGiven,
+  type BridgeWorld,
+  KEY,
+  OTHER_KEY,
+  prompts,
+  quietTime,
+  sessionsMade,
+  until,
+  withBridge,
+} from '../harness/world.ts';
+
+const clientOf = (world: BridgeWorld, apiKey = KEY): OpenAI =>
+  new OpenAI({
+    apiKey,
+    baseURL: 'http://bridge.test/v1',
+    maxRetries: 0,
+    fetch: async (input, init) => world.bridge.handler(new Request(input as string, init)),
+  });
+
+const JOB = { model: 'demo/main', input: 'story', background: true } as const;
+
+/** A world whose model tells a story as the test dictates it, and has short answers for everything else. */
+const withJob = (
+  given: BridgeGiven,
+  body: (world: BridgeWorld, client: OpenAI, model: ReturnType<typeof dictated>) => Promise<void>,
+): Promise<void> => {
+  const model = dictated();
+  const script = byPrompt({ story: model.script }, replying('Well.'));
+  return withBridge({ scripts: Array(8).fill(script), ...given }, (world) => body(world, clientOf(world), model));
+};
+
+const statusOf = async (client: OpenAI, id: string) => (await client.responses.retrieve(id)).status;
+const untilStatus = (client: OpenAI, id: string, status: string) =>
+  until(async () => (await statusOf(client, id)) === status, status);
+const failureOf = async (promise: PromiseLike<unknown>) => {
+  const error = (await rejection(Promise.resolve(promise))) as APIError;
+  assert.instance(error, APIError);
+  return { status: error.status, code: error.code, param: error.param };
+};
+
+describe('a response in the background', (check) => {
+  check('is answered before its end, shows how far it is, and is whole in the end', () =>
+    withJob({}, async (world, client, model) => {
+      const begun = await client.responses.create(JOB);
+      assert.equal([begun.background, begun.status, begun.output], [true, 'in_progress', []]);
+      await model.begun;
+      model.addReply('Once upon ');
+      await until(async () => (await client.responses.retrieve(begun.id)).output_text === 'Once upon ');
+      const half = await client.responses.retrieve(begun.id);
+      assert.equal([half.status, half.background], ['in_progress', true]);
+      model.addReply('a time.');
+      model.end();
+      await untilStatus(client, begun.id, 'completed');
+      const whole = await client.responses.retrieve(begun.id);
+      assert.equal([whole.output_text, whole.background, whole.usage?.output_tokens], ['Once upon a time.', true, 5]);
+      assert.is(prompts(world).length, 1);
+    }),
+  );
+
+  check('goes on when its client leaves, whatever the bridge does with other answers', () =>
+    withJob({ settings: { onDisconnect: { kind: 'abort' } } }, async (world, client, model) => {
+      const stream = await client.responses.create({ ...JOB, stream: true });
+      let id = '';
+      for await (const event of stream) {
+        if (event.type !== 'response.created') continue;
+        id = event.response.id;
+        assert.is(event.response.background, true);
+        break;
+      }
+      await model.begun;
+      await quietTime(30);
+      model.addReply('The end.');
+      model.end();
+      await untilStatus(client, id, 'completed');
+      assert.is((await client.responses.retrieve(id)).output_text, 'The end.');
+      assert.is(aborts(world).length, 0);
+    }),
+  );
+
+  check('is another one for an equal request, and the same one for a repeated request', () =>
+    withBridge({ scripts: [replying('One.'), replying('Two.'), replying('Three.')] }, async (world) => {
+      const client = clientOf(world);
+      const [first, second] = [await client.responses.create(JOB), await client.responses.create(JOB)];
+      assert.is.not(first.id, second.id);
+      const named = { headers: { 'idempotency-key': 'job-1' } };
+      const [third, again] = [await client.responses.create(JOB, named), await client.responses.create(JOB, named)];
+      assert.is(again.id, third.id);
+      await untilStatus(client, third.id, 'completed');
+      assert.equal([prompts(world).length, sessionsMade(world).length], [3, 3]);
+    }),
+  );
+
+  check('runs between two steps, too, and is looked at after each', () => {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const slow = toolNamed('slow', async () => {
+      await gate;
+      return outcome('done');
+    });
+    const given = { scripts: [calling({ name: 'slow', input: {} }), replying('Done.')], tools: [slow] };
+    return withBridge(given, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.responses.create(JOB);
+      await until(async () => (await client.responses.retrieve(id)).output.length > 0);
+      assert.is(await statusOf(client, id), 'in_progress');
+      open();
+      await untilStatus(client, id, 'completed');
+      assert.is((await client.responses.retrieve(id)).output_text, 'Done.');
+    });
+  });
+
+  check('is cancelled, once however often, and is not begun again', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      model.addReply('Once');
+      await until(async () => (await client.responses.retrieve(id)).output_text === 'Once');
+      const [one, other] = await Promise.all([client.responses.cancel(id), client.responses.cancel(id)]);
+      assert.equal([one.status, other.status], ['cancelled', 'cancelled']);
+      const after = await client.responses.cancel(id);
+      assert.equal([after.status, after.error], ['cancelled', null]);
+      const made = await client.responses.retrieve(id);
+      assert.equal([made.status, made.output_text], ['cancelled', 'Once']);
+      await quietTime(20);
+      assert.is(prompts(world).length, 1);
+    }),
+  );
+
+  check('that has ended stays as it is when it is cancelled', () =>
+    withBridge({ scripts: [replying('Done.')] }, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.responses.create(JOB);
+      await untilStatus(client, id, 'completed');
+      assert.is((await client.responses.cancel(id)).status, 'completed');
+      assert.is(aborts(world).length, 0);
+    }),
+  );
+
+  check('is the only kind that is cancelled', () =>
+    withBridge({ scripts: [replying('Done.')] }, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.responses.create({ model: 'demo/main', input: 'story' });
+      assert.equal(await failureOf(client.responses.cancel(id)), {
+        status: 400,
+        code: 'unsupported_value',
+        param: null,
+      });
+    }),
+  );
+
+  check('is not there for another key: neither to read nor to cancel nor to delete', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      const other = clientOf(world, OTHER_KEY);
+      for (const call of [other.responses.retrieve(id), other.responses.cancel(id), other.responses.delete(id)])
+        assert.is((await failureOf(call)).status, 404);
+      for (const wrong of ['resp_nothing_000000000000', 'conv_1', '..%2F..'])
+        assert.is((await failureOf(client.responses.cancel(wrong))).status, 404);
+      assert.is(aborts(world).length, 0);
+      model.end();
+    }),
+  );
+
+  check('is not deleted while it is made, and is gone when it was', () =>
+    withJob({}, async (_world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      assert.is((await failureOf(client.responses.delete(id))).status, 409);
+      model.addReply('Done.');
+      model.end();
+      await untilStatus(client, id, 'completed');
+      await client.responses.delete(id);
+      assert.is((await failureOf(client.responses.retrieve(id))).status, 404);
+    }),
+  );
+
+  check('is continued while it is made, and the next one waits for its end', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      const next = client.responses.create({ model: 'demo/main', input: 'more', previous_response_id: id });
+      await quietTime(20);
+      assert.is(prompts(world).length, 1);
+      model.addReply('The end.');
+      model.end();
+      assert.is((await next).output_text, 'Well.');
+      assert.is(sessionsMade(world).length, 1);
+      assert.is((await client.responses.retrieve(id)).output_text, 'The end.');
+    }),
+  );
+
+  check('ends with a permission request, and goes on with the answer to it', () => {
+    const { given, paid } = paying([pay(5), reporting]);
+    return withBridge(given, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.responses.create(JOB);
+      await untilStatus(client, id, 'completed');
+      const asked = (await client.responses.retrieve(id)).output_text;
+      const [, approval = ''] = /Reply "approve (\w+)"/.exec(asked) ?? [];
+      assert.equal(paid, []);
+      const next = await client.responses.create({ input: `approve ${approval}`, previous_response_id: id });
+      assert.match(next.output_text, 'So: paid');
+      assert.equal(paid, [{ amount: 5 }]);
+    });
+  });
+
+  check('is streamed once: what is read of it later comes whole', () =>
+    withBridge({ scripts: [replying('Done.')] }, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.responses.create(JOB);
+      const streamed = client.responses.retrieve(id, { stream: true, starting_after: 2 });
+      assert.equal(await failureOf(streamed), { status: 400, code: 'unsupported_value', param: 'stream' });
+    }),
+  );
+
+  check('is found when its bridge was killed: while it runs, and when it has ended', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      model.addReply('Once upon ');
+      const next = await world.restartKilled();
+      const later = clientOf(next);
+      await until(async () => (await later.responses.retrieve(id)).output_text === 'Once upon ');
+      assert.is(await statusOf(later, id), 'in_progress');
+      model.addReply('a time.');
+      model.end();
+      await untilStatus(later, id, 'completed');
+      const more = await later.responses.create({ model: 'demo/main', input: 'more', previous_response_id: id });
+      assert.is(more.output_text, 'Well.');
+      const whole = await later.responses.retrieve(id);
+      assert.equal([whole.output_text, whole.background], ['Once upon a time.', true]);
+      assert.is(sessionsMade(world).length + sessionsMade(next).length, 1);
+    }),
+  );
+
+  check('that a killed bridge has left is deleted when it has ended', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      const later = clientOf(await world.restartKilled());
+      assert.is((await failureOf(later.responses.delete(id))).status, 409);
+      model.end();
+      await untilStatus(later, id, 'completed');
+      await later.responses.delete(id);
+      assert.is((await failureOf(later.responses.retrieve(id))).status, 404);
+    }),
+  );
+
+  check('is cancelled at another bridge than the one that began it', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      const next = await world.restartKilled();
+      assert.is((await clientOf(next).responses.cancel(id)).status, 'cancelled');
+      await model.left;
+    }),
+  );
+});
