@@ -135,6 +135,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     digest,
     runInSlices,
     settings,
+    version,
   });
   const activeRequests = createActiveRequests();
   const semaphore = createSemaphore(settings.answersAtATime, 0);

@@ -33,6 +33,8 @@ type AnswersNeeds = {
   readonly digest: (text: string) => string;
   readonly runInSlices: RunInSlices;
   readonly settings: AnswerSettings;
+  /** Of this bridge. */
+  readonly version: string;
 };
 
 /** An answer as one client reads it. Who reads it again gets the same id and time. */
@@ -45,6 +47,8 @@ export type ClientAnswer = {
   /** Random letters and digits, known before the response's id. */
   readonly token: string;
   readonly createdSeconds: number;
+  /** Of the version of this bridge, the agent by its name, and the model as the agent shows it: the same until one of them changes. */
+  readonly fingerprint: string;
   /** Resolves once the request's turn in the conversation has come. */
   readonly responseID: () => Promise<string>;
   /** Read it once, to its end or until `stop`. A reader that stops early counts as disconnected. */
@@ -84,6 +88,7 @@ type StartedAnswer = {
 
 /** A failure within this time is answered with an HTTP status. After it, the stream is opened in any case. */
 const STATUS_WITHIN_MS = 400;
+const FINGERPRINT_CHARS = 10;
 
 export const createAnswers = (needs: AnswersNeeds): Answers => {
   const {
@@ -119,6 +124,8 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     const begun = await beginAnswer({ request, owner, identity, model, handle, isKnown });
     return { ...begun, model };
   };
+  const fingerprintOf = (model: AgentModel): string =>
+    `fp_${digest(JSON.stringify([needs.version, settings.agentName ?? null, model])).slice(0, FINGERPRINT_CHARS)}`;
   const create = (sent: AnswerRequest, handle: AnswerHandle, isKnown: boolean): StartedAnswer => {
     const reservation = sent.reserve();
     let request: BridgeRequest | undefined = sent.request;
@@ -161,6 +168,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
           variants: answer.model.variants,
           token,
           createdSeconds,
+          fingerprint: fingerprintOf(answer.model),
           responseID: async () => (await running).responseID,
           output: readRunning(running, reader, signal),
         };

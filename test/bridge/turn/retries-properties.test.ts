@@ -120,6 +120,7 @@ const createPlay = (count: number) => {
     const runInSlices = createTimeSlices(clock);
     const stores = { matching: 'prefix', limit: 1000, lifetimeMs: 86_400_000, queueLimit: 16 } as const;
     return createAnswers({
+      version: '0.0.0-test',
       chance: () => 0,
       ...{ agent, feed, clock, log, newToken, runInSlices, digest: nodeDigest },
       sessionFamilies: createSessionFamilies(agent, feed),

@@ -10,6 +10,7 @@ export const createChatEndpoint = ({ showsTools }: { readonly showsTools: boolea
     id: `chatcmpl-${answer.token}`,
     model: model ?? answer.model,
     createdSeconds: answer.createdSeconds,
+    fingerprint: answer.fingerprint,
     includeUsage,
     showsTools,
   });

@@ -7,10 +7,18 @@ export type ChatAnswerHeader = {
   /** As the client named it. */
   readonly model: string;
   readonly createdSeconds: number;
+  /** Of what has answered: `system_fingerprint`. */
+  readonly fingerprint: string;
 };
 
 /** How a request was processed, in OpenAI's words: whichever tier is wished for, here is one. */
 export const SERVICE_TIER = 'default' as const;
+
+/** The first members of a body, and of every chunk of its stream. `object` says which of them it is. */
+export const openingMembers = <Kind extends string>(
+  { id, model, createdSeconds, fingerprint }: ChatAnswerHeader,
+  object: Kind,
+) => ({ id, object, created: createdSeconds, model, service_tier: SERVICE_TIER, system_fingerprint: fingerprint });
 
 /** The token usage in the form of chat completions. */
 export const toChatUsage = ({ prompt, cached, cacheWritten, completion, reasoning }: Usage) => ({
@@ -62,16 +70,10 @@ const collectOutput = async (output: AsyncIterable<OutputEvent>, answerID: strin
 };
 
 /** The body of an answer that is not streamed. Throws the fault of an answer that failed. */
-export const createChatCompletion = async (
-  output: AsyncIterable<OutputEvent>,
-  { id, model, createdSeconds }: ChatAnswerHeader,
-) => {
-  const { content, reasoning, refusal, call, end } = await collectOutput(output, id);
+export const createChatCompletion = async (output: AsyncIterable<OutputEvent>, header: ChatAnswerHeader) => {
+  const { content, reasoning, refusal, call, end } = await collectOutput(output, header.id);
   return {
-    id,
-    object: 'chat.completion' as const,
-    created: createdSeconds,
-    model,
+    ...openingMembers(header, 'chat.completion'),
     choices: [
       {
         index: 0,

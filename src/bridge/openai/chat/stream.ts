@@ -3,7 +3,7 @@ import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
 import { type AnswerEnd, createParagraphJoiner } from '../../output.ts';
 import { toFault } from '../../turn/failure.ts';
 import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
-import { approvalsMember, type ChatAnswerHeader, toChatUsage, toToolCall } from './response.ts';
+import { approvalsMember, type ChatAnswerHeader, openingMembers, toChatUsage, toToolCall } from './response.ts';
 
 export type ChatStreamHeader = ChatAnswerHeader & {
   readonly includeUsage: boolean;
@@ -14,8 +14,9 @@ export type ChatStreamHeader = ChatAnswerHeader & {
 const DONE = '[DONE]';
 
 /** The chunks of one stream, as the data of its events. What all have in common is serialised once. */
-const createChunks = ({ id, model, createdSeconds, includeUsage }: ChatStreamHeader) => {
-  const opening = JSON.stringify({ id, object: 'chat.completion.chunk', created: createdSeconds, model }).slice(0, -1);
+const createChunks = (header: ChatStreamHeader) => {
+  const { includeUsage } = header;
+  const opening = JSON.stringify(openingMembers(header, 'chat.completion.chunk')).slice(0, -1);
   const start = `${opening},"choices":[{"index":0,"delta":`;
   const usage = includeUsage ? ',"usage":null' : '';
   const chunk = (delta: string, finish: string, more = ''): string =>

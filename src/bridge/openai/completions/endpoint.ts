@@ -9,6 +9,7 @@ const headerOf = ({ model, includeUsage }: ParsedChatRequest, answer: ClientAnsw
   id: `cmpl-${answer.token}`,
   model: model ?? answer.model,
   createdSeconds: answer.createdSeconds,
+  fingerprint: answer.fingerprint,
   includeUsage,
 });
 

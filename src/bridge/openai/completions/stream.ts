@@ -1,6 +1,6 @@
 import { createParagraphJoiner } from '../../output.ts';
 import { toFault } from '../../turn/failure.ts';
-import { approvalsMember, type ChatAnswerHeader, toChatUsage } from '../chat/response.ts';
+import { approvalsMember, type ChatAnswerHeader, openingMembers, toChatUsage } from '../chat/response.ts';
 import { errorEvents } from '../chat/stream.ts';
 import type { StreamEncoder } from '../stream-encoder.ts';
 
@@ -9,13 +9,9 @@ type CompletionStreamHeader = ChatAnswerHeader & { readonly includeUsage: boolea
 /**
  * Encodes a streamed completion: the answer's text alone. A failure is the last event, without a `[DONE]`, as in a chat.
  */
-export const createCompletionEncoder = ({
-  id,
-  model,
-  createdSeconds,
-  includeUsage,
-}: CompletionStreamHeader): StreamEncoder => {
-  const opening = JSON.stringify({ id, object: 'text_completion', created: createdSeconds, model }).slice(0, -1);
+export const createCompletionEncoder = (header: CompletionStreamHeader): StreamEncoder => {
+  const { includeUsage } = header;
+  const opening = JSON.stringify(openingMembers(header, 'text_completion')).slice(0, -1);
   const beforeText = createParagraphJoiner();
   const chunk = (text: string, finish: string | null = null, more: object = {}) => {
     const choices = [{ index: 0, text, logprobs: null, finish_reason: finish }];

@@ -14,7 +14,7 @@ import {
   thought,
 } from '../../harness/recorded-outputs.ts';
 
-const FACTS = { id: 'chatcmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000 };
+const FACTS = { id: 'chatcmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000, fingerprint: 'fp_1' };
 const answer = (...outputEvents: readonly Reported[]) => createChatCompletion(reporting(...outputEvents), FACTS);
 
 describe('a chat completion in one piece', (check) => {
@@ -24,6 +24,8 @@ describe('a chat completion in one piece', (check) => {
       object: 'chat.completion',
       created: 1_700_000_000,
       model: 'acme/small',
+      service_tier: 'default',
+      system_fingerprint: 'fp_1',
       choices: [
         {
           index: 0,

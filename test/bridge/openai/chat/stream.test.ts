@@ -7,7 +7,10 @@ import { describe, rejection } from '../../../check.ts';
 import { streamedEvents } from '../../harness/polled.ts';
 import { ASK, ended, failed, ranTool, reporting, textEvents, thought } from '../../harness/recorded-outputs.ts';
 
-const FACTS = { id: 'chatcmpl-1', model: 'a"b', createdSeconds: 1_700_000_000, includeUsage: false, showsTools: false };
+const FACTS = {
+  ...{ id: 'chatcmpl-1', model: 'a"b', createdSeconds: 1_700_000_000, fingerprint: 'fp_1' },
+  ...{ includeUsage: false, showsTools: false },
+};
 
 type Chunk = {
   readonly choices: readonly [{ readonly delta: { readonly content?: string; readonly reasoning_content?: string } }];
@@ -38,6 +41,8 @@ const whole = (delta: object, finish: string | null = null, more: object = {}) =
   object: 'chat.completion.chunk',
   created: 1_700_000_000,
   model: 'a"b',
+  service_tier: 'default',
+  system_fingerprint: 'fp_1',
   choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
   ...more,
 });

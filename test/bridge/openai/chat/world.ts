@@ -23,7 +23,8 @@ export const createChatWorld = (...outputEvents: readonly Reported[]): ChatWorld
   const answer = async (request: Request): Promise<Response> => {
     const wanted = parseChatRequest(await request.json(), request.headers);
     asked.push(wanted);
-    const facts = { id: 'chatcmpl-1', model: wanted.model ?? 'acme/small', createdSeconds: 1_700_000_000 };
+    const model = wanted.model ?? 'acme/small';
+    const facts = { id: 'chatcmpl-1', model, createdSeconds: 1_700_000_000, fingerprint: 'fp_1' };
     if (!wanted.isStreamed) return Response.json(await createChatCompletion(reporting(...outputEvents), facts));
     const encoder = createChatEncoder({ ...facts, includeUsage: wanted.includeUsage, showsTools: true });
     return sseResponse(() => streamedEvents(reporting(...outputEvents), encoder), {

@@ -13,7 +13,7 @@ import {
   thought,
 } from '../../harness/recorded-outputs.ts';
 
-const FACTS = { id: 'cmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000 };
+const FACTS = { id: 'cmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000, fingerprint: 'fp_1' };
 const answer = (...outputEvents: readonly Reported[]) => createCompletion(reporting(...outputEvents), FACTS);
 
 describe('a completion in one piece', (check) => {
@@ -24,6 +24,8 @@ describe('a completion in one piece', (check) => {
       object: 'text_completion',
       created: 1_700_000_000,
       model: 'acme/small',
+      service_tier: 'default',
+      system_fingerprint: 'fp_1',
       choices: [{ index: 0, text: 'I look.\n\nFive.', logprobs: null, finish_reason: 'length' }],
       usage: {
         prompt_tokens: 30,

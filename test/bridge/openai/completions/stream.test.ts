@@ -5,7 +5,10 @@ import { describe } from '../../../check.ts';
 import { ASK, ended, failed, type Reported, ranTool, textEvents, thought } from '../../harness/recorded-outputs.ts';
 
 const encoderOf = (includeUsage: boolean) =>
-  createCompletionEncoder({ id: 'cmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000, includeUsage });
+  createCompletionEncoder({
+    ...{ id: 'cmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000, fingerprint: 'fp_1' },
+    includeUsage,
+  });
 
 /** The data of the events, parsed where it is JSON. */
 const streamed = (outputEvents: readonly Reported[], includeUsage = false): readonly unknown[] => {
@@ -15,7 +18,10 @@ const streamed = (outputEvents: readonly Reported[], includeUsage = false): read
     .flatMap((event) => encoder.eventsFor(event))
     .map((encoded) => ('data' in encoded && encoded.data !== '[DONE]' ? JSON.parse(encoded.data) : '[DONE]'));
 };
-const opening = { id: 'cmpl-1', object: 'text_completion', created: 1_700_000_000, model: 'acme/small' };
+const opening = {
+  ...{ id: 'cmpl-1', object: 'text_completion', created: 1_700_000_000, model: 'acme/small' },
+  ...{ service_tier: 'default', system_fingerprint: 'fp_1' },
+};
 const chunk = (text: string, finish: string | null = null) => ({
   ...opening,
   choices: [{ index: 0, text, logprobs: null, finish_reason: finish }],
