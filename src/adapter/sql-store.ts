@@ -57,6 +57,11 @@ export const rowToEvent = (row: StoredRow): DirectoryEvent => ({
   directory: parseColumn(row, 'directory'),
   event: { ...rowToEventDraft(row), id: columnText(row, 'id') },
 });
+/** Is in the data of each session that waits for results of client tools. An index of its own finds those. */
+export const AWAITING = '"awaitedCalls":{';
+/** Sessions among rows: the same text may be in the metadata of others. */
+export const rowsToAwaitingSessions = (rows: readonly StoredRow[]): readonly Session[] =>
+  rows.map(rowToSession).filter(({ awaitedCalls }) => awaitedCalls !== undefined);
 /** Is in the data of each event of a permission request, and hardly in that of others: a text would have it with backslashes. */
 export const PERMISSION_TYPE = '"type":"permission.';
 /** Whether an event is one of a permission request. */

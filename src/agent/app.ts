@@ -34,7 +34,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     if (isStoreFailure(error)) log('warn', 'store-trouble', { reason: error.message });
     else log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
   };
-  const { recovery, retention, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
+  const { recovery, retention, expiry, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
   const { publisher, runs, mcp } = others;
   const resume = createResume({ recovery, runs, clock, log, onBug });
   const context: RouteContext = {
@@ -85,12 +85,14 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       runWaiting();
       pruning.start();
       retention.start();
+      expiry.start();
     },
     async stop() {
       state = 'stopping';
       bodies.stop();
       pruning.stop();
       retention.stop();
+      expiry.stop();
       const { signal } = new AbortController();
       if (needs.drainMs > 0) await pauseUntil(clock, { ms: needs.drainMs, woken: runs.idle() }, signal);
       await pauseUntil(clock, { ms: RUNS_LIMIT_MS, woken: runs.stop() }, signal);

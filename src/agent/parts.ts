@@ -23,6 +23,7 @@ import { createSessions, sessionLimitBytes } from './session/sessions.ts';
 import type { Peers } from './store/cluster.ts';
 import type { Store } from './store/store.ts';
 import { createApprovals } from './tools/approvals.ts';
+import { createAwaitedCallsExpiry } from './tools/awaited-calls-expiry.ts';
 import { createClientResults } from './tools/client-results.ts';
 import { createClientToolsCheck } from './tools/client-tools-check.ts';
 import type { OutputLimits } from './tools/output-limit.ts';
@@ -178,6 +179,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     metrics,
     isClosing,
   });
+  const expiry = createAwaitedCallsExpiry({ store, sessions, publisher, clock, onBug });
   const streams = createOpenStreams();
   metrics.watch(() => {
     const { running, waiting } = runs.counts();
@@ -200,6 +202,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     recovery,
     runs,
     retention,
+    expiry,
     streams,
     bodies,
   };

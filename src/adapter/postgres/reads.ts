@@ -13,10 +13,12 @@ import {
   type SessionQuery,
 } from '../../agent/store/store.ts';
 import {
+  AWAITING,
   columnText,
   isPermissionEvent,
   nextTurn,
   PERMISSION_TYPE,
+  rowsToAwaitingSessions,
   rowToEvent,
   rowToEventSpan,
   rowToMessage,
@@ -57,6 +59,9 @@ const toStoredMessages = async (
   }
   return messages;
 };
+
+/** The condition is that of the index. */
+const IS_AWAITING = `position('${AWAITING}' IN data) > 0`;
 
 /** An id that PostgreSQL can store, which has no NUL and no lone surrogate. An id that does not exist still does not exist. */
 const asID = (id: string): string => id.toWellFormed().replaceAll('\0', '\ufffd');
@@ -155,6 +160,10 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       );
       return rows.map(rowToSessionOutline);
     },
+    awaitingSessions: async (): Promise<readonly Session[]> =>
+      rowsToAwaitingSessions(
+        await query((sql) => sql`SELECT data FROM session WHERE ${sql.unsafe(IS_AWAITING)} AND NOT is_hidden`),
+      ),
     messages: async (sessionID: string, selection: MessageQuery): Promise<readonly MessageWithParts[]> =>
       toStoredMessages(await query((sql) => messagesBy(sql, sessionID, selection)), newest),
     outline: async (sessionID: string, asked: MessageQuery): Promise<readonly MessageOutline[]> => {

@@ -1,3 +1,4 @@
+import { AWAITING } from '../sql-store.ts';
 import { COMMIT_GROUP, EVENT_GROUPS } from './commit-function.ts';
 import { COMMIT_TASKS, PUT_CHANGE } from './earlier-commit-function.ts';
 
@@ -129,5 +130,8 @@ const THIRD = `
   END $$;
 `;
 
+/** Finds the few sessions that wait for results of client tools. */
+const FOURTH = `CREATE INDEX session_awaiting ON session (id) WHERE position('${AWAITING}' IN data) > 0;`;
+
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];

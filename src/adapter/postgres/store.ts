@@ -79,6 +79,7 @@ export const openPostgresStore = async ({
     session: open(reads.session),
     sessions: open(reads.sessions),
     sessionOutlines: open(reads.sessionOutlines),
+    awaitingSessions: open(reads.awaitingSessions),
     messages: open((sessionID, selection = {}) => reads.messages(sessionID, selection)),
     messageOutlines: open((sessionID, selection = {}) => reads.outline(sessionID, selection)),
     messageHeads: open((sessionID, selection = {}) => reads.heads(sessionID, selection)),

@@ -13,9 +13,11 @@ import {
   type SessionQuery,
 } from '../../agent/store/store.ts';
 import {
+  AWAITING,
   columnText,
   isPermissionEvent,
   PERMISSION_TYPE,
+  rowsToAwaitingSessions,
   rowToEvent,
   rowToEventSpan,
   rowToMessage,
@@ -53,6 +55,8 @@ const asJson = (text: string | undefined): string | undefined =>
 const byID = (left: Part, right: Part): number => (left.id < right.id ? -1 : 1);
 
 const SESSION_OUTLINES = 'SELECT id, parent_id, updated FROM session WHERE is_hidden = 0 ORDER BY updated DESC, id';
+/** The condition is that of the index, letter by letter. */
+const AWAITING_SESSIONS = `SELECT data FROM session WHERE instr(data, '${AWAITING}') > 0 AND is_hidden = 0`;
 const OUTLINE = (where: string) => `
   SELECT message.id, octet_length(message.data) + coalesce(sum(octet_length(part.data)), 0) AS bytes
   FROM message LEFT JOIN part ON part.message_id = message.id${where}
@@ -81,6 +85,7 @@ type SqliteReads = {
   readonly session: (id: string) => Session | undefined;
   readonly sessions: (selection: SessionQuery) => readonly Session[];
   readonly sessionOutlines: () => readonly SessionOutline[];
+  readonly awaitingSessions: () => readonly Session[];
   /** Ids and sizes of messages. Reads no parts. */
   readonly outline: (sessionID: string, selection: MessageQuery) => readonly MessageOutline[];
   readonly heads: (sessionID: string, selection: MessageQuery) => readonly MessageHead[];
@@ -134,6 +139,7 @@ export const createSqliteReads = (
         .map(rowToSession);
     },
     sessionOutlines: () => statement(SESSION_OUTLINES).all().map(rowToSessionOutline),
+    awaitingSessions: () => rowsToAwaitingSessions(statement(AWAITING_SESSIONS).all()),
     outline(sessionID, asked) {
       const { where, values } = whereMessages(sessionID, asked);
       return statement(OUTLINE(where))

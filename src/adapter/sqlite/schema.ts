@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { isThere, makeDirectory } from '../node/files.ts';
-import { databaseConfigError } from '../sql-store.ts';
+import { AWAITING, databaseConfigError } from '../sql-store.ts';
 import { BUSY_MS, inTransaction } from './database.ts';
 import { explainSqliteError } from './errors.ts';
 
@@ -87,8 +87,11 @@ const THIRD = `
   CREATE INDEX owed_by_session ON owed (session_id);
 `;
 
+/** Finds the few sessions that wait for results of client tools. */
+const FOURTH = `CREATE INDEX session_awaiting ON session (id) WHERE instr(data, '${AWAITING}') > 0;`;
+
 /** The migration from version n to n + 1, at index n. Released ones are never changed. */
-export const SQLITE_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];
+export const SQLITE_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];
 
 const readNumber = (database: DatabaseSync, sql: string): number =>
   Number(Object.values(database.prepare(sql).get() ?? {})[0]);

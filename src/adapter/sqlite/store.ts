@@ -122,6 +122,7 @@ export const createSqliteStore = (
     session: (id) => read(() => reads.session(id)),
     sessions: (selection) => read(() => reads.sessions(selection)),
     sessionOutlines: () => read(() => reads.sessionOutlines()),
+    awaitingSessions: () => read(() => reads.awaitingSessions()),
     async messages(sessionID, selection = {}) {
       const readGroup = (group: readonly MessageOutline[]): readonly MessageWithParts[] =>
         reads.range(sessionID, group[0]?.id ?? '', group.at(-1)?.id ?? '');

@@ -116,6 +116,8 @@ export type Store = {
   readonly sessions: (asked: SessionQuery) => Promise<readonly Session[]>;
   /** All sessions in the order of `sessions`, without reading them. */
   readonly sessionOutlines: () => Promise<readonly SessionOutline[]>;
+  /** Sessions that wait for the results of client tools, in any order. */
+  readonly awaitingSessions: () => Promise<readonly Session[]>;
   /** In a very large session each message is as it was at some moment of the read, and later messages are left out. */
   readonly messages: (sessionID: string, asked?: MessageQuery) => Promise<readonly MessageWithParts[]>;
   /** Ids and sizes of messages in the order of `messages`, without reading them. */

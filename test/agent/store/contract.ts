@@ -302,6 +302,20 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     }),
   );
 
+  check('finds the sessions that wait for results of client tools, and no others', () =>
+    withStore(async (store) => {
+      const awaitedCalls = { messageID: 'msg_2', callIDs: ['aaaaaaaaa'], expiresAt: 7 };
+      const waiting = sessionOf('ses_a', { awaitedCalls });
+      const looksLike = sessionOf('ses_b', { metadata: { awaitedCalls: { callIDs: [] } } });
+      const begun = { kind: 'session-begun', session: sessionOf('ses_c', { awaitedCalls }) } as const;
+      const sessions = [waiting, looksLike].map((session) => ({ kind: 'session', session }) as const);
+      await store.commit([CONVERSATION[0], ...sessions, begun], []);
+      assert.equal(await store.awaitingSessions(), [waiting]);
+      await store.commit([{ kind: 'session', session: sessionOf('ses_a'), before: waiting }], []);
+      assert.equal(await store.awaitingSessions(), []);
+    }),
+  );
+
   check('outlines all sessions in the same order, with the time of their update', () =>
     withStore(async (store) => {
       const updated = 4_000_000_000_000;

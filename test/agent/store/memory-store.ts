@@ -90,6 +90,10 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
         .sort(latestFirst)
         .slice(0, asked.limit);
     },
+    async awaitingSessions() {
+      refuseWhenClosed();
+      return [...sessions.values()].filter(({ id, awaitedCalls }) => !hidden.has(id) && awaitedCalls !== undefined);
+    },
     async sessionOutlines() {
       refuseWhenClosed();
       return [...sessions.values()]

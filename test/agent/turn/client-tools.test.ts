@@ -1,46 +1,35 @@
 import * as assert from 'uvu/assert';
-import type { AssistantMessage, Part, Session, ToolPart } from '../../../src/agent/protocol/types.ts';
+import type { Part } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
+import {
+  askWithTools,
+  callIDsOf,
+  callsOf,
+  clientTools,
+  clockCall,
+  errorOf,
+  giveResults,
+  sessionAt,
+  weatherCall,
+} from '../harness/client-tools.ts';
+import { answersIn, isQuiet, messagesOf, until } from '../harness/permission-requests.ts';
 import { type AgentWorld, calling, createAgentWorld, prompt, replying, toolNamed } from '../harness/world.ts';
 
-type Stored = { readonly info: AssistantMessage; readonly parts: readonly Part[] };
-type Taken = { readonly accepted: string[]; readonly settled: string[]; readonly waiting: string[] };
-
-const WEATHER = {
-  name: 'weather',
-  description: 'The weather of a city',
-  inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-};
-const CLOCK = { name: 'clock', inputSchema: { type: 'object' } };
-const clientTools = (more: object = {}) => ({ clientTools: { tools: [WEATHER, CLOCK], ...more } });
-const weather = { name: 'weather', input: { city: 'Oslo' } };
-const clockCall = { name: 'clock', input: {} };
-
-const callsOf = ({ parts }: Stored): readonly ToolPart[] => parts.filter((part) => part.type === 'tool');
-const ask = async (world: AgentWorld, id: string, more: object = clientTools()): Promise<Stored> =>
-  (await world.post(`/session/${id}/message`, prompt('what is the weather?', { ...more }))) as Stored;
-const messagesOf = async (world: AgentWorld, id: string) => (await world.get(`/session/${id}/message`)) as Stored[];
-const lastOf = async (world: AgentWorld, id: string): Promise<Stored> => {
-  const last = (await messagesOf(world, id)).at(-1);
-  if (last === undefined) throw new Error('no message');
+const idle = (world: AgentWorld): Promise<void> => until(world, () => isQuiet(world));
+const lastOf = async (
+  world: AgentWorld,
+  id: string,
+): Promise<{ readonly parts: readonly Part[]; readonly info: { readonly parentID: string } }> => {
+  const last = answersIn(await messagesOf(world, id)).at(-1);
+  if (last === undefined) throw new Error('no answer');
   return last;
 };
-const give = async (world: AgentWorld, id: string, results: readonly object[], more: object = {}): Promise<Taken> =>
-  (await world.post(`/session/${id}/client-tool-results`, { results, ...more })) as Taken;
-const idle = async (world: AgentWorld): Promise<void> => {
-  for (let tries = 0; tries < 200; tries++) {
-    if (Object.keys((await world.get('/session/status')) as object).length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  throw new Error('still busy');
-};
-const sessionOf = async (world: AgentWorld, id: string) => (await world.get(`/session/${id}`)) as Session;
 
 describe('tools that run at the client', (check) => {
   check('are offered beside those of the agent, and a call ends the turn for now', async () => {
-    const world = await createAgentWorld({ scripts: [calling(weather)], tools: [toolNamed('desk_find')] });
+    const world = await createAgentWorld({ scripts: [calling(weatherCall)], tools: [toolNamed('desk_find')] });
     const id = await world.session();
-    const answer = await ask(world, id);
+    const answer = await askWithTools(world, id);
     assert.equal(
       world.asked[0]?.tools.map(({ name }) => name),
       ['desk_find', 'weather', 'clock'],
@@ -56,18 +45,22 @@ describe('tools that run at the client', (check) => {
       metadata: { clientTool: true, expiresAt: world.clock.now() + 86_400_000 },
       time: { start: world.clock.now() },
     });
-    assert.equal((await sessionOf(world, id)).awaitedCalls?.callIDs, [call?.callID]);
+    assert.equal((await sessionAt(world, id)).awaitedCalls?.callIDs, [call?.callID]);
     assert.equal(await world.get('/session/status'), {});
     assert.equal(await world.store.owed(), []);
   });
 
   check('give a result with which the same turn goes on', async () => {
-    const world = await createAgentWorld({ scripts: [calling(weather), replying('It rains.')] });
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('It rains.')] });
     const id = await world.session();
-    const paused = await ask(world, id);
+    const paused = await askWithTools(world, id);
     const [call] = callsOf(paused);
     const callID = call?.callID ?? '';
-    assert.equal(await give(world, id, [{ callID, output: 'rain' }]), { accepted: [callID], settled: [], waiting: [] });
+    assert.equal(await giveResults(world, id, [{ callID, output: 'rain' }]), {
+      accepted: [callID],
+      settled: [],
+      waiting: [],
+    });
     await idle(world);
     const answer = await lastOf(world, id);
     assert.is(answer.info.parentID, paused.info.parentID);
@@ -76,16 +69,16 @@ describe('tools that run at the client', (check) => {
       role: 'tool',
       results: [{ id: callID, name: 'weather', output: 'rain', isError: false }],
     });
-    assert.is((await sessionOf(world, id)).awaitedCalls, undefined);
+    assert.is((await sessionAt(world, id)).awaitedCalls, undefined);
   });
 
   check('count with their first result, and a result that is sent again starts nothing', async () => {
-    const world = await createAgentWorld({ scripts: [calling(weather, clockCall), replying('done')] });
+    const world = await createAgentWorld({ scripts: [calling(weatherCall, clockCall), replying('done')] });
     const id = await world.session();
-    const [first, second] = callsOf(await ask(world, id)).map(({ callID }) => callID);
+    const [first, second] = callIDsOf(await askWithTools(world, id));
     const one = [{ callID: first, output: 'rain' }];
-    assert.equal(await give(world, id, one), { accepted: [first], settled: [], waiting: [second] });
-    assert.equal(await give(world, id, [{ callID: first, output: 'snow' }]), {
+    assert.equal(await giveResults(world, id, one), { accepted: [first], settled: [], waiting: [second] });
+    assert.equal(await giveResults(world, id, [{ callID: first, output: 'snow' }]), {
       accepted: [],
       settled: [first],
       waiting: [second],
@@ -95,8 +88,8 @@ describe('tools that run at the client', (check) => {
       { callID: first, output: 'hail' },
       { callID: second, output: 'noon', isError: true },
     ];
-    assert.equal(await give(world, id, both), { accepted: [second], settled: [first], waiting: [] });
-    assert.equal(await give(world, id, both), { accepted: [], settled: [first, second], waiting: [] });
+    assert.equal(await giveResults(world, id, both), { accepted: [second], settled: [first], waiting: [] });
+    assert.equal(await giveResults(world, id, both), { accepted: [], settled: [first, second], waiting: [] });
     await idle(world);
     assert.is(world.asked.length, 2);
     assert.equal(world.asked[1]?.messages.at(-1), {
@@ -110,13 +103,14 @@ describe('tools that run at the client', (check) => {
 
   check('are not called with arguments that do not fit: the model tries again', async () => {
     const world = await createAgentWorld({
-      scripts: [calling({ name: 'weather', input: { city: 7 } }), calling(weather)],
+      scripts: [calling({ name: 'weather', input: { city: 7 } }), calling(weatherCall)],
     });
     const id = await world.session();
-    const answer = await ask(world, id);
-    const [refused] = callsOf((await messagesOf(world, id))[1] as Stored);
+    const answer = await askWithTools(world, id);
+    const [first] = answersIn(await messagesOf(world, id));
+    const [refused] = first === undefined ? [] : callsOf(first);
     assert.is(refused?.state.status, 'error');
-    assert.match(refused?.state.status === 'error' ? refused.state.error : '', 'do not fit the schema');
+    assert.match(errorOf(refused) ?? '', 'do not fit the schema');
     assert.is(callsOf(answer)[0]?.state.status, 'running');
     const unknown = await world.call('POST', `/session/${id}/client-tool-results`, {
       results: [{ callID: refused?.callID, output: 'x' }],
@@ -131,7 +125,7 @@ describe('tools that run at the client', (check) => {
       return { output: 'found', title: '', metadata: {}, isError: false };
     });
     const world = await createAgentWorld({
-      scripts: [calling(weather, { name: 'desk_find', input: {} })],
+      scripts: [calling(weatherCall, { name: 'desk_find', input: {} })],
       tools: [own],
       rules: [
         { permission: '*', pattern: '*', action: 'deny' },
@@ -139,7 +133,7 @@ describe('tools that run at the client', (check) => {
       ],
     });
     const id = await world.session();
-    const answer = await ask(world, id);
+    const answer = await askWithTools(world, id);
     assert.is(ran, 1);
     assert.equal(
       callsOf(answer).map(({ tool, state }) => [tool, state.status]),
@@ -151,9 +145,9 @@ describe('tools that run at the client', (check) => {
   });
 
   check('may be called one at a time', async () => {
-    const world = await createAgentWorld({ scripts: [calling(weather, clockCall)] });
+    const world = await createAgentWorld({ scripts: [calling(weatherCall, clockCall)] });
     const id = await world.session();
-    const answer = await ask(world, id, clientTools({ parallel: false }));
+    const answer = await askWithTools(world, id, clientTools({ parallel: false }));
     assert.equal(
       callsOf(answer).map(({ state }) => state.status),
       ['running', 'error'],
@@ -162,18 +156,99 @@ describe('tools that run at the client', (check) => {
 
   check('are forced until one is called', async () => {
     const world = await createAgentWorld({
-      scripts: [calling({ name: 'desk_find', input: {} }), calling(weather), replying('done')],
+      scripts: [calling({ name: 'desk_find', input: {} }), calling(weatherCall), replying('done')],
       tools: [toolNamed('desk_find')],
     });
     const id = await world.session();
-    const [call] = callsOf(await ask(world, id, clientTools({ choice: 'required' })));
+    const [call] = callsOf(await askWithTools(world, id, clientTools({ choice: 'required' })));
     assert.equal(
       world.asked.map(({ toolChoice }) => toolChoice),
       ['required', 'required'],
     );
-    await give(world, id, [{ callID: call?.callID, output: 'rain' }]);
+    await giveResults(world, id, [{ callID: call?.callID, output: 'rain' }]);
     await idle(world);
     assert.is(world.asked[2]?.toolChoice, undefined);
+  });
+
+  check('have their steps counted on, and the last one makes no calls', async () => {
+    const world = await createAgentWorld({
+      scripts: [calling(weatherCall), calling(weatherCall), calling(weatherCall)],
+      agents: [{ name: 'short', steps: 3 }],
+    });
+    const id = await world.session();
+    const [first] = callIDsOf(await askWithTools(world, id, { agent: 'short', ...clientTools() }));
+    await giveResults(world, id, [{ callID: first, output: 'rain' }]);
+    await idle(world);
+    await giveResults(world, id, [{ callID: callIDsOf(await lastOf(world, id))[0], output: 'rain' }]);
+    await idle(world);
+    assert.equal(
+      world.asked.map(({ toolChoice }) => toolChoice),
+      [undefined, undefined, 'none'],
+    );
+    assert.equal(
+      callsOf(await lastOf(world, id)).map(({ state }) => state.status),
+      ['error'],
+    );
+    assert.is((await sessionAt(world, id)).awaitedCalls, undefined);
+  });
+
+  check('and a value that is asked for: the value ends the turn, and a call beside it is not made', async () => {
+    const format = { type: 'json_schema', schema: { type: 'object', required: ['sky'] } };
+    const value = { name: 'StructuredOutput', input: { sky: 'grey' } };
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), calling(weatherCall, value)] });
+    const id = await world.session();
+    const [callID] = callIDsOf(await askWithTools(world, id, { format, ...clientTools() }));
+    await giveResults(world, id, [{ callID, output: 'clouds' }]);
+    await idle(world);
+    const answer = answersIn(await messagesOf(world, id)).at(-1);
+    assert.equal(answer?.info.structured, { sky: 'grey' });
+    assert.equal(answer && callsOf(answer).map(({ state }) => state.status), ['error', 'completed']);
+    assert.is((await sessionAt(world, id)).awaitedCalls, undefined);
+  });
+
+  check('are replaced by those that come with the results', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('done')] });
+    const id = await world.session();
+    const [callID] = callIDsOf(await askWithTools(world, id));
+    const other = { tools: [{ name: 'map', inputSchema: { type: 'object' } }], choice: { name: 'map' } };
+    await giveResults(world, id, [{ callID, output: 'rain' }], { clientTools: other });
+    await idle(world);
+    assert.equal([world.asked[1]?.tools.map(({ name }) => name), world.asked[1]?.toolChoice], [['map'], 'required']);
+  });
+
+  check('are not given to the sessions of tasks', async () => {
+    const task = { name: 'task', input: { description: 'look', prompt: 'look', subagent_type: 'helper' } };
+    const world = await createAgentWorld({
+      scripts: [calling(task), replying('seen'), replying('done')],
+      agents: [{ name: 'helper', canTakeTasks: true }],
+    });
+    await askWithTools(world, await world.session());
+    assert.equal(
+      world.asked.map(({ tools }) => tools.map(({ name }) => name).includes('weather')),
+      [true, false, true],
+    );
+  });
+
+  check('are not offered to a model without tools, nor with the choice none', async () => {
+    const withoutTools = await createAgentWorld({ resolvedModel: { takesTools: false } });
+    await askWithTools(withoutTools, await withoutTools.session());
+    const world = await createAgentWorld();
+    await askWithTools(world, await world.session(), clientTools({ choice: 'none' }));
+    assert.equal([withoutTools.asked[0]?.tools, world.asked[0]?.tools], [[], []]);
+  });
+
+  check('have results that are cut as those of any tool, and stored whole', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('done')] });
+    const id = await world.session();
+    const answer = await askWithTools(world, id);
+    const [call] = callsOf(answer);
+    const output = 'x'.repeat(60_000);
+    await giveResults(world, id, [{ callID: call?.callID, output }]);
+    await idle(world);
+    const [part] = callsOf(answersIn(await messagesOf(world, id))[0] ?? answer);
+    assert.match(part?.state.status === 'completed' ? part.state.output : '', 'more characters were left out');
+    const whole = await world.call('GET', `/session/${id}/message/${answer.info.id}/part/${call?.id}/output`);
+    assert.is(await whole.text(), output);
   });
 
   check('are refused under a name that is taken, twice the same name, or with a choice of none of them', async () => {
