@@ -30,26 +30,49 @@ export const streamAnswer = async (
     send({ event, data: await runInSlices(writeJson(value), never) });
   const sendOne = (event: EncodedEvent): Promise<void> | undefined =>
     'data' in event ? send(event) : sendWritten(event);
-  const sendAll = async (events: readonly EncodedEvent[]): Promise<void> => {
-    for (const event of events) await sendOne(event);
+  /** Returns a promise where something has to be waited for before the next event. */
+  const sendAll = (events: readonly EncodedEvent[], first = 0): Promise<void> | undefined => {
+    for (let index = first; index < events.length; index++) {
+      const event = events[index];
+      const sent = event && sendOne(event);
+      if (sent !== undefined) return sent.then(() => sendAll(events, index + 1));
+    }
+    return undefined;
   };
+  /**
+   * Sends each piece when its time has come. Resolves when the client has to be waited for, then to that, or when nothing more
+   * is to be sent. A promise for each piece would cost more than the piece.
+   */
+  const sendUntilBehind = (): Promise<{ readonly isOver: boolean }> =>
+    new Promise((resolve, reject) => {
+      const sendDue = (): void => {
+        try {
+          while (!disconnected.aborted) {
+            const event = output.take(clock.now());
+            if (event === undefined) {
+              if (output.isOver()) throw missingEndError();
+              output.wait(sendDue);
+              return;
+            }
+            const sent = sendAll(encoder.eventsFor(event));
+            const isOver = event.kind === 'end' || event.kind === 'failure';
+            if (sent !== undefined || isOver) {
+              resolve(Promise.resolve(sent).then(() => ({ isOver })));
+              return;
+            }
+          }
+          resolve({ isOver: true });
+        } catch (error) {
+          reject(error);
+        }
+      };
+      sendDue();
+    });
   disconnected.addEventListener('abort', output.stop, { once: true });
   try {
     if (disconnected.aborted) return;
     await sendAll(await encoder.first());
-    while (!disconnected.aborted) {
-      const event = output.take(clock.now());
-      if (event === undefined) {
-        if (output.isOver()) throw missingEndError();
-        await output.wait();
-        continue;
-      }
-      for (const encoded of encoder.eventsFor(event)) {
-        const sent = sendOne(encoded);
-        if (sent !== undefined) await sent;
-      }
-      if (event.kind === 'end' || event.kind === 'failure') return;
-    }
+    while (!(await sendUntilBehind()).isOver);
   } catch (error) {
     await sendAll(await encoder.errorEvents(error));
     if (!(error instanceof Fault)) throw error;

@@ -103,8 +103,11 @@ export type PacedOutput = {
   readonly take: (now: number) => OutputEvent | undefined;
   /** Whether no event will come any more; known after a `take` that found none. */
   readonly isOver: () => boolean;
-  /** After a `take` that found none: settles when it is worth another one, also when `stop` is called. */
-  readonly wait: () => Promise<void>;
+  /**
+   * After a `take` that found none: calls `ready` once, when it is worth another one, also when `stop` is called. Never at once.
+   * No promise: hundreds of streams wait for each of their pieces.
+   */
+  readonly wait: (ready: () => void) => void;
   /** Ends the reading of the source and the current wait. */
   readonly stop: () => void;
 };
@@ -126,6 +129,8 @@ export const paceOutput = (output: PolledOutput, { clock, chunkSize, delayMs, sh
   /** What was read and is not in `text`, from `next` on. */
   let ahead: OutputEvent[] = [];
   let next = 0;
+  /** Whether there may be something to read: what was there at the beginning was not announced. */
+  let isUnread = true;
   /** When the oldest event came that was not read yet, and when the newest one came. */
   let changedAt: number | undefined;
   let receivedAt = 0;
@@ -136,11 +141,25 @@ export const paceOutput = (output: PolledOutput, { clock, chunkSize, delayMs, sh
   /** Until when to wait, and whether a change ends that earlier. */
   let waitUntil: number | undefined;
   let isForChange = true;
-  let wake = (): void => {};
+  let waiting: (() => void) | undefined;
+  let cancelTimer: (() => void) | undefined;
 
+  const onTime = (): void => {
+    const ready = waiting;
+    waiting = undefined;
+    ready?.();
+  };
+  /** Not at once: who announces a change may be in the middle of it. */
+  const wake = (): void => {
+    if (waiting === undefined) return;
+    cancelTimer?.();
+    queueMicrotask(waiting);
+    waiting = undefined;
+  };
   output.onChange(() => {
     receivedAt = clock.now();
     changedAt ??= receivedAt;
+    isUnread = true;
     if (isForChange) wake();
   });
   const waitFor = (until: number | undefined, isChangeEnough: boolean): undefined => {
@@ -148,6 +167,7 @@ export const paceOutput = (output: PolledOutput, { clock, chunkSize, delayMs, sh
     isForChange = isChangeEnough;
   };
   const read = (now: number): void => {
+    isUnread = false;
     const since = changedAt ?? now;
     changedAt = undefined;
     try {
@@ -198,7 +218,7 @@ export const paceOutput = (output: PolledOutput, { clock, chunkSize, delayMs, sh
         isResting = false;
         return waitFor(now, false);
       }
-      if (failure === undefined) read(now);
+      if (isUnread && failure === undefined) read(now);
       const follower = gather();
       if (text.units() > 0) return takePiece(now, follower !== undefined);
       if (follower === undefined) {
@@ -210,16 +230,12 @@ export const paceOutput = (output: PolledOutput, { clock, chunkSize, delayMs, sh
       return follower;
     },
     isOver: () => isStopped || (failure === undefined && output.isOver() && ahead.length === 0 && text.units() === 0),
-    wait: () =>
-      new Promise((resolve) => {
-        if (isStopped || (isForChange && changedAt !== undefined)) return resolve();
-        const cancel = waitUntil === undefined ? undefined : clock.after(waitUntil - clock.now(), () => wake());
-        wake = () => {
-          wake = () => {};
-          cancel?.();
-          resolve();
-        };
-      }),
+    wait(ready) {
+      waiting = ready;
+      cancelTimer = undefined;
+      if (isStopped || (isForChange && isUnread)) wake();
+      else if (waitUntil !== undefined) cancelTimer = clock.after(waitUntil - clock.now(), onTime);
+    },
     stop() {
       isStopped = true;
       pacer.recordEmpty();

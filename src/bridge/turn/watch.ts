@@ -75,12 +75,13 @@ export const watchTurn = (
   });
   let gaps = 0;
   let recovered: Promise<unknown> = Promise.resolve();
-  let change = Promise.withResolvers<void>();
+  /** Only while something waits for it: there are very many events. */
+  let change: PromiseWithResolvers<void> | undefined;
   let idle = Promise.withResolvers<void>();
 
   const notifyChange = (): void => {
-    change.resolve();
-    change = Promise.withResolvers();
+    change?.resolve();
+    change = undefined;
   };
   const logFailure = (event: string) => (error: unknown) => {
     if (signal.aborted) return;
@@ -138,6 +139,7 @@ export const watchTurn = (
       while (!isTrue() && clock.now() < endsAt) {
         const waiting = new AbortController();
         const timeout = pause(clock, endsAt - clock.now(), waiting.signal);
+        change ??= Promise.withResolvers();
         await Promise.race([change.promise, timeout]).finally(() => waiting.abort());
       }
     },

@@ -86,7 +86,8 @@ export const streamedResponse = (writeBody: WriteBody, headers: Readonly<Record<
   const response = new Response(readable.body, { statusText: 'OK', headers });
   const written = writeBody(
     {
-      write: (text) => (leaving.signal.aborted ? undefined : sink.write(text)),
+      // No reader would ever take an empty text, and in a chunked body it would be the end.
+      write: (text) => (leaving.signal.aborted || text === '' ? undefined : sink.write(text)),
       isBehind: () => sink.isBehind(),
     },
     leaving.signal,

@@ -44,7 +44,7 @@ export const pacedPieces = (
         const event = paced.take(clock.now());
         if (event !== undefined) yield event;
         else if (paced.isOver()) return;
-        else await paced.wait();
+        else await new Promise<void>(paced.wait);
       }
     } finally {
       signal.removeEventListener('abort', paced.stop);
@@ -126,9 +126,11 @@ export async function* streamedEvents(
   const unpaced = {
     ...output,
     take: output.poll,
-    async wait() {
-      await changed.promise;
-      changed = Promise.withResolvers();
+    wait(ready: () => void) {
+      changed.promise.then(() => {
+        changed = Promise.withResolvers();
+        ready();
+      });
     },
     stop() {
       output.stop();

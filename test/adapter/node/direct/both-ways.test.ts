@@ -76,6 +76,17 @@ const DEEDS: Readonly<Record<string, (request: Request) => Promise<Response> | R
     ),
   pushedAtOnce: () => streamedResponse(async ({ write }) => void write('at once'), {}),
   pushedNothing: () => streamedResponse(async () => {}, {}),
+  pushedInMany: () =>
+    streamedResponse(async ({ write }) => {
+      for (const piece of [
+        'one ',
+        '',
+        'häß€ ',
+        '',
+        ...Array.from({ length: 20 }, (_, index) => `${index}ü `.repeat(9999)),
+      ])
+        await write(piece);
+    }, {}),
   streamed: () => new Response(new Blob(['piece by piece']).stream()),
   forged() {
     try {
@@ -176,6 +187,12 @@ const REQUESTS: Readonly<Record<string, (path: string) => readonly string[]>> = 
     return [whole.slice(0, -9), whole.slice(-9)];
   },
   'of HTTP/1.0': (path) => [post(path, 'text', 'old', '', '1.0')],
+  'of HTTP/1.0 for a streamed body': (path) => [post(path, 'pushed', '', '', '1.0')],
+  'for streamed bodies, beside others on one connection': (path) => [
+    post(path, 'pushed', 'one', '', '1.1', 'keep-alive') +
+      post(path, 'pushedInMany', 'two', '', '1.1', 'keep-alive') +
+      post(path, 'pushed', 'three'),
+  ],
   'of HTTP/1.0 without a host': (path) => [`POST ${path} HTTP/1.0\r\nDo: parts\r\nContent-Length: 1\r\n\r\nx`],
   'with an empty host': (path) => [
     `POST ${path} HTTP/1.1\r\nHost: \r\nConnection: close\r\nDo: path\r\nContent-Length: 1\r\n\r\nx`,
