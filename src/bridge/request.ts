@@ -59,6 +59,8 @@ export type BridgeRequest = {
   readonly history: readonly HistoryMessage[];
   /** All user messages since the last answer; at least one part. */
   readonly prompt: readonly PromptPart[];
+  /** The beginning of the answer, which the client has written and the agent is asked to continue. Never empty. */
+  readonly prefill?: string;
   readonly isStreamed: boolean;
   /** The reasoning effort that was wished for, a variant's name at the agent. */
   readonly effort: string | undefined;

@@ -93,6 +93,9 @@ function* replayText(messages: readonly HistoryMessage[]): Steps<string> {
   return `${pieces.join('')}\n]`;
 }
 
+const CONTINUE =
+  'Your answer has been begun already, with the text below. Write what comes right after its last character. Do not repeat any of it, and do not mention this.';
+
 /** How many more values the model may try after one that does not fit. */
 const REPAIRS = 1;
 
@@ -100,7 +103,13 @@ const promptFormat = ({ schema }: AnswerFormat): PromptFormat => ({ type: 'json_
 
 type AgentPart = Prompt['parts'][number];
 
-const toAgentPart = (part: AgentPart): AgentPart => {
+/** Agents begin each answer anew, so the model is asked to continue. A value of a given form is always a whole one. */
+const prefillPart = ({ prefill, format }: BridgeRequest): readonly AgentPart[] =>
+  prefill === undefined || format !== undefined
+    ? []
+    : [{ type: 'text', text: `${CONTINUE}\n\n${prefill}`, synthetic: true }];
+
+const toAgentPart = (part: PromptPart): PromptPart => {
   if (part.type === 'text') return part;
   const { at: _, ...file } = part;
   return file;
@@ -115,7 +124,11 @@ export function* toAgentPrompt(
   const replayed =
     replay.length === 0 ? [] : [{ type: 'text' as const, text: yield* replayText(replay), synthetic: true }];
   return {
-    parts: [...replayed, ...replay.flatMap(({ files = [] }) => files), ...request.prompt].map(toAgentPart),
+    parts: [
+      ...replayed,
+      ...[...replay.flatMap(({ files = [] }) => files), ...request.prompt].map(toAgentPart),
+      ...prefillPart(request),
+    ],
     model: model === undefined ? undefined : { providerID: model.providerID, modelID: model.modelID },
     variant: request.effort !== undefined && model?.variants.includes(request.effort) ? request.effort : undefined,
     agent,

@@ -9,6 +9,7 @@ import {
   textPart,
   toHistory,
 } from '../content.ts';
+import { type EntryKind, findPrompt } from '../prompt-place.ts';
 
 const maybeText = v.nullish(v.string());
 const FunctionCall = v.object({ name: v.string(), arguments: maybeText });
@@ -39,6 +40,8 @@ type ParsedMessages = {
   readonly system: string;
   readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];
+  /** The beginning of the answer; empty if the client has not written one. */
+  readonly prefill: string;
 };
 
 /** A message whose content was read; `index` is its position in the body. */
@@ -83,16 +86,32 @@ const partsByRole = (messages: readonly ReadMessage[]): readonly RoleParts[] => 
 
 const RESULT_ROLES: readonly string[] = ['tool', 'function'];
 
+const kindOf = ({ message }: ReadMessage): EntryKind => {
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+      return 'instruction';
+    case 'user':
+      return 'user';
+    case 'assistant':
+      return callsOf(message).length > 0 ? 'other' : 'answer';
+    default:
+      return 'result';
+  }
+};
+const toUser = ({ message, ...read }: ReadMessage): ReadMessage => ({ ...read, message: { ...message, role: 'user' } });
+
 const isInstruction = ({ message }: ReadMessage): boolean => message.role === 'system' || message.role === 'developer';
 
 /** Instructions, history, and the user's messages since the last answer. Faults with `bad-input` where there are none of these. */
 export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
   if (messages.length === 0) throw badInput('empty_array', 'messages', "Expected at least one message at 'messages'");
-  const read = messages.map((message, index) => ({
+  const all = messages.map((message, index) => ({
     message,
     parts: parseContent(message.content, `messages[${index}].content`),
     index,
   }));
+  const { entries: read, prefill } = findPrompt<ReadMessage>(all, kindOf, toUser);
   const dialogue = read.filter((one) => !isInstruction(one));
   const last = dialogue.at(-1);
   // A result at the end is what the client wants an answer to. Before a user's message it belongs to the answer that called.
@@ -114,5 +133,6 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
     system: instructions.filter((text) => text !== '').join('\n\n'),
     history: toHistory(speeches.slice(0, start)),
     prompt,
+    prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
   };
 };

@@ -88,7 +88,7 @@ export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRe
   refuseForcedFunction(body);
   const forcedCall = parseForcedCall(body);
   const format = forcedCall ?? parseTextFormat(body.response_format, 'response_format');
-  const { system, history, prompt } = parseMessages(messages);
+  const { system, history, prompt, prefill } = parseMessages(messages);
   const isStreamed = stream === true;
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = isBackgroundTask(traits);
@@ -98,6 +98,7 @@ export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRe
     system,
     history,
     prompt,
+    ...(prefill === '' ? {} : { prefill }),
     isStreamed,
     includeUsage: stream_options?.include_usage === true,
     effort: effort === 'none' ? undefined : effort,

@@ -10,6 +10,7 @@ import {
   type RoleParts,
   toHistory,
 } from '../content.ts';
+import { type EntryKind, findPrompt } from '../prompt-place.ts';
 import { isMessageID, responseIDInItemID } from './items.ts';
 
 const maybeText = v.nullish(v.string());
@@ -37,6 +38,7 @@ type InputItem = {
   /** The id of an item that the client refers to instead of sending it. */
   readonly reference?: string;
   readonly isToolOutput?: boolean;
+  readonly isMessage?: boolean;
 };
 
 /** Items that only the server that made them can read, or that hold no text of the conversation. */
@@ -62,14 +64,14 @@ const describeOtherCall = (type: string, { id: _id, type: _type, status: _status
   [{ type: 'text', text: `[${type}]\n${JSON.stringify(rest).slice(0, OTHER_CALL_CHARS)}` }] as const;
 
 type JsonObject = Readonly<Record<string, unknown>>;
-type ParsedItem = Pick<InputItem, 'speaker' | 'parts' | 'reference' | 'isToolOutput'>;
+type ParsedItem = Omit<InputItem, 'index'>;
 
 const byAssistant = (parts: readonly PromptPart[]): ParsedItem => ({ speaker: 'assistant', parts });
 
 const parseMessage = (item: JsonObject, at: string): ParsedItem => {
   const { role, content } = parseMember(Message, item, at);
   const speaker = role === 'system' || role === 'developer' ? 'instructions' : role;
-  return { speaker: speaker, parts: parseContent(content, `${at}.content`) };
+  return { speaker, parts: parseContent(content, `${at}.content`), isMessage: true };
 };
 
 const parseRemoteCall = (item: JsonObject, at: string): ParsedItem => {
@@ -144,6 +146,8 @@ export type ParsedInput = {
   /** The messages before the prompt; only those after `previousResponseID` if there is one. */
   readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];
+  /** The beginning of the answer; empty if the client has not written one. */
+  readonly prefill: string;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
   readonly previousResponseID: string | undefined;
   /** The path of the id of a message that was not sent and is not known here. */
@@ -177,9 +181,17 @@ const parsePrompt = (dialogue: readonly InputItem[], start: number): readonly Pr
   return prompt;
 };
 
+const kindOf = ({ speaker, parts, reference, isToolOutput, isMessage }: InputItem): EntryKind => {
+  if (speaker !== 'assistant') return speaker === 'user' ? 'user' : 'instruction';
+  if (isToolOutput === true) return 'result';
+  if (isMessage === true) return 'answer';
+  return parts.length === 0 && reference === undefined ? 'silent' : 'other';
+};
+const toUser = (item: InputItem): InputItem => ({ ...item, speaker: 'user' });
+
 /** Instructions, history, and the user's messages since the last answer. Faults with `bad-input` where there are none of these. */
 export const parseInput = (input: unknown): ParsedInput => {
-  const items = parseItems(input);
+  const { entries: items, prefill } = findPrompt(parseItems(input), kindOf, toUser);
   const dialogue = items.filter(({ speaker }) => speaker !== 'instructions');
   // An output at the end is what the client wants an answer to. Before a user's message it belongs to the answer that called.
   const isByResult = dialogue.at(-1)?.isToolOutput === true;
@@ -198,6 +210,7 @@ export const parseInput = (input: unknown): ParsedInput => {
     system: instructions.filter((text) => text !== '').join('\n\n'),
     history: firstSince === -1 ? [] : toHistory(since.slice(firstSince).map(toRoleParts)),
     prompt,
+    prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
     previousResponseID: knownItem === undefined ? undefined : responseIDOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `input[${lost.index}].id`,
   };

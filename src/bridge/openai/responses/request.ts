@@ -148,7 +148,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const format = forcedCall ?? parseTextFormat(valueAt(body, 'text.format'), 'text.format');
   const explicit = explicitConversation(parseReferencedIDs(request));
   const input = parseInput(body.input);
-  const { history, prompt } = input;
+  const { history, prompt, prefill } = input;
   const system = [request.instructions ?? '', input.system].filter((text) => text.trim() !== '').join('\n\n');
   const isStreamed = request.stream === true;
   const isNamed = explicit.kind !== 'unnamed';
@@ -161,6 +161,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
     system,
     history,
     prompt,
+    ...(prefill === '' ? {} : { prefill }),
     isStreamed,
     ...(echo.isBackground ? { isBackground: true } : {}),
     effort: effort === 'none' ? undefined : effort,

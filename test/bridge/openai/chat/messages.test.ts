@@ -126,13 +126,39 @@ describe('the messages of a chat', (check) => {
     assert.is(textOfParts(prompt), 'two');
   });
 
-  check('must end with something that the user says', () => {
-    assert.is(refused(user('one'), assistant('two')), 'unsupported_value at messages[1].role');
-    assert.is(
-      refused(user('one'), assistant('two'), { role: 'system', content: 's' }),
-      'unsupported_value at messages[1].role',
+  const instruction = (content: string) => ({ role: 'system', content });
+
+  check('that are instructions alone are the prompt', () => {
+    const { system, history, prompt, prefill } = read(instruction('Write a haiku.'), {
+      role: 'developer',
+      content: [{ type: 'text', text: 'About rain.' }],
+    });
+    assert.equal([system, history, textOfParts(prompt), prefill], ['', [], 'Write a haiku.\n\nAbout rain.', undefined]);
+    const later = read(instruction('Be brief.'), user('one'), assistant('two'), instruction('Sum up.'));
+    assert.equal([later.system, textOfParts(later.prompt)], ['Be brief.', 'Sum up.']);
+    assert.equal(
+      later.history.map(({ text }) => text),
+      ['one', 'two'],
     );
-    assert.is(refused({ role: 'system', content: 's' }), 'invalid_value at messages');
+    const asked = read(user('one'), instruction('Be brief.'));
+    assert.equal([asked.system, textOfParts(asked.prompt)], ['Be brief.', 'one']);
+  });
+
+  check('may end with the beginning of the answer', () => {
+    const { history, prompt, prefill } = read(user('one'), assistant('two'), user('three'), assistant('Once upon'));
+    assert.equal([history.length, textOfParts(prompt), prefill], [2, 'three', 'Once upon']);
+    const alone = read(instruction('Tell a tale.'), assistant('Once upon'));
+    assert.equal([alone.system, textOfParts(alone.prompt), alone.prefill], ['', 'Tell a tale.', 'Once upon']);
+    const anew = read(user('one'), assistant(''));
+    assert.equal([textOfParts(anew.prompt), anew.prefill], ['one', undefined]);
+  });
+
+  check('must hold something to answer, and results of calls', () => {
+    const call = { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const called = { role: 'assistant', content: 'I look.', tool_calls: [call] };
+    assert.is(refused(user('one'), called), 'unsupported_value at messages[1].role');
+    assert.is(refused(assistant('two')), 'unsupported_value at messages[0].role');
+    assert.is(refused(instruction(' ')), 'invalid_value at messages[0].content');
     assert.is(refused(user('')), 'invalid_value at messages[0].content');
     assert.is(refused(user('one'), assistant('two'), user([]), user(' \n')), 'invalid_value at messages[3].content');
     assert.is(refused(user(null)), 'invalid_value at messages[0].content');

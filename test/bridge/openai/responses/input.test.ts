@@ -21,6 +21,7 @@ describe("the items of a request's input", (check) => {
       system: '',
       history: [],
       prompt: words('Hello'),
+      prefill: '',
       previousResponseID: undefined,
       unknownItemAt: undefined,
     });
@@ -134,8 +135,25 @@ describe("the items of a request's input", (check) => {
     assert.is(refused([]), 'empty_array at input');
     assert.is(refused(''), 'invalid_value at input');
     assert.is(refused([user(' ')]), 'invalid_value at input');
-    assert.is(refused([{ role: 'system', content: 'Be brief' }]), 'invalid_value at input');
-    assert.is(refused([user('One'), assistant('Two')]), 'unsupported_value at input[1]');
+    assert.is(refused([{ role: 'system', content: ' ' }]), 'invalid_value at input');
+    assert.is(refused([assistant('Two')]), 'unsupported_value at input[0]');
+    const call = { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}' };
+    assert.is(refused([user('One'), call]), 'unsupported_value at input[1]');
+    assert.is(refused([user('One'), { type: 'reasoning', id: 'rs_1', summary: [] }]), 'unsupported_value at input[1]');
+  });
+
+  check('that are instructions alone are the prompt', () => {
+    const { system, prompt } = parseInput([{ role: 'developer', content: 'Write a haiku.' }]);
+    assert.equal([system, textOfParts(prompt)], ['', 'Write a haiku.']);
+    const items = [{ role: 'system', content: 'Be brief.' }, user('One'), assistant('Two')];
+    const later = parseInput([...items, { role: 'system', content: 'Sum up.' }]);
+    assert.equal([later.system, textOfParts(later.prompt), later.history.length], ['Be brief.', 'Sum up.', 2]);
+  });
+
+  check('may end with the beginning of the answer', () => {
+    const thinking = { type: 'reasoning', id: 'rs_1', summary: [] };
+    const { history, prompt, prefill } = parseInput([user('One'), thinking, assistant('Once upon')]);
+    assert.equal([history, textOfParts(prompt), prefill], [[], 'One', 'Once upon']);
   });
 
   check('may end with what a tool of the client has returned', () => {

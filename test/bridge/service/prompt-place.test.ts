@@ -1,0 +1,41 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { answering, messagesTo } from '../harness/model-scripts.ts';
+import { assistant, system, user, withBridge } from '../harness/world.ts';
+
+const WORLD = { scripts: [answering((_words, { messages }) => `${messages.length} told`)] };
+
+describe('a request that does not end with words of the user', (check) => {
+  check('is answered where it has instructions alone', () =>
+    withBridge(WORLD, async (world) => {
+      await world.chat({ messages: [system('Write a haiku.')] });
+      const [asked] = world.agent.asked;
+      assert.match(messagesTo(asked), 'Write a haiku.');
+      assert.not.match(asked?.system ?? '', 'haiku');
+      const input = [{ role: 'developer', content: 'Write a limerick.' }];
+      assert.is((await world.send('/v1/responses', { input, instructions: 'Be brief.' })).status, 200);
+      assert.match(messagesTo(world.agent.asked.at(-1)), 'limerick');
+      assert.match(world.agent.asked.at(-1)?.system ?? '', 'Be brief.');
+    }),
+  );
+
+  check('has the model continue the answer that it begins, and goes on with the whole of it', () =>
+    withBridge(WORLD, async (world) => {
+      const messages = [user('Tell a tale.'), assistant('Once upon')];
+      assert.is((await world.chat({ messages })).text, '1 told');
+      assert.match(messagesTo(world.agent.asked[0]), /Tell a tale\.".*Write what comes right after.*Once upon/);
+      await world.chat({ messages: [user('Tell a tale.'), assistant('Once upon 1 told'), user('And then?')] });
+      const [, next] = world.agent.asked;
+      assert.match(messagesTo(next), 'Once upon 1 told');
+      assert.match(messagesTo(next), 'And then?');
+      assert.not.match(messagesTo(next), 'Write what comes right after');
+    }),
+  );
+
+  check('is answered anew when the beginning is empty', () =>
+    withBridge(WORLD, async (world) => {
+      await world.chat({ messages: [user('Tell a tale.'), assistant('')] });
+      assert.not.match(messagesTo(world.agent.asked[0]), 'Write what comes right after');
+    }),
+  );
+});
