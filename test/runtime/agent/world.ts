@@ -45,8 +45,8 @@ export type AgentWorld = {
   readonly begin: (more?: StartMore) => Running;
 };
 
-/** A configuration with one provider and two models, over which more is merged at its top. */
-export const plainConfig = (modelAddress: string): Config => ({
+/** A configuration with one provider and two models, or more, over which more is merged at its top. */
+export const plainConfig = (modelAddress: string, models: Config = {}): Config => ({
   model: 'demo/main',
   small_model: 'demo/small',
   provider: {
@@ -65,6 +65,7 @@ export const plainConfig = (modelAddress: string): Config => ({
           modalities: { input: ['text', 'image'], output: ['text'] },
         },
         small: { name: 'Small' },
+        ...models,
       },
     },
   },

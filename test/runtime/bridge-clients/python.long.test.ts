@@ -6,17 +6,53 @@ import { answer, calls } from '../../../src/demo/model/reply.ts';
 import { describe } from '../../check.ts';
 import { isNoTitle } from '../agent/world.ts';
 import { asked, newText, scriptTool, sessionsOf } from '../bridge/clients.ts';
-import { BRIDGE_KEY, type BridgeProcess, sharedBridgeWorld } from '../bridge/world.ts';
+import {
+  BRIDGE_KEY,
+  type BridgeWorld,
+  inBridgeWorld,
+  sharedWorld,
+  TOOLS_CONFIG,
+  untilToolsAreThere,
+} from '../bridge/world.ts';
 import { run, type Variables } from '../processes.ts';
+import { createPythonClients } from './python-clients.ts';
 import { installPythonPackages } from './python-packages.ts';
 import { callsIn, scriptSlowTool } from './slow-tool.ts';
 
-// Client libraries and programs for Python, in the versions of the two lists. Aider pins what the others want newer.
+// Client libraries and programs for Python, in the versions of the three lists. Aider and LlamaIndex pin what the others want newer.
 
-const HERE = import.meta.dirname;
-const { directory, missing } = installPythonPackages('clients', ['-r', join(HERE, 'requirements.txt')]);
-const aider = installPythonPackages('aider', ['-r', join(HERE, 'requirements-aider.txt')]);
-const beside = sharedBridgeWorld();
+type Refusal = { readonly status: number; readonly message: string };
+
+const LISTS = join(import.meta.dirname, 'python');
+const { directory, missing } = installPythonPackages('clients', ['-r', join(LISTS, 'requirements.txt')]);
+const aider = installPythonPackages('aider', ['-r', join(LISTS, 'requirements-aider.txt')]);
+const llama = installPythonPackages('llama-index', ['-r', join(LISTS, 'requirements-llama-index.txt')]);
+
+/** A model of this name is all that LlamaIndex's class for OpenAI takes. */
+const OPENAI_MODEL = { 'gpt-4o-mini': { id: 'demo-main', name: 'Main' } };
+const clients = createPythonClients(directory);
+const llamaClients = createPythonClients(llama.directory);
+const MAIN = { missing, call: clients.call };
+const shared = sharedWorld<BridgeWorld>((body) =>
+  inBridgeWorld({ config: TOOLS_CONFIG, models: OPENAI_MODEL }, async (world) => {
+    try {
+      await untilToolsAreThere(world.agent);
+      await body(world);
+    } finally {
+      await Promise.all([clients, llamaClients].map(({ end }) => end()));
+    }
+  })(),
+);
+/** The world ends with the last check for it, so one that is skipped must not count. */
+const beside = (lacking: string | undefined, body: (world: BridgeWorld) => Promise<void>) =>
+  lacking === undefined ? shared(body) : () => {};
+
+type Client = readonly [name: string, client: string, place?: typeof MAIN];
+const llamaIndex = (name: string, client: string): Client => [
+  `LlamaIndex, ${name}`,
+  `llama_index_clients.${client}`,
+  { missing: llama.missing, call: llamaClients.call },
+];
 
 const python = async (words: readonly string[], variables: Variables, place: string = tmpdir()): Promise<string> => {
   const { code, stdout, stderr } = await run('python3', words, { variables, directory: place });
@@ -24,32 +60,54 @@ const python = async (words: readonly string[], variables: Variables, place: str
   return stdout;
 };
 
-/** What the client printed: the answers, or the refusal that it raised. */
-const chatOver = async (client: string, { baseURL }: BridgeProcess, texts: readonly string[]): Promise<unknown> =>
-  JSON.parse(
-    await python([join(HERE, 'clients.py'), client, baseURL, BRIDGE_KEY, ...texts], { PYTHONPATH: directory }),
-  );
-
-const CLIENTS = [
-  ['openai', 'openai_chat'],
-  ['openai, streamed', 'openai_stream'],
-  ['LangChain', 'langchain'],
-  ['LangChain, streamed', 'langchain_stream'],
-  ['pydantic-ai', 'pydantic_ai'],
-  ['instructor', 'instructor'],
-] as const;
+const CHATS: readonly Client[] = [
+  ['openai', 'openai_clients.chat'],
+  ['openai, streamed', 'openai_clients.chat_stream'],
+  ['LangChain', 'langchain_clients.chat'],
+  ['LangChain, streamed', 'langchain_clients.chat_stream'],
+  ['pydantic-ai', 'pydantic_ai_clients.chat'],
+  ['instructor', 'instructor_clients.chat'],
+  ['OpenAI Agents, chat model', 'agents_clients.chat_model'],
+  llamaIndex('OpenAILike', 'like_chat'),
+  llamaIndex('OpenAILike, streamed', 'like_stream'),
+  llamaIndex('OpenAI', 'openai_chat'),
+  llamaIndex('OpenAI, streamed', 'openai_stream'),
+];
+const STRUCTURED: readonly Client[] = [
+  ['openai with a required tool', 'openai_clients.tool_required'],
+  ['openai with a parsed answer', 'openai_clients.parse'],
+  ['openai with a parsed response', 'openai_clients.responses_parse'],
+  ['LangChain with structured output as it is by default', 'langchain_clients.structured'],
+  ['LangChain with structured output by a function call', 'langchain_clients.structured_by_call'],
+  ['LangChain with structured output by its JSON mode', 'langchain_clients.structured_by_json_mode'],
+  ['pydantic-ai with an output type', 'pydantic_ai_clients.structured'],
+  ['instructor with a response model', 'instructor_clients.structured'],
+  ['instructor with partial objects', 'instructor_clients.partial'],
+  ['instructor with JSON Schema', 'instructor_clients.json_schema'],
+  ['instructor from its provider', 'instructor_clients.provider'],
+  ['OpenAI Agents with an output type', 'agents_clients.structured'],
+  ['OpenAI Agents with an output type, chat model', 'agents_clients.structured_in_chat'],
+  llamaIndex('OpenAILike with a structured prediction', 'like_predict'),
+  llamaIndex('OpenAI with a structured prediction', 'openai_predict'),
+];
+const COMPLETIONS: readonly Client[] = [
+  ['openai', 'openai_clients.completion'],
+  ['openai, streamed', 'openai_clients.completion_stream'],
+  llamaIndex('OpenAILike as it is by default', 'like_complete'),
+  llamaIndex('OpenAILike as it is by default, streamed', 'like_stream_complete'),
+];
 
 describe('a client library for Python', (check) => {
-  for (const [name, client] of CLIENTS) {
+  for (const [name, client, place = MAIN] of CHATS) {
     check.needing(
-      missing,
+      place.missing,
       `(${name}) has two turns in one session, one of them with a tool of the agent`,
-      beside(async (world) => {
+      beside(place.missing, async (world) => {
         const [first, second] = [newText(), newText()];
         const before = (await sessionsOf(world)).length;
         world.model.addReply('Good day.', isNoTitle);
         scriptTool(world);
-        assert.equal(await chatOver(client, world.bridge, [first, second]), ['Good day.', 'I look.\n\nIt is five.']);
+        assert.equal(await place.call(client, world.bridge, [first, second]), ['Good day.', 'I look.\n\nIt is five.']);
         assert.equal(
           asked(world)[1]?.turns.map(({ text }) => text),
           [first, 'Good day.', second],
@@ -63,35 +121,49 @@ describe('a client library for Python', (check) => {
   check.needing(
     missing,
     '(openai) with less patience than a turn with a tool takes tries three times, and has one turn and one call of the tool',
-    beside(async (world) => {
+    beside(missing, async (world) => {
       scriptSlowTool(world, 2000);
       const before = (await sessionsOf(world)).length;
-      assert.equal(await chatOver('openai_impatient', world.bridge, [newText()]), ['It is five.', 2]);
+      assert.equal(await clients.call('openai_clients.impatient', world.bridge, [newText()]), ['It is five.', 2]);
       assert.equal([asked(world).length, await callsIn(world)], [2, 1]);
       assert.is((await sessionsOf(world)).length, before + 1);
     }),
   );
 
-  const STRUCTURED = [
-    ['openai with a required tool', 'openai_tool_required'],
-    ['openai with a parsed answer', 'openai_parse'],
-    ['LangChain with structured output by a function call', 'langchain_structured'],
-    ['LangChain with structured output as it is by default', 'langchain_schema'],
-    ['pydantic-ai with an output type', 'pydantic_ai_structured'],
-    ['instructor with a response model', 'instructor_structured'],
-  ] as const;
-  for (const [name, client] of STRUCTURED) {
+  for (const [name, client, place = MAIN] of STRUCTURED) {
     check.needing(
-      missing,
+      place.missing,
       `(${name}) gets an object of its class`,
-      beside(async (world) => {
+      beside(place.missing, async (world) => {
         const city = { name: 'Oslo' };
         world.model.addReply(answer(calls({ name: 'StructuredOutput', arguments: city })), isNoTitle);
-        assert.equal(await chatOver(client, world.bridge, [newText()]), city);
+        assert.equal(await place.call(client, world.bridge, [newText()]), city);
         assert.is(asked(world).length, 1);
       }),
     );
   }
+
+  for (const [name, client, place = MAIN] of COMPLETIONS) {
+    check.needing(
+      place.missing,
+      `(${name}) gets the text to a prompt`,
+      beside(place.missing, async (world) => {
+        scriptTool(world);
+        assert.equal(await place.call(client, world.bridge, [newText()]), ['I look.\n\nIt is five.']);
+        assert.is(asked(world).length, 2);
+      }),
+    );
+  }
+
+  check.needing(
+    missing,
+    '(openai) that uploads a file is told to send the data in the message',
+    beside(missing, async ({ bridge }) => {
+      const { status, message } = (await clients.call('openai_clients.file_upload', bridge, ['Hello'])) as Refusal;
+      assert.is(status, 404);
+      assert.match(message, 'send the data in the message');
+    }),
+  );
 });
 
 /** Runs the body in a directory of its own, which is the home of what is started in it. */
@@ -108,7 +180,7 @@ describe('a program for the terminal', (check) => {
   check.needing(
     missing,
     '(llm) is answered, and continues its conversation in the same session',
-    beside((world) =>
+    beside(missing, (world) =>
       inHome(async (home) => {
         const model = {
           model_id: 'agent',
@@ -141,7 +213,7 @@ describe('a program for the terminal', (check) => {
   check.needing(
     aider.missing,
     '(aider) writes the file that the agent answers with, after one turn',
-    beside((world) =>
+    beside(aider.missing, (world) =>
       inHome(async (home) => {
         writeFileSync(join(home, 'note.txt'), 'Hello.\n');
         world.model.alwaysReply('note.txt\n```\nGood day.\n```\n', isNoTitle);

@@ -1,7 +1,7 @@
 import { CHILD_FILE } from '../../agent/mcp/child.ts';
 import { bridgeCount } from '../../bridge/harness/round-robin.ts';
 import { type AgentProcess, addressOf, PASSWORD, USER, untilReady } from '../agent/process.ts';
-import { type AgentWorld, type Settings, until, withAgentWorld } from '../agent/world.ts';
+import { type AgentWorld, plainConfig, type Settings, until, withAgentWorld } from '../agent/world.ts';
 import { bundle, type Running, start } from '../processes.ts';
 import { startRoundRobin } from './round-robin.ts';
 
@@ -25,6 +25,8 @@ export type BridgeWorld = AgentWorld & {
 
 type BridgeGiven = {
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Models of the agent's provider beside those it always has, by their keys. */
+  readonly models?: Readonly<Record<string, unknown>>;
   readonly agent?: Settings;
   readonly bridge?: Settings;
   /** What the bridge runs on, and what stands before the bundle. */
@@ -69,7 +71,8 @@ const callsTo = (address: string): Omit<BridgeProcess, 'running'> => {
 export const inBridgeWorld = (given: BridgeGiven, body: (world: BridgeWorld) => Promise<void>) => (): Promise<void> =>
   withAgentWorld(async (world) => {
     const started: BridgeProcess[] = [];
-    const agent = await world.start({ config: given.config ?? {}, variables: given.agent ?? {} });
+    const { provider } = plainConfig(world.modelAddress, given.models);
+    const agent = await world.start({ config: { provider, ...given.config }, variables: given.agent ?? {} });
     const startBridge = async (more: Settings = {}): Promise<BridgeProcess> => {
       const place = { address: agent.address, user: USER, password: PASSWORD };
       const bridge = await startBridgeAt(place, { ...given, bridge: { ...given.bridge, ...more } });
