@@ -65,7 +65,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     ...['errors', 'metrics', 'models', 'policy', 'rate-limit', 'text'],
-    ...['judge', 'fitness', 'readiness', 'settings', 'backend', 'routes', 'openapi', 'app'],
+    ...['judge', 'fitness', 'readiness', 'settings', 'backend', 'guard', 'routes', 'openapi', 'app'],
   ],
   agent: [
     ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'session'],

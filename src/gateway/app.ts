@@ -22,6 +22,8 @@ import { createGatewayOpenApi } from './openapi.ts';
 import type { Policy, PolicySelection } from './policy/policy.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import { createReadyCheck, type Readiness } from './readiness.ts';
+import { createCallers } from './routes/callers.ts';
+import { createGuardRoute } from './routes/guard.ts';
 import { modelRoutes } from './routes/models.ts';
 import { createModerationRoute } from './routes/moderations.ts';
 import { createNoVerdict } from './routes/no-verdict.ts';
@@ -82,9 +84,9 @@ const hintFor = (path: string): string => {
   if (path.startsWith('/v1/v1'))
     return 'The path holds /v1 twice: the base URL must not end in /v1, the client adds it';
   if (path.startsWith('//')) return 'The path begins with two slashes: the base URL must not end in one';
-  if (path === '/moderations' || path === '/models')
+  if (['/moderations', '/models', '/chat/completions'].includes(path))
     return 'The path lacks /v1: for this client the base URL must end in /v1';
-  return 'No such path. This service answers POST /v1/moderations and GET /v1/models, /health, /ready, /metrics, /openapi.json';
+  return 'No such path. This service answers POST /v1/moderations, POST /v1/chat/completions (guard models) and GET /v1/models, /health, /ready, /metrics, /openapi.json';
 };
 
 /** Creates the moderation gateway's request handler. Creating it does no I/O. */
@@ -147,25 +149,41 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     });
   const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
+  const callers = createCallers(
+    gatewayKeys,
+    needs.digest,
+    shared?.rateLimit(settings.RATE_LIMIT_RPM, localRateLimit) ?? localRateLimit,
+  );
+  const limits = { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS };
   const noVerdict = createNoVerdict({ settings, metrics, newId: needs.newId });
   const moderation = createModerationRoute({
     clock,
     findTraits: backend.findTraits,
-    gatewayKeys,
+    callers,
     findAlias,
     policies,
     moderateBy,
-    rateLimit: shared?.rateLimit(settings.RATE_LIMIT_RPM, localRateLimit) ?? localRateLimit,
     metrics,
     newId: needs.newId,
-    digest: needs.digest,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodies,
     rules: {
-      limits: { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS },
+      limits,
       unjudged: settings.UNJUDGED_INPUT,
     },
     noVerdict,
+  });
+  const guardFace = createGuardRoute({
+    clock,
+    callers,
+    findAlias,
+    policies,
+    moderateBy,
+    metrics,
+    newId: needs.newId,
+    deadlineMs: settings.REQUEST_DEADLINE_MS,
+    bodies,
+    limits,
   });
   const checkOwnReadiness = createReadyCheck({
     clock,
@@ -195,6 +213,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
 
   const table: RouteTable = {
     '/v1/moderations': { POST: moderation },
+    '/v1/chat/completions': { POST: guardFace },
     ...modelRoutes(models, findAlias, gatewayKeys),
     ...createStandardRoutes({
       service: 'gateway',

@@ -17,6 +17,8 @@ export type GatewayFault =
   | BackendFault
   /** A part of the input that the alias cannot judge: an image, or a part of another type. */
   | { readonly kind: 'unjudged-input'; readonly code: string; readonly param: string; readonly message: string }
+  /** A text that the guard face cannot judge. Another service may: whoever asked is to try that one. */
+  | { readonly kind: 'unjudged-text'; readonly message: string }
   /** The backend answered twice, and neither answer was a verdict. */
   | { readonly kind: 'backend-unusable'; readonly reason: string };
 
@@ -44,6 +46,8 @@ export const gatewayErrorResponse = (detail: GatewayFault): Response => {
       );
     case 'unjudged-input':
       return clientError(400, detail.code, detail.message, {}, detail.param);
+    case 'unjudged-text':
+      return serverError(503, 'unjudged_text', detail.message, NEVER_RETRY);
     case 'body-too-large':
       // As every input that is too long. After a 413, a relay platform stops asking for ten seconds, for all its users.
       return clientError(400, 'body_too_large', `The request body is over ${detail.limitBytes} bytes`);

@@ -6,6 +6,9 @@ import { isRecord, parseJsonValue } from '../core/json.ts';
 import { isGptOss } from '../llm/model-name.ts';
 import type { Think } from '../llm/types.ts';
 
+/** How an alias answers on the guard face: in Qwen3Guard's words, or as JSON. */
+export type GuardForm = 'text' | 'json';
+
 /** A model name that clients send, and the chat model that judges for it. */
 export type ModelAlias = {
   readonly alias: string;
@@ -13,6 +16,8 @@ export type ModelAlias = {
   /** Whether images are sent. `force`: also to a model that may not see them. */
   readonly vision: boolean | 'force';
   readonly think?: Think;
+  /** Undefined where it has no guard face. */
+  readonly guard?: GuardForm;
 };
 
 /** The alias of a request without a model. OpenAI's API uses the same default. */
@@ -26,6 +31,7 @@ const AliasEntry = v.object({
   model: Name,
   vision: v.optional(v.union([v.boolean(), v.literal('force')], 'expected true, false or "force"'), false),
   think: v.optional(ThinkSetting),
+  guard: v.optional(v.picklist(['text', 'json'], 'expected "text" or "json"')),
 });
 const ALIAS = /^[\w.:/-]{1,100}$/;
 const ALIAS_RULE = 'expected aliases of 1 to 100 of A-Z a-z 0-9 . _ : / -';
@@ -39,16 +45,29 @@ const DEFAULTS: Readonly<Record<string, Entry>> = {
   'moderation-accurate': { model: 'gpt-oss:120b', vision: false },
 };
 
-const toModelAlias = (alias: string, { model, vision, think }: Entry): ModelAlias => {
+/** Aliases with a guard face, judged by the model of `moderation-fast`. The second is what a relay platform sends unless it is told otherwise. */
+const GUARD_ALIASES: Readonly<Record<string, GuardForm>> = {
+  qwen3guard: 'text',
+  'sileader/qwen3guard:0.6b': 'text',
+  'qwen3guard-json': 'json',
+};
+
+const toModelAlias = (alias: string, { model, vision, think, guard = GUARD_ALIASES[alias] }: Entry): ModelAlias => {
   // gpt-oss always thinks; sent `false`, a local server answers nothing at all.
   const level = think ?? (isGptOss(model) ? 'low' : undefined);
-  return { alias, model, vision, ...(level === undefined ? {} : { think: level }) };
+  return {
+    alias,
+    model,
+    vision,
+    ...(level === undefined ? {} : { think: level }),
+    ...(guard === undefined ? {} : { guard }),
+  };
 };
 
 const problem = (where: string, rule: string): string => `MODERATION_MODELS: ${where}${rule}`;
 const ONE_OBJECT = problem(
   '',
-  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "vision", "think"}',
+  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "vision", "think", "guard"}',
 );
 
 const entryProblems = (alias: string, given: unknown, issues: Issues = []): string[] => {
@@ -94,7 +113,9 @@ export const parseModelAliases = (text: string | undefined): ReadonlyMap<string,
   }
   if (problems.length > 0) throw new ConfigError(problems);
   const fast = entries.get('moderation-fast');
-  if (fast !== undefined && !entries.has(DEFAULT_ALIAS)) entries.set(DEFAULT_ALIAS, fast);
+  for (const alias of [DEFAULT_ALIAS, ...Object.keys(GUARD_ALIASES)])
+    if (fast !== undefined && !entries.has(alias))
+      entries.set(alias, { model: fast.model, vision: fast.vision, think: fast.think });
   return new Map([...entries].map(([alias, entry]) => [alias, toModelAlias(alias, entry)]));
 };
 

@@ -1,5 +1,6 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
+import { GuardRequest } from './guard/request.ts';
 import { CATEGORY_NAMES } from './policy/categories.ts';
 import { ModerationRequest } from './routes/request.ts';
 
@@ -30,6 +31,23 @@ export const ModerationAnswer = v.object({
   ),
 });
 
+/** What `POST /v1/chat/completions` answers: the verdict is the content. */
+export const GuardCompletion = v.object({
+  id: v.pipe(v.string(), v.startsWith('chatcmpl-')),
+  object: v.literal('chat.completion'),
+  created: v.number(),
+  model: v.string(),
+  choices: v.array(
+    v.object({
+      index: v.number(),
+      message: v.object({ role: v.literal('assistant'), content: v.string(), refusal: v.null() }),
+      logprobs: v.null(),
+      finish_reason: v.literal('stop'),
+    }),
+  ),
+  usage: v.object({ prompt_tokens: v.number(), completion_tokens: v.number(), total_tokens: v.number() }),
+});
+
 /** Every failure, in the shape that OpenAI clients read. */
 export const ErrorAnswer = v.object({
   error: v.object({ message: v.string(), type: v.string(), param: v.nullable(v.string()), code: v.string() }),
@@ -45,6 +63,8 @@ const Ready = v.object({ status: v.string(), reasons: Names, missing_models_for:
 const COMPONENTS = {
   ModerationRequest,
   ModerationAnswer,
+  GuardRequest,
+  GuardCompletion,
   Flags,
   Scores,
   InputTypes,
@@ -106,6 +126,14 @@ export const createGatewayOpenApi = (version: string) => ({
         security: BEARER,
         requestBody: { required: true, ...contentOf('ModerationRequest') },
         responses: { 200: moderated, ...errorsOf(400, 401, 404, 408, 415, 429, 502, 503, 504) },
+      },
+    },
+    '/v1/chat/completions': {
+      post: {
+        operationId: 'askGuard',
+        security: BEARER,
+        requestBody: { required: true, ...contentOf('GuardRequest') },
+        responses: { 200: ok('GuardCompletion'), ...errorsOf(400, 401, 404, 415, 429, 502, 503, 504) },
       },
     },
     '/v1/models': {

@@ -108,7 +108,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     host: settings.HOST,
     port: settings.PORT,
     log,
-    directPaths: ['/v1/moderations'],
+    directPaths: ['/v1/moderations', '/v1/chat/completions'],
     families,
     async close() {
       await Promise.all([close(), redis?.close(), viewsThread.stop()]);

@@ -39,6 +39,8 @@ Often set later:
   NO_VERDICT            error | flag: what a client gets when nothing could be judged (default error)
   REDIS_URL             what several replicas share, such as redis://host:6379
 
+POST /v1/chat/completions answers as a guard model does, for aliases such as qwen3guard.
+
 Then: curl http://127.0.0.1:8000/v1/moderations -H "Authorization: Bearer <gateway key>" \\
         -H "Content-Type: application/json" -d '{"input":"some text"}'
 

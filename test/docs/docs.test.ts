@@ -42,6 +42,7 @@ const FAULTS: { readonly [Kind in AnsweredFault]: Extract<GatewayFault, { readon
   unauthorized: { kind: 'unauthorized' },
   'bad-input': { kind: 'bad-input', code: 'invalid_json', param: null, message: '' },
   'unjudged-input': { kind: 'unjudged-input', code: 'image_unsupported', param: '', message: '' },
+  'unjudged-text': { kind: 'unjudged-text', message: '' },
   'model-not-found': { kind: 'model-not-found', valid: [] },
   'not-found': { kind: 'not-found', hint: '' },
   'method-not-allowed': { kind: 'method-not-allowed', allow: [] },
@@ -70,7 +71,12 @@ const rowOf = async (reply: Response): Promise<string> => {
 
 /** Codes of bad input stand where the input is read. */
 const badInputCodes = (): string[] =>
-  ['src/core/http/body.ts', 'src/core/http/router.ts', 'src/gateway/routes/request.ts'].flatMap((file) =>
+  [
+    'src/core/http/body.ts',
+    'src/core/http/router.ts',
+    'src/gateway/routes/request.ts',
+    'src/gateway/guard/request.ts',
+  ].flatMap((file) =>
     [...read(file).matchAll(/(?:\bbad(?:Input)?\(\s*|\bunjudged\('\w+', |\bcode: )'([a-z_]+)'/g)].map(
       ([, code]) => `400 ${code}`,
     ),

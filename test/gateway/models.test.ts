@@ -16,7 +16,7 @@ const problemsOf = (text: string): readonly string[] => {
 };
 
 describe('aliases', (check) => {
-  check('are four unless something else is said', () => {
+  check('are seven unless something else is said', () => {
     assert.equal(
       [...parseModelAliases(undefined).values()],
       [
@@ -24,6 +24,9 @@ describe('aliases', (check) => {
         { alias: 'moderation-standard', model: 'gemma4:31b', vision: false },
         { alias: 'moderation-accurate', model: 'gpt-oss:120b', vision: false, think: 'low' },
         { alias: 'omni-moderation-latest', model: 'gpt-oss:20b', vision: false, think: 'low' },
+        { alias: 'qwen3guard', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'text' },
+        { alias: 'sileader/qwen3guard:0.6b', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'text' },
+        { alias: 'qwen3guard-json', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'json' },
       ],
     );
   });
@@ -39,6 +42,24 @@ describe('aliases', (check) => {
     assert.is(parseModelAliases('{"moderation-fast":"qwen3:8b"}').get('omni-moderation-latest')?.model, 'qwen3:8b');
     const own = parseModelAliases('{"moderation-fast":"qwen3:8b","omni-moderation-latest":"gemma4:31b"}');
     assert.is(own.get('omni-moderation-latest')?.model, 'gemma4:31b');
+  });
+  check('have a guard face where they say so, and keep it with another model', () => {
+    const models = parseModelAliases(
+      '{"moderation-fast":"qwen3:8b","qwen3guard":"gemma4:31b","mine":{"model":"m","guard":"json"}}',
+    );
+    assert.equal(models.get('qwen3guard'), { alias: 'qwen3guard', model: 'gemma4:31b', vision: false, guard: 'text' });
+    assert.equal(
+      ['qwen3guard-json', 'mine', 'moderation-fast'].map((alias) => [
+        models.get(alias)?.model,
+        models.get(alias)?.guard,
+      ]),
+      [
+        ['qwen3:8b', 'json'],
+        ['m', 'json'],
+        ['qwen3:8b', undefined],
+      ],
+    );
+    assert.match(problemsOf('{"a":{"model":"m","guard":"words"}}').join(), /a\.guard: expected "text" or "json"/);
   });
   for (const name of [
     'gpt-oss',
@@ -108,6 +129,7 @@ describe('the list of models', (check) => {
     const { object, data } = (await (await visit('/v1/models')).json()) as { object: string; data: { id: string }[] };
     assert.is(object, 'list');
     const ids = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'my/own', 'omni-moderation-latest'];
+    ids.push('qwen3guard', 'sileader/qwen3guard:0.6b', 'qwen3guard-json');
     assert.equal(data.map(({ id }) => id).sort(), ids.sort());
     for (const model of data) {
       assert.equal(model, { id: model.id, object: 'model', created: 1767225600, owned_by: 'gatehouse' });

@@ -58,7 +58,7 @@ describe('readiness', (check) => {
   check('names the models that none of them is, and their aliases', async () => {
     const answer = await readyOver(() => tags([])).ready();
     assert.match(answer.reasons?.[0] ?? '', 'gpt-oss:20b, gemma4:31b, gpt-oss:120b');
-    assert.is(answer.missing_models_for?.length, 4);
+    assert.is(answer.missing_models_for?.length, 7);
   });
   check('ends while the breaker is open, without asking', async () => {
     const { ready, ask, asked } = readyOver(() => tags(ALL));
@@ -158,7 +158,7 @@ describe('readiness', (check) => {
     const { ready, logged } = toldBy(() => ({ ...IMPORTED, capabilities: ['thinking'] }));
     const { status, reasons, warnings } = await ready();
     assert.equal([status, reasons], ['not ready', ['no alias can be judged for by its model']]);
-    assert.is(warnings?.length, 4);
+    assert.is(warnings?.length, 7);
     assert.match(warnings?.[0] ?? '', /^moderation-fast: its chat template drops the system message/);
     assert.match(logged.join(), /"not-ready".*drops the system message/);
   });
@@ -176,7 +176,10 @@ describe('readiness', (check) => {
     assert.is(status, 'ready');
     assert.equal(
       warnings.map((warning) => warning.split(':')[0]),
-      ['moderation-fast', 'moderation-accurate', 'omni-moderation-latest'],
+      [
+        ...['moderation-fast', 'moderation-accurate', 'omni-moderation-latest', 'qwen3guard', 'sileader/qwen3guard'],
+        'qwen3guard-json',
+      ],
     );
     assert.ok(warnings.every((warning) => warning.includes('"think"')));
   });

@@ -53,7 +53,7 @@ describe('the configuration', (check) => {
     );
     assert.equal(backend, { kind: 'cloud', baseUrl: 'https://ollama.com', keys: ['backend-key-1'], dialect: 'ollama' });
     assert.equal(gatewayKeys, ['gateway-key-1']);
-    assert.is(models.size, 4);
+    assert.is(models.size, 7);
   });
   check('takes an empty variable for one that is not set', () => {
     const { settings } = read({ PORT: ' ', BACKEND_BASE_URL: '', MODERATION_MODELS: '', REDIS_URL: '' });

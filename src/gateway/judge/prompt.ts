@@ -108,7 +108,10 @@ const addedChars = (policy: Policy): number => {
     0,
   );
   const { guidance = '' } = policy;
-  return policy.categories.reduce((sum, category) => sum + (category.guidance?.length ?? 0), guidance.length + own);
+  return [...policy.categories, ...policy.guard].reduce(
+    (sum, category) => sum + (category.guidance?.length ?? 0),
+    guidance.length + own,
+  );
 };
 
 /**

@@ -2,8 +2,16 @@ import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
 import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { CATEGORY_NAMES } from './categories.ts';
+import { GUARD_CATEGORY_NAMES } from './guard-categories.ts';
 import { ownNameProblem } from './own-categories.ts';
-import { BUILT_IN_POLICIES, DEFAULT_POLICY, DEFAULT_THRESHOLD, type Policy } from './policy.ts';
+import {
+  BUILT_IN_POLICIES,
+  DEFAULT_POLICY,
+  DEFAULT_THRESHOLD,
+  defaultControversial,
+  type Policy,
+  type PolicyCategory,
+} from './policy.ts';
 
 const GUIDANCE_LIMIT_CHARS = 500;
 const POLICY_GUIDANCE_LIMIT_CHARS = 2000;
@@ -21,6 +29,7 @@ const Threshold = v.pipe(v.number(thresholdRule), v.minValue(0, thresholdRule), 
 const Version = v.pipe(v.string(versionRule), v.regex(/^[\w.+-]{1,64}$/, versionRule));
 const CategoryEntry = v.object({
   threshold: v.optional(Threshold),
+  controversial: v.optional(Threshold),
   guidance: v.optional(Text(GUIDANCE_LIMIT_CHARS)),
 });
 const OwnEntry = v.object({
@@ -31,6 +40,7 @@ const OwnEntry = v.object({
     v.maxLength(GUIDANCE_LIMIT_CHARS, definitionRule),
   ),
   threshold: v.optional(Threshold, DEFAULT_THRESHOLD),
+  controversial: v.optional(Threshold),
 });
 const PolicyEntry = v.object({
   extends: v.optional(v.picklist(['standard', 'coding-agent'], 'expected standard or coding-agent'), 'standard'),
@@ -71,16 +81,28 @@ const unknownNames = (value: unknown, known: readonly string[], where: string): 
 const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   isRecord(value) ? Object.entries(value) : [];
 
-/** What is wrong with the names in a policy: `at` says where it is. */
+const NAMED_CATEGORIES: readonly string[] = [...CATEGORY_NAMES, ...GUARD_CATEGORY_NAMES];
+
+/** A band of the guard face that ends below where it begins. */
+const bandProblems = (entry: unknown, where: string): string[] => {
+  if (!isRecord(entry) || typeof entry.controversial !== 'number') return [];
+  const { threshold = DEFAULT_THRESHOLD, controversial } = entry;
+  return typeof threshold === 'number' && controversial > threshold
+    ? [`${where}.controversial: expected no more than the threshold, ${threshold}`]
+    : [];
+};
+
+/** What is wrong with the names and bands in a policy: `at` says where it is. */
 const namesInPolicy = (policy: Readonly<Record<string, unknown>>, at: string): string[] => {
   const own = entriesOf(policy.own_categories);
   const tooMany =
     own.length > MAX_OWN_CATEGORIES ? [`${at}own_categories: expected at most ${MAX_OWN_CATEGORIES} of them`] : [];
   return [
-    ...unknownNames(policy.categories, CATEGORY_NAMES, `${at}categories`),
-    ...entriesOf(policy.categories).flatMap(([name, entry]) =>
-      unknownNames(entry, Object.keys(CategoryEntry.entries), `${at}categories.${name}`),
-    ),
+    ...unknownNames(policy.categories, NAMED_CATEGORIES, `${at}categories`),
+    ...entriesOf(policy.categories).flatMap(([name, entry]) => [
+      ...unknownNames(entry, Object.keys(CategoryEntry.entries), `${at}categories.${name}`),
+      ...bandProblems(entry, `${at}categories.${name}`),
+    ]),
     ...tooMany,
     ...own.flatMap(([name, entry]) => {
       const where = `${at}own_categories: ${JSON.stringify(name)}`;
@@ -91,6 +113,7 @@ const namesInPolicy = (policy: Readonly<Record<string, unknown>>, at: string): s
       return [
         ...(problem === undefined ? [] : [`${where} ${problem}`]),
         ...unknownNames(entry, Object.keys(OwnEntry.entries), where),
+        ...bandProblems(entry, where),
       ];
     }),
   ];
@@ -128,6 +151,11 @@ const parsePolicyObject = (text: string): Readonly<Record<string, unknown>> => {
   ]);
 };
 
+const changed = (ours: PolicyCategory, entry: v.InferOutput<typeof CategoryEntry> = {}): PolicyCategory => {
+  const { threshold = ours.threshold, controversial = defaultControversial(threshold), guidance } = entry;
+  return { ...ours, threshold, controversial, ...(guidance === undefined ? {} : { guidance }) };
+};
+
 const policyFrom = (entry: v.InferOutput<typeof PolicyEntry>, version: string): Policy => {
   const base = BUILT_IN_POLICIES[entry.extends];
   const guidance = [base.guidance, entry.guidance].filter((text) => text !== undefined).join('\n');
@@ -135,12 +163,13 @@ const policyFrom = (entry: v.InferOutput<typeof PolicyEntry>, version: string): 
     version,
     ...(guidance === '' ? {} : { guidance }),
     categories: [
-      ...DEFAULT_POLICY.categories.map((ours) => {
-        const { threshold = ours.threshold, guidance: own } = entry.categories[ours.name] ?? {};
-        return { ...ours, threshold, ...(own === undefined ? {} : { guidance: own }) };
+      ...DEFAULT_POLICY.categories.map((ours) => changed(ours, entry.categories[ours.name])),
+      ...Object.entries(entry.own_categories).map(([name, own], index) => {
+        const { definition, threshold, controversial = defaultControversial(threshold) } = own;
+        return { name, code: `OWN${index + 1}`, definition, threshold, controversial };
       }),
-      ...Object.entries(entry.own_categories).map(([name, own], index) => ({ ...own, name, code: `OWN${index + 1}` })),
     ],
+    guard: DEFAULT_POLICY.guard.map((ours) => changed(ours, entry.categories[ours.name])),
   };
 };
 

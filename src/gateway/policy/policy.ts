@@ -1,7 +1,8 @@
 import { CATEGORIES } from './categories.ts';
+import { GUARD_CATEGORIES } from './guard-categories.ts';
 import { CODING_AGENT_GUIDANCE, DEFINITIONS, POLICY_VERSION } from './policy-text.ts';
 
-/** A category of a policy: one of the 13, or an operator's own. */
+/** A category of a policy: one of the 13, one of guard models, or an operator's own. */
 export type PolicyCategory = {
   readonly name: string;
   /** Its short name in prompts and verdicts. */
@@ -10,6 +11,8 @@ export type PolicyCategory = {
   readonly definition: string;
   /** The score from which it counts as a violation. */
   readonly threshold: number;
+  /** The score from which the guard face calls it controversial. */
+  readonly controversial: number;
   /** The operator's own words about it. They follow the definition. */
   readonly guidance?: string;
 };
@@ -21,10 +24,17 @@ export type Policy = {
   readonly guidance?: string;
   /** Those of OpenAI's API in the order of `CATEGORIES`, then the operator's own. */
   readonly categories: readonly PolicyCategory[];
+  /** Those that only the guard face has, in the order of `GUARD_CATEGORIES`. */
+  readonly guard: readonly PolicyCategory[];
 };
 
 /** The threshold of every category that a policy does not set. */
 export const DEFAULT_THRESHOLD = 0.5;
+
+/** The score from which a category is controversial where a policy does not say: half its threshold, as the judge's scale has it. */
+export const defaultControversial = (threshold: number): number => threshold / 2;
+
+const DEFAULT_BAND = { threshold: DEFAULT_THRESHOLD, controversial: defaultControversial(DEFAULT_THRESHOLD) };
 
 /** The policy without a policy file: a threshold of 0.5 in every category, no guidance. */
 export const DEFAULT_POLICY: Policy = {
@@ -33,8 +43,9 @@ export const DEFAULT_POLICY: Policy = {
     name,
     code,
     definition: DEFINITIONS[code],
-    threshold: DEFAULT_THRESHOLD,
+    ...DEFAULT_BAND,
   })),
+  guard: GUARD_CATEGORIES.map((category) => ({ ...category, ...DEFAULT_BAND })),
 };
 
 /** The policies that need no file, by the names that a file calls them by. */

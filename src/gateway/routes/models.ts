@@ -1,7 +1,7 @@
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { FindAlias, ModelAlias } from '../models.ts';
-import { requireGatewayKey } from './request.ts';
+import { requireGatewayKey } from './callers.ts';
 
 /** Clients expect a date, and aliases have none: the first day of the first release's year. */
 const CREATED_SECONDS = Date.UTC(2026, 0, 1) / 1000;

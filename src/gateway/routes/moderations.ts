@@ -1,4 +1,4 @@
-import { createDeadline, type Deadline, untilAborted } from '../../core/async.ts';
+import { type Deadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
@@ -10,51 +10,25 @@ import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
 import type { Policy, PolicySelection } from '../policy/policy.ts';
-import type { RateLimit } from '../rate-limit.ts';
 import { isBlank } from '../text/normalize.ts';
+import type { Callers } from './callers.ts';
+import { answerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
-import {
-  countResults,
-  type InputRules,
-  type ParsedItem,
-  parseModerationItems,
-  parseOuterFields,
-  requireGatewayKey,
-} from './request.ts';
+import { countResults, type InputRules, type ParsedItem, parseModerationItems, parseOuterFields } from './request.ts';
 import { createResultWriter, moderationJson } from './result.ts';
-
-/** Headers in which clients send how long they wait: name, and milliseconds per unit. */
-const TIMEOUT_HEADERS = [
-  ['x-request-timeout-ms', 1],
-  // Sent by the official OpenAI clients, in seconds: Node's whole timeout, Python's read timeout.
-  ['x-stainless-timeout', 1000],
-  ['x-stainless-read-timeout', 1000],
-] as const;
-
-/** The time that a request may take: the configured limit, or the client's own timeout when that is shorter. */
-export const deadlineMsFor = (headers: Headers, limitMs: number): number => {
-  let shortest = limitMs;
-  for (const [name, unitMs] of TIMEOUT_HEADERS) {
-    const given = headers.get(name);
-    const clientMs = given !== null && /^\d{1,9}(?:\.\d{1,6})?$/.test(given) ? Number(given) * unitMs : 0;
-    if (clientMs > 0) shortest = Math.min(shortest, clientMs);
-  }
-  return shortest;
-};
+import { listed, verdictHeaders } from './verdict-headers.ts';
 
 const NO_VISION = 'This model judges no images: use an alias with "vision": true, or send only texts';
 
 type ModerationRouteNeeds = {
   readonly clock: Clock;
   readonly findTraits: FindModelTraits;
-  readonly gatewayKeys: readonly string[];
+  readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
   readonly moderateBy: (policy: Policy) => Moderate;
-  readonly rateLimit: RateLimit;
   readonly metrics: GatewayMetrics;
   readonly newId: () => string;
-  readonly digest: (text: string) => string | Promise<string>;
   readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly rules: Pick<InputRules, 'limits' | 'unjudged'>;
@@ -64,19 +38,9 @@ type ModerationRouteNeeds = {
 
 type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; readonly items: readonly ParsedItem[] };
 
-const cacheHeader = (verdicts: readonly ItemVerdict[]): string => {
-  const hits = verdicts.filter(({ isCached }) => isCached).length;
-  if (hits === 0) return 'miss';
-  return hits === verdicts.length ? 'hit' : 'partial';
-};
-
-/** Several words as a header's value, each once and in order. */
-const listed = (words: readonly string[]): string =>
-  words.length === 0 ? 'none' : [...new Set(words)].sort().join(', ');
-
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
-  const { clock, gatewayKeys, findAlias, policies, rateLimit, metrics } = needs;
+  const { clock, callers, findAlias, policies, metrics } = needs;
   const lanes = new Map(
     policies.policies.map((policy) => [
       policy,
@@ -88,8 +52,6 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     if (lane === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
     return lane;
   };
-  // Replicas may list their keys in another order, so an index would not identify a key in a shared count.
-  const keyIds = gatewayKeys.map((key) => needs.digest(key));
 
   /** Why the alias's model sees no images, as its server says. Ollama leaves out such an image, and answers all the same. */
   const findUnseen = async (alias: ModelAlias, signal: AbortSignal): Promise<string | undefined> => {
@@ -125,31 +87,19 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
       return result;
     });
     return jsonTextResponse(200, moderationJson(`modr-${needs.newId()}`, alias.alias, results), {
-      'x-moderation-backend-model': alias.model,
-      'x-moderation-policy': policy.version,
-      'x-moderation-cache': cacheHeader(verdicts),
-      'x-moderation-hidden': listed(verdicts.flatMap(({ hidden }) => hidden)),
+      ...verdictHeaders(alias, policy, verdicts),
       'x-moderation-unjudged': listed(items.flatMap(({ unjudged }) => unjudged)),
     });
   };
 
   return async (request: Request): Promise<Response> => {
-    const keyIndex = requireGatewayKey(request, gatewayKeys);
-    const owner = (await keyIds[keyIndex]) ?? '';
-    needs.noVerdict.admit(request, policies.select(DEFAULT_ALIAS, keyIndex));
-    const retryAfterMs = await rateLimit(owner);
-    if (retryAfterMs > 0) throw new Fault({ kind: 'rate-limited', retryAfterMs });
-    const deadline = createDeadline(clock, deadlineMsFor(request.headers, needs.deadlineMs), request.signal);
-    try {
-      const parsed = await parseRequest(request, keyIndex, deadline);
+    const caller = await callers.identify(request);
+    needs.noVerdict.admit(request, policies.select(DEFAULT_ALIAS, caller.keyIndex));
+    await callers.count(caller);
+    return answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
+      const parsed = await parseRequest(request, caller.keyIndex, deadline);
       const { moderate } = laneOf(parsed.policy);
-      const verdicts = await moderate(parsed.items, parsed.alias, { ...deadline, owner });
-      deadline.clear();
-      return respond(parsed, verdicts);
-    } catch (error) {
-      // One item without a verdict fails the whole request: its other calls are aborted.
-      deadline.end();
-      throw error;
-    }
+      return respond(parsed, await moderate(parsed.items, parsed.alias, { ...deadline, owner: caller.owner }));
+    });
   };
 };

@@ -43,6 +43,8 @@ const REASONS: Readonly<Record<Exclude<GatewayFault['kind'], 'bad-input' | 'unju
   unauthorized: undefined,
   'model-not-found': undefined,
   'not-found': undefined,
+  // The guard face answers errors: whoever asks it tries another service then.
+  'unjudged-text': undefined,
   conflict: undefined,
   'method-not-allowed': undefined,
   'unsupported-media-type': undefined,

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
-import { matchingKeyIndex } from '../../core/http/auth.ts';
 import { issueOf } from '../../core/http/body.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ChatImage } from '../../llm/types.ts';
@@ -15,13 +14,6 @@ const PART_TYPES: readonly string[] = ['text', 'image_url'];
 const Part = v.variant('type', [TextPart, ImagePart]);
 const Parts = v.array(Part);
 const Texts = v.array(v.string());
-
-/** Throws `unauthorized` unless the request presents a gateway key. Returns the key's index in the list. */
-export const requireGatewayKey = (request: Request, gatewayKeys: readonly string[]): number => {
-  const index = matchingKeyIndex(request, gatewayKeys);
-  if (index === -1) throw new Fault({ kind: 'unauthorized' });
-  return index;
-};
 
 /** The body of `POST /v1/moderations`. Unknown fields are ignored, as OpenAI's API does. */
 export const ModerationRequest = v.object({

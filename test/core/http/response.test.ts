@@ -53,6 +53,14 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     param: 'input[1]',
     expectedText: /^It judges no images$/,
   },
+  'unjudged-text': {
+    detail: { kind: 'unjudged-text', message: 'Expected a text at messages[0].content' },
+    status: 503,
+    code: 'unjudged_text',
+    type: SERVER_ERROR,
+    expectedText: /^Expected a text/,
+    headers: { 'x-should-retry': 'false' },
+  },
   'model-not-found': {
     detail: { kind: 'model-not-found', valid: ['moderation-fast', 'omni-moderation-latest'] },
     status: 404,

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { deadlineMsFor } from '../../../src/gateway/routes/moderations.ts';
+import { deadlineMsFor } from '../../../src/gateway/routes/deadline.ts';
 import { describe } from '../../check.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
 import { GATEWAY_KEY, gatewayOver, judging, keyOf, received } from '../harness/world.ts';

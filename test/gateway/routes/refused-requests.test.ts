@@ -184,7 +184,7 @@ describe('a path', (check) => {
   });
   check('that is unknown is 404 with what there is', async () => {
     const { visit } = gatewayOver(judging());
-    for (const path of ['/', '/v1', '/v1/chat/completions', '/v1/moderations/x', '/v1/Moderations']) {
+    for (const path of ['/', '/v1', '/v1/chat', '/v1/moderations/x', '/v1/Moderations']) {
       const error = await errorOf(await visit(path));
       assert.is(`${error.status} ${error.code}`, '404 not_found', path);
       assert.match(error.message, 'POST /v1/moderations');

@@ -33,6 +33,9 @@ export const serviceContract = (check: Check, worlds: Worlds, { keepsMetrics, re
       'moderation-fast',
       'moderation-standard',
       'omni-moderation-latest',
+      'qwen3guard',
+      'qwen3guard-json',
+      'sileader/qwen3guard:0.6b',
     ]);
     const openApi = await get('/openapi.json');
     assert.is(openApi.headers.get('content-type'), 'application/json');

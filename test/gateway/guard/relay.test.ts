@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { judgePrompt } from '../../../src/demo/judge/judge.ts';
+import { guardContent } from '../../../src/gateway/guard/answer.ts';
+import { guardVerdict, withGuardCategories } from '../../../src/gateway/guard/verdict.ts';
+import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
+import { describe, thorough } from '../../check.ts';
+import { askGuard } from '../harness/guards.ts';
+import { type AuditResult, auditBody, auditPrompt, decide, type GuardNode } from '../harness/relay-audit.ts';
+import { type Answer, gatewayOver, received, replying, userMessageOf } from '../harness/world.ts';
+
+const NO_VIOLENCE = ['sexual content or sexual acts', 'pii'];
+
+/** Every form that the platform accepts and refuses, and what it does then. */
+const FORMS: readonly (readonly [content: unknown, result: AuditResult, enabled?: readonly string[]])[] = [
+  ['Safety: Safe\nCategories: None', 'pass'],
+  ['safety: SAFE\r\ncategories: n/a', 'pass'],
+  ['Categories: None\nSafety: Safe', 'pass'],
+  ['  Safety: Safe  \n\n  Categories: None  \nRefusal: No', 'pass'],
+  ['Safety: Safe\nCategories: Violent', 'pass'],
+  [[{ text: 'Safety: Safe' }, { text: 'Categories: None' }], 'pass'],
+  ['Safety: Controversial\nCategories: Unethical Acts', 'flag'],
+  ['Safety: Controversial\nCategories: None', 'flag'],
+  ['Safety: Controversial\nCategories: Jailbreak', 'block'],
+  ['Safety: Controversial\nCategories: PII', 'block'],
+  ['Safety: Controversial\nCategories: Suicide & Self-Harm', 'block'],
+  ['Safety: Controversial\nCategories: Prompt Injection', 'block'],
+  ['Safety: Controversial\nCategories: Jailbreak', 'flag', NO_VIOLENCE],
+  ['Safety: Unsafe\nCategories: Violent, Jailbreak', 'block'],
+  ['Safety: Unsafe\nCategories: Violent', 'flag', NO_VIOLENCE],
+  ['Safety: Unsafe\nCategories: Violent, PII', 'block', NO_VIOLENCE],
+  ['Safety: Unsafe\nCategories: weapon sales', 'block', NO_VIOLENCE],
+  ['Safety: Unsafe\nCategories: None', 'block', NO_VIOLENCE],
+  ['Safety: Safe.', 'invalid'],
+  ['Safety: Safe.\nCategories: None', 'invalid'],
+  ['Safety: **Safe**\nCategories: None', 'invalid'],
+  ['**Safety:** Safe\nCategories: None', 'invalid'],
+  ['Safety: Safe', 'invalid'],
+  ['Safety: Safe\nCategories:', 'invalid'],
+  ['Categories: None', 'invalid'],
+  ['Safety: Safe\nSafety: Safe\nCategories: None', 'invalid'],
+  ['Safety: Safe\nCategories: None\nCategories: None', 'invalid'],
+  ['Safety: Harmless\nCategories: None', 'invalid'],
+  ['{"safety":"Safe","categories":[]}', 'invalid'],
+  ['The text is safe.', 'invalid'],
+  ['', 'invalid'],
+  ['  \n ', 'invalid'],
+  [null, 'invalid'],
+  [7, 'invalid'],
+];
+
+describe("a relay platform's parser", (check) => {
+  for (const [content, result, enabled] of FORMS) {
+    const where = enabled === undefined ? '' : `, with ${enabled.join(' and ')} enabled`;
+    check(`takes ${JSON.stringify(content)} for ${result}${where}`, () => assert.is(decide(content, enabled), result));
+  }
+
+  check('takes every answer of ours for what it says, and never blocks for a doubt', () => {
+    const policy = withGuardCategories(DEFAULT_POLICY);
+    const { length } = policy.categories;
+    const score = fc.oneof({ weight: 4, arbitrary: fc.nat(20) }, fc.nat(100)).map((points) => points / 100);
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(fc.array(score, { minLength: length, maxLength: length }), (scores) => {
+        const verdict = guardVerdict(policy, [scores]);
+        const expected = { Safe: 'pass', Controversial: 'flag', Unsafe: 'block' }[verdict.safety];
+        assert.is(decide(guardContent(verdict, 'text')), expected);
+        assert.is(
+          verdict.safety === 'Unsafe',
+          scores.some((one) => one >= 0.5),
+        );
+        assert.is(
+          verdict.safety === 'Safe',
+          scores.every((one) => one < 0.25),
+        );
+        seen.add(expected);
+      }),
+      { numRuns: thorough(2000, 50_000) },
+    );
+    assert.is(seen.size, 3);
+  });
+});
+
+/** The demo's judge behind a gateway, as a node of the platform. */
+const demoJudge: Answer = (sent) => replying(sent, judgePrompt(userMessageOf(sent)));
+/** The same, but in doubt about everything. */
+const doubtful: Answer = (sent) => {
+  const { HR: _, ...verdict } = JSON.parse(judgePrompt(userMessageOf(sent))) as Record<string, unknown>;
+  return replying(sent, JSON.stringify({ HR: 30, ...verdict }));
+};
+const nodeOver =
+  (answer: Answer): GuardNode =>
+  (body) =>
+    askGuard(gatewayOver(answer), body);
+const down: GuardNode = () => Promise.reject(new Error('ECONNREFUSED'));
+
+describe('a whole request of a relay platform', (check) => {
+  check('passes what the demo finds harmless', async () => {
+    assert.is(
+      await auditPrompt(['You are a helpful agent.', 'Mend the bug in line 7.'], [nodeOver(demoJudge)]),
+      'pass',
+    );
+  });
+  check('is blocked by what the demo knows, in whichever part it stands', async () => {
+    for (const parts of [['I will kill you'], ['Hello', 'I will kill you'], ['I will kill you', 'Hello']])
+      assert.is(await auditPrompt(parts, [nodeOver(demoJudge)]), 'block');
+  });
+  check('is flagged, and goes on, where the judge is in doubt', async () => {
+    assert.is(await auditPrompt(['Hello'], [nodeOver(doubtful)]), 'flag');
+  });
+  check('goes to the next node where a gateway is down, or has no backend', async () => {
+    const broken = nodeOver(() => received(500, 'no'));
+    assert.is(await auditPrompt(['I will kill you'], [down, broken, nodeOver(demoJudge)]), 'block');
+    assert.is(await auditPrompt(['Hello'], [down, broken, nodeOver(demoJudge)]), 'pass');
+  });
+  check('is unavailable where every gateway is down: it is never passed', async () => {
+    assert.is(await auditPrompt(['Hello'], [down, nodeOver(() => received(500, 'no'))]), 'unavailable');
+    assert.is(await auditPrompt(['Hello'], []), 'unavailable');
+  });
+});
+
+describe("a relay platform's probe", (check) => {
+  check('finds the model that it is set to by default, with the key, and is refused without', async () => {
+    const { visit } = gatewayOver(demoJudge);
+    const models = await visit('/v1/models');
+    const { data } = (await models.json()) as { data: { id: string }[] };
+    assert.ok(models.ok);
+    for (const id of ['qwen3guard', 'sileader/qwen3guard:0.6b', 'qwen3guard-json'])
+      assert.ok(
+        data.some((model) => model.id === id),
+        id,
+      );
+    assert.is((await visit('/v1/models', 'GET', { authorization: 'Bearer wrong' })).status, 401);
+  });
+  check('can scan a word', async () => {
+    assert.is((await askGuard(gatewayOver(demoJudge), auditBody('Hello'))).status, 200);
+  });
+});
