@@ -1,5 +1,7 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { UsageMetadata } from '@langchain/core/messages';
+import { ChatOpenAI } from '@langchain/openai';
 import { generateText, streamText } from 'ai';
 import OpenAI, { APIError } from 'openai';
 import * as assert from 'uvu/assert';
@@ -163,4 +165,19 @@ describe("Vercel's AI SDK", (check) => {
       }),
     );
   }
+});
+
+describe('LangChain', (check) => {
+  for (const useResponsesApi of [false, true])
+    check(`reads the usage and the id of ${useResponsesApi ? 'a response' : 'a chat'}`, () =>
+      withBridge(WORLD, async (world) => {
+        const { baseURL, apiKey, fetch } = placeOf(world);
+        const settings = { model: 'demo/main', apiKey, configuration: { baseURL, fetch }, useResponsesApi };
+        const message = await new ChatOpenAI(settings).invoke('How many?');
+        const usage = message.usage_metadata as UsageMetadata | undefined;
+        assert.equal([usage?.input_tokens, usage?.output_tokens], [INPUT_TOKENS, OUTPUT_TOKENS]);
+        assert.equal([usage?.input_token_details?.cache_read, usage?.output_token_details?.reasoning], [130, 6]);
+        assert.match(message.id ?? '', useResponsesApi ? /^(msg_|resp_)/ : /^chatcmpl-/);
+      }),
+    );
 });
