@@ -21,6 +21,7 @@ import { createActiveRequests } from './http/shutdown.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/endpoint.ts';
 import { completionsEndpoint } from './openai/completions/endpoint.ts';
+import { createConversationRoutes } from './openai/conversations/routes.ts';
 import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
 import { createStoredResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
@@ -75,9 +76,9 @@ const hintFor = (path: string): string => {
   if (path.startsWith('/v1/v1')) return 'The path holds /v1 twice: give the base URL with one /v1 at its end';
   if (/^\/v1\/(?:files|uploads)(?:\/|$)/.test(path))
     return 'No files are stored here: send the data in the message, as a data: URL in an image_url, file or input_file part';
-  if (/^\/(?:chat\/completions|completions|responses|models)/.test(path))
+  if (/^\/(?:chat\/completions|completions|responses|conversations|models)/.test(path))
     return 'The path lacks /v1: the base URL must end in /v1';
-  return 'No such path. This bridge answers /v1/models, /v1/chat/completions, /v1/completions, /v1/responses, /health, /ready, /metrics, /openapi.json';
+  return 'No such path. This bridge answers /v1/models, /v1/chat/completions, /v1/completions, /v1/responses, /v1/conversations, /health, /ready, /metrics, /openapi.json';
 };
 
 /** The bridge as a handler. Creating it does no I/O. */
@@ -184,6 +185,11 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       clock,
       showsReasoning: settings.showsReasoning,
       runInSlices,
+    }),
+    ...createConversationRoutes({
+      ...{ authenticate, agent, catalog, bodies, runInSlices },
+      conversations: conversations.ofClients,
+      showsReasoning: settings.showsReasoning,
     }),
     ...createModelsRoutes(catalog, authenticate),
     ...createStandardRoutes({

@@ -1,103 +1,6 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
-import * as v from 'valibot';
-import { ChatRequestBody } from './openai/chat/request.ts';
-import { CompletionRequestBody } from './openai/completions/request.ts';
-import { ResponsesRequestBody } from './openai/responses/request.ts';
+import { COMPONENTS } from './openapi/schemas.ts';
 
-const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
-const Approvals = v.optional(
-  v.object({
-    approvals: v.array(v.object({ id: v.pipe(v.string(), v.startsWith('per_')), tool: v.string(), input: v.string() })),
-  }),
-);
-
-/** The call of a client's function, which `tool_choice` has forced. */
-const ToolCall = v.object({
-  id: v.string(),
-  type: v.literal('function'),
-  function: v.object({ name: v.string(), arguments: v.string() }),
-});
-
-/** What `POST /v1/chat/completions` answers when nothing is streamed. */
-const ChatAnswer = v.object({
-  id: v.pipe(v.string(), v.startsWith('chatcmpl-')),
-  object: v.literal('chat.completion'),
-  created: Count,
-  model: v.string(),
-  choices: v.array(
-    v.object({
-      index: Count,
-      message: v.object({
-        role: v.literal('assistant'),
-        content: v.nullable(v.string()),
-        tool_calls: v.optional(v.array(ToolCall)),
-        reasoning_content: v.optional(v.string()),
-        refusal: v.nullable(v.string()),
-      }),
-      finish_reason: v.picklist(['stop', 'length', 'content_filter', 'tool_calls']),
-    }),
-  ),
-  usage: v.object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count }),
-  gatehouse: Approvals,
-});
-
-/** What `POST /v1/completions` answers when nothing is streamed. */
-const CompletionAnswer = v.object({
-  id: v.pipe(v.string(), v.startsWith('cmpl-')),
-  object: v.literal('text_completion'),
-  created: Count,
-  model: v.string(),
-  choices: v.array(
-    v.object({
-      index: Count,
-      text: v.string(),
-      logprobs: v.null(),
-      finish_reason: v.picklist(['stop', 'length', 'content_filter']),
-    }),
-  ),
-  usage: v.object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count }),
-  gatehouse: Approvals,
-});
-
-/** What `POST /v1/responses` answers when nothing is streamed; output items are OpenAI's. */
-const ResponseAnswer = v.object({
-  id: v.pipe(v.string(), v.startsWith('resp_')),
-  object: v.literal('response'),
-  created_at: Count,
-  status: v.picklist(['completed', 'incomplete', 'failed', 'in_progress', 'queued', 'cancelled']),
-  model: v.string(),
-  output: v.array(
-    v.looseObject({ type: v.picklist(['message', 'reasoning', 'mcp_call', 'function_call']), id: v.string() }),
-  ),
-  gatehouse: Approvals,
-});
-
-/** Every failure, in the shape that OpenAI clients read. */
-const ErrorAnswer = v.object({
-  error: v.object({ message: v.string(), type: v.string(), param: v.nullable(v.string()), code: v.string() }),
-});
-
-const Model = v.object({ id: v.string(), object: v.literal('model'), created: Count, owned_by: v.string() });
-const ModelList = v.object({ object: v.literal('list'), data: v.array(Model) });
-const Health = v.object({ status: v.literal('ok'), service: v.string(), version: v.string() });
-const Ready = v.object({ status: v.string(), reasons: v.optional(v.array(v.string())) });
-const Deleted = v.object({ id: v.string(), object: v.literal('response'), deleted: v.literal(true) });
-
-/** Named schemas, so that each stands in the text once. */
-const COMPONENTS = {
-  ChatRequest: ChatRequestBody,
-  ChatAnswer,
-  CompletionRequest: CompletionRequestBody,
-  CompletionAnswer,
-  ResponsesRequest: ResponsesRequestBody,
-  ResponseAnswer,
-  Deleted,
-  Error: ErrorAnswer,
-  Model,
-  ModelList,
-  Health,
-  Ready,
-};
 const refTo = (name: string): string => `#/components/schemas/${name}`;
 const schemas = toJsonSchemaDefs(COMPONENTS, {
   errorMode: 'ignore',
@@ -119,7 +22,7 @@ const okOrStream = (name: keyof typeof COMPONENTS) => ({
 const REASONS: Readonly<Record<string, string>> = {
   400: 'Something in the request is wrong; `param` says where',
   401: 'No, a malformed or a wrong key',
-  404: 'An unknown model or response',
+  404: 'An unknown model, response, conversation or item',
   409: 'It cannot be done as things stand now',
   413: 'The body is too large',
   415: 'The body is not declared as JSON',
@@ -133,6 +36,18 @@ const errorsOf = (...statuses: readonly number[]) =>
 
 const BEARER = [{ bearer: [] }];
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+const itemParameter = { ...idParameter, name: 'item' };
+const PAGE_PARAMETERS = [
+  { name: 'limit', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } },
+  { name: 'order', in: 'query', required: false, schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' } },
+  { name: 'after', in: 'query', required: false, schema: { type: 'string' } },
+];
+const conversationOperation = (operationId: string, answer: keyof typeof COMPONENTS) => ({
+  operationId,
+  security: BEARER,
+  parameters: [idParameter],
+  responses: { 200: ok(answer), ...errorsOf(400, 401, 404, 409, 502, 503) },
+});
 const header = (name: string, description: string) => ({
   name,
   in: 'header',
@@ -202,6 +117,39 @@ export const createBridgeOpenApi = (version: string) => ({
         security: BEARER,
         parameters: [idParameter],
         responses: { 200: ok('ResponseAnswer'), ...errorsOf(400, 401, 404, 502, 503) },
+      },
+    },
+    '/v1/conversations': {
+      post: {
+        operationId: 'createConversation',
+        security: BEARER,
+        requestBody: { required: false, ...contentOf('ConversationRequest') },
+        responses: { 200: ok('Conversation'), ...errorsOf(400, 401, 413, 415, 502, 503) },
+      },
+    },
+    '/v1/conversations/{id}': {
+      get: conversationOperation('getConversation', 'Conversation'),
+      post: {
+        ...conversationOperation('updateConversation', 'Conversation'),
+        requestBody: { required: true, ...contentOf('ConversationChange') },
+      },
+      delete: conversationOperation('deleteConversation', 'DeletedConversation'),
+    },
+    '/v1/conversations/{id}/items': {
+      get: {
+        ...conversationOperation('listConversationItems', 'ItemList'),
+        parameters: [idParameter, ...PAGE_PARAMETERS],
+      },
+      post: {
+        ...conversationOperation('createConversationItems', 'ItemList'),
+        requestBody: { required: true, ...contentOf('ItemsRequest') },
+      },
+    },
+    '/v1/conversations/{id}/items/{item}': {
+      get: { ...conversationOperation('getConversationItem', 'Item'), parameters: [idParameter, itemParameter] },
+      delete: {
+        ...conversationOperation('deleteConversationItem', 'Conversation'),
+        parameters: [idParameter, itemParameter],
       },
     },
     '/v1/models': {

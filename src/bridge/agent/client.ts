@@ -72,8 +72,9 @@ function* parsing<Schema extends v.GenericSchema>(
   return result.success ? result.output : undefined;
 }
 
-const promptBody = ({ parts, model, variant, agent, system, hasTools, format }: Prompt) => ({
+const promptBody = ({ parts, model, variant, agent, system, hasTools, format, isContext }: Prompt) => ({
   parts,
+  ...(isContext === true ? { noReply: true } : {}),
   ...(model === undefined ? {} : { model }),
   ...(variant === undefined ? {} : { variant }),
   ...(agent === undefined ? {} : { agent }),
@@ -215,6 +216,10 @@ export const createAgentClient = ({
     async message(sessionID, messageID, signal) {
       const path = `/session/${pathSegment(sessionID)}/message/${pathSegment(messageID)}`;
       return callInTime({ method: 'GET', path, schema: MessageRecord, limitBytes: MESSAGES_LIMIT_BYTES }, signal);
+    },
+    async deleteMessage(sessionID, messageID, signal) {
+      const path = `/session/${pathSegment(sessionID)}/message/${pathSegment(messageID)}`;
+      await callInTime({ method: 'DELETE', path, schema: SuccessBody }, signal);
     },
     async messages(sessionID, signal) {
       const path = `/session/${pathSegment(sessionID)}/message`;

@@ -69,6 +69,13 @@ export const PartRecord = v.union([
   }),
   v.object({
     ...PART_ADDRESS,
+    type: v.literal('file'),
+    mime: v.string(),
+    filename: v.fallback(v.optional(v.string()), undefined),
+    url: v.string(),
+  }),
+  v.object({
+    ...PART_ADDRESS,
     type: v.literal('tool'),
     callID: Id,
     tool: v.string(),

@@ -35,6 +35,8 @@ export type Prompt = {
   readonly hasTools: boolean;
   /** The answer has to be one JSON value that fits the schema. */
   readonly format?: PromptFormat;
+  /** It is stored for later turns, and not answered. The call resolves to the stored message. */
+  readonly isContext?: boolean;
 };
 
 /** The form of an answer, as the agent's API has it. `retryCount`: how many more values the model may try. */
@@ -75,6 +77,7 @@ export type AgentClient = {
   /** Sends a prompt and waits for the whole turn. Resolves to its last message. */
   readonly prompt: (sessionID: string, prompt: Prompt, signal: AbortSignal) => Promise<MessageRecord>;
   readonly message: (sessionID: string, messageID: string, signal: AbortSignal) => Promise<MessageRecord>;
+  readonly deleteMessage: (sessionID: string, messageID: string, signal: AbortSignal) => Promise<void>;
   /** All messages, in order. */
   readonly messages: (sessionID: string, signal: AbortSignal) => Promise<readonly MessageRecord[]>;
   /** Ids of the sessions that run a turn. */

@@ -13,6 +13,7 @@ import { createLeftTurns } from './started/left.ts';
 import { createRequestMarks } from './started/marks.ts';
 import { type ChangeConversation, createBridgeID, createTurnReaders } from './started/readers.ts';
 import { createStartedTurns } from './started/turns.ts';
+import { type ClientConversations, createClientConversations } from './stored/created.ts';
 import { createStoredResponses } from './stored/responses.ts';
 import { createConversationSync } from './sync.ts';
 import type { Conversations } from './types.ts';
@@ -44,7 +45,9 @@ const never = new AbortController().signal;
  * write it; what is here is an index of it, which follows the agent's events. What the index lacks is looked up, and whoever
  * continues a conversation writes that down first, on top of what the index holds: if that is old, the agent refuses.
  */
-export const createConversations = (needs: ConversationsNeeds): Conversations => {
+export const createConversations = (
+  needs: ConversationsNeeds,
+): Conversations & { readonly ofClients: ClientConversations } => {
   const { agent, feed, clock, log, newHash, runInSlices, newToken, matching, limit, lifetimeMs, queueLimit } = needs;
   const newName = () => `chat_${newToken()}`;
   const index = createConversationIndex(clock, newName, { limit, lifetimeMs });
@@ -105,6 +108,10 @@ export const createConversations = (needs: ConversationsNeeds): Conversations =>
     readersOf,
     bridgeID,
     ...createStoredResponses({ agent, index, sync, writes, queue, clock }),
+    ofClients: createClientConversations({
+      ...{ agent, index, sync, writes, queue, lock, newToken },
+      nowSeconds: () => Math.floor(clock.now() / 1000),
+    }),
     count: index.count,
   };
 };

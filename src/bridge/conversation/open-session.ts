@@ -4,6 +4,7 @@ import { type ConversationClaims, isClaimedElsewhere } from './claims.ts';
 import { EMPTY_FINGERPRINT } from './fingerprint.ts';
 import type { ClientHistory, HistoryBase } from './match.ts';
 import { promptIDsIn, type StoredConversation, toSessionMetadata } from './record.ts';
+import { conversationNotFound } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
 import type { Owner, RequestMark } from './types.ts';
@@ -26,6 +27,8 @@ export type ConversationPlan = {
   readonly find: () => ConversationMatch | undefined;
   /** Whether the turn has been started already, by the one that holds the conversation: then nothing is waited for or claimed. */
   readonly isStarted?: boolean;
+  /** Whether a client has created the session. Then no other one takes its place, and all of the history is new to it. */
+  readonly isCreated?: boolean;
   /** Whether it waits while another bridge answers in the conversation. Else it gets a new session then. */
   readonly waitsForOthers: boolean;
   /** The history to send to a session that has no messages yet. `isLost`: in place of one that the agent has lost. */
@@ -43,7 +46,13 @@ type SessionOpeningNeeds = {
   readonly newName: () => string;
 };
 
-const notYetCreated = ({ owner, name, isNamed, mark }: ConversationPlan): StoredConversation => ({
+/** What is known of a session that is about to be created. */
+export const notYetCreated = ({
+  owner,
+  name,
+  isNamed,
+  mark,
+}: Pick<ConversationPlan, 'owner' | 'name' | 'isNamed' | 'mark'>): StoredConversation => ({
   sessionID: '',
   owner,
   name,
@@ -76,6 +85,7 @@ export const createSessionOpening = ({ agent, sync, writes, claims, newName }: S
     signal: AbortSignal,
     isLost: boolean,
   ): Promise<OpenedSession> => {
+    if (plan.isCreated === true) throw conversationNotFound(plan.name);
     const { base, messages } = await plan.replay(signal, isLost);
     const metadata = plan.isStored ? toSessionMetadata(notYetCreated(plan)) : {};
     const { id, time } = await agent.createSession({ title: sessionTitleFor(plan.prompt), metadata }, signal);
@@ -107,7 +117,8 @@ export const createSessionOpening = ({ agent, sync, writes, claims, newName }: S
         continue;
       }
       if (isClaimedElsewhere(found.conversation, plan.mark)) continue;
-      const replay = hasMessages(found.conversation) ? [] : (await plan.replay(signal, false)).messages;
+      const isKnown = hasMessages(found.conversation) && plan.isCreated !== true;
+      const replay = isKnown ? [] : (await plan.replay(signal, false)).messages;
       signal.throwIfAborted();
       // Who follows the turn of the same request claims nothing: that was done when it began.
       const isMarked = plan.mark === undefined || found.conversation.request?.token === plan.mark.token;

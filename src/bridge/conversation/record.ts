@@ -19,6 +19,8 @@ export type StoredConversation = {
   readonly sessionID: string;
   readonly owner: Owner;
   readonly name: string;
+  /** What its client has attached to it. */
+  readonly clientMetadata?: ClientMetadata | undefined;
   /** Whether its client names its conversations. Then it is found by its name only. */
   readonly isNamed: boolean;
   /** Of its history as the client knows it. */
@@ -48,6 +50,9 @@ export type StoredConversation = {
   readonly isUpToDate: boolean;
 };
 
+/** Names and texts of a client, as OpenAI limits them. */
+export type ClientMetadata = Readonly<Record<string, string>>;
+
 const VERSION = 1;
 const KEY = 'gatehouse';
 /** The trait of an exchange that was made in the background. */
@@ -69,6 +74,7 @@ const ConversationRecord = v.object({
   version: v.literal(VERSION),
   owner: Name,
   name: Name,
+  clientMetadata: v.optional(v.record(v.string(), v.string())),
   isNamed: v.boolean(),
   head: Hash,
   entries: Count,
@@ -122,11 +128,12 @@ const toPausedRecord = ({ approvalIDs, ...position }: PausedTurn): NonNullable<C
 /** The metadata to store with a conversation's session, including that of other programs. */
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
   const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
-  const { claim, isUnsure, paused, revision } = conversation;
+  const { claim, isUnsure, paused, revision, clientMetadata } = conversation;
   const record: ConversationRecord & { readonly revision: number } = {
     version: VERSION,
     owner,
     name,
+    ...(clientMetadata === undefined ? {} : { clientMetadata: { ...clientMetadata } }),
     isNamed,
     ...fingerprint,
     tail: [...tail],
@@ -153,11 +160,12 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;
-  const { claim, isUnsure, paused } = read.output;
+  const { claim, isUnsure, paused, clientMetadata } = read.output;
   return {
     sessionID: id,
     owner,
     name,
+    clientMetadata,
     isNamed,
     fingerprint: { head, entries, opening },
     tail,

@@ -11,7 +11,13 @@ import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
 import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
 import type { ConversationMatch, ConversationPlan } from './open-session.ts';
 import { promptIDsIn, type StoredConversation } from './record.ts';
-import { readResponseID, responseNotFoundText, responseTokenOf } from './response-id.ts';
+import {
+  conversationNotFound,
+  readResponseID,
+  responseNotFoundText,
+  responseTokenOf,
+  sessionInConversationID,
+} from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { messagesUpTo } from './transcript.ts';
 import type { Conversations, Owner, RequestMark, ResolvedConversation } from './types.ts';
@@ -137,6 +143,23 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     return enqueue(sent, { isNamed: true });
   };
 
+  /** In a conversation that its client has created, everything that a request brings is new. */
+  const resolveCreated = async (
+    sent: Sent,
+    name: string,
+    sessionID: string,
+    signal: AbortSignal,
+  ): Promise<ResolvedConversation> => {
+    const find = (): ConversationMatch | undefined => {
+      const conversation = index.bySession(sessionID);
+      const isMeant = conversation?.owner === sent.owner && conversation.name === name;
+      return isMeant ? { conversation, base: storedBase(conversation) } : undefined;
+    };
+    if (find() === undefined) await sync.refresh(sessionID, signal);
+    if (find() === undefined) throw conversationNotFound(name);
+    return enqueue(sent, { name, isNamed: true, find, waitsForOthers: true, isCreated: true });
+  };
+
   const isNewAndUnnamed = ({ request, history }: Sent): boolean =>
     request.conversation.kind === 'unnamed' && (matching === 'named' || history.entries.length === 0);
 
@@ -209,6 +232,9 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     index.dropOld();
     if (isOneOff(request)) return enqueue(sent, { isStored: false });
     const { conversation } = request;
+    const createdID = conversation.kind === 'named' ? sessionInConversationID(conversation.id) : undefined;
+    if (conversation.kind === 'named' && createdID !== undefined)
+      return resolveCreated(sent, conversation.id, createdID, signal);
     // What needs no search does not wait until all conversations are read.
     if (conversation.kind !== 'after' && !isNewAndUnnamed(sent)) await sync.load(signal);
     if (conversation.kind === 'named') return resolveNamed(sent, conversation, signal);

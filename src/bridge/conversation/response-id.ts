@@ -1,6 +1,8 @@
+import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
 
 const TOKEN_CHARS = 12;
+const CONVERSATION_ID = /^conv_([A-Za-z0-9]{1,64})_([A-Za-z0-9]{12})$/;
 const RESPONSE_ID = /^resp_([A-Za-z0-9]{1,64})_([A-Za-z0-9]{12})$/;
 
 /** The part of a token that is in a response's id. */
@@ -17,6 +19,22 @@ export const responseIDFor = (sessionID: string, token: string): string =>
 export const readResponseID = (id: string): ResponseLocation | undefined => {
   const [, session, token] = RESPONSE_ID.exec(id) ?? [];
   return session === undefined || token === undefined ? undefined : { sessionID: `ses_${session}`, token };
+};
+
+/** The id of a conversation that a client has created. `token` as for a response. */
+export const conversationIDFor = (sessionID: string, token: string): string =>
+  `conv_${sessionID.replace(/^ses_/, '')}_${responseTokenOf(token)}`;
+
+/** The session in such an id; undefined for any other name of a conversation. */
+export const sessionInConversationID = (name: string): string | undefined => {
+  const [, session] = CONVERSATION_ID.exec(name) ?? [];
+  return session === undefined ? undefined : `ses_${session}`;
+};
+
+/** A name that a client has made up is not quoted. */
+export const conversationNotFound = (name: string): Fault => {
+  const id = sessionInConversationID(name) === undefined ? undefined : name;
+  return new Fault({ kind: 'not-found', hint: `${notFoundText('conversation', id)} for this API key` });
 };
 
 /** The text of an error about a response that is not there. An id that no bridge creates is not quoted. */

@@ -1,7 +1,8 @@
-import { jsonPieces } from '../../core/json.ts';
+import * as v from 'valibot';
+import { jsonPieces, parseJson } from '../../core/json.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { Steps } from '../../core/time-slices.ts';
-import type { MessageRecord } from '../agent/schema.ts';
+import type { MessageRecord, PartRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt, PromptFormat } from '../agent/types.ts';
 import {
   type AnswerFormat,
@@ -10,6 +11,7 @@ import {
   type PromptPart,
   textOfParts,
 } from '../request.ts';
+import { isStoredItem } from './stored/items.ts';
 
 const textOf = ({ parts }: MessageRecord, isWithSynthetic = false): string =>
   parts
@@ -21,8 +23,14 @@ const textOf = ({ parts }: MessageRecord, isWithSynthetic = false): string =>
 const isSynthetic = ({ parts }: MessageRecord): boolean =>
   parts.some((part) => part.type === 'text' && part.synthetic === true);
 
-/** Ids of the user messages that a user has written. The agent writes others: to get a summary, and to continue after it. */
-const promptIDsOfUsers = (records: readonly MessageRecord[], known: ReadonlySet<string>): ReadonlySet<string> => {
+/**
+ * Ids of the user messages that a user has written, and of those in `known`. The agent writes others: to get a summary, and to
+ * continue after it.
+ */
+export const promptIDsOfUsers = (
+  records: readonly MessageRecord[],
+  known: ReadonlySet<string>,
+): ReadonlySet<string> => {
   const summarized = records.flatMap(({ info }) =>
     info.role === 'assistant' && info.summary === true ? [info.parentID] : [],
   );
@@ -62,20 +70,30 @@ export const messagesUpTo = (
   return records
     .slice(0, next === -1 ? records.length : next)
     .filter(({ info }) => info.role === 'user' || info.summary !== true)
-    .map((record) => ({ role: record.info.role, text: textOf(record, hasReplay && record.info.id === first) }))
+    .map((record) => {
+      const isWithSynthetic = isStoredItem(record) || (hasReplay && record.info.id === first);
+      return { role: record.info.role, text: textOf(record, isWithSynthetic) };
+    })
     .filter(({ text }) => text !== '');
 };
 
 const CHARS_PER_STEP = 16_384;
+const REPLAY_OPENING =
+  'These are the earlier messages of this conversation. They are context only: answer the message after them.\n';
+const ReplayedMessages = v.array(v.object({ role: v.picklist(['user', 'assistant']), text: v.string() }));
+
+/** The earlier messages that a part of a prompt holds; empty for any other part. */
+export const readReplay = (part: PartRecord): readonly HistoryMessage[] =>
+  part.type === 'text' && part.synthetic === true && part.text.startsWith(REPLAY_OPENING)
+    ? (parseJson(ReplayedMessages, part.text.slice(REPLAY_OPENING.length)) ?? [])
+    : [];
 
 /**
  * Earlier messages, for a session that does not have them. As JSON, so that no text in it can look like its end, and in a
  * part of its own before the user's text.
  */
 function* replayText(messages: readonly HistoryMessage[]): Steps<string> {
-  const pieces = [
-    'These are the earlier messages of this conversation. They are context only: answer the message after them.\n',
-  ];
+  const pieces = [REPLAY_OPENING];
   let before = '[\n';
   let chars = 0;
   for (const { role, text } of messages) {

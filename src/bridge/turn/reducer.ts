@@ -201,7 +201,7 @@ export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: Readon
     writer.setCall({ kind: 'call', id: part.id, call, result });
   };
   const applyPart = (part: PartRecord, applyText: (text: TextPart) => void): void => {
-    if (!answers.has(part.messageID) || part.type === 'other') return;
+    if (!answers.has(part.messageID) || part.type === 'other' || part.type === 'file') return;
     if (part.type === 'tool') applyCall(part);
     else if (!isHidden(part)) applyText(part);
   };

@@ -223,6 +223,13 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         publish('session.updated', session);
         return 'stored';
       },
+      async deleteMessage(sessionID, messageID, signal) {
+        await called('deleteMessage', signal);
+        const { messages } = sessionAt(sessionID);
+        const at = messages.findIndex(({ info }) => info.id === messageID);
+        if (at === -1) throw notFound();
+        messages.splice(at, 1);
+      },
       async deleteSession(id, signal) {
         await called('deleteSession', signal);
         const session = sessionAt(id);

@@ -1,4 +1,5 @@
 import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
+import { isStoredItem } from '../../conversation/stored/items.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
 import type { ApprovalRequest, OutputEvent } from '../../output.ts';
 import { isReasoning } from '../../stream/hidden-reasoning.ts';
@@ -9,7 +10,7 @@ import { createTurnLog, type TurnLog } from '../../turn/log.ts';
 import { readItems } from '../../turn/log-reader.ts';
 import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
 import { NO_ECHO } from './echo.ts';
-import { createOutputItems } from './items.ts';
+import { createOutputItems, type OutputItem } from './items.ts';
 import { type ResponseObject, type ResponseState, toResponseObject } from './response.ts';
 
 /** A response whose turn is at the agent. */
@@ -38,8 +39,8 @@ export const messagesOfTurn = (
   const from = messages.findIndex(({ info }) => info.id === promptID);
   if (from === -1) return { turn: [], isLast: false };
   const [next] = promptIDsAfter(messages, new Set([promptID]));
-  const to = messages.findIndex(({ info }) => info.id === next);
-  return { turn: messages.slice(from, to === -1 ? undefined : to), isLast: to === -1 };
+  const to = messages.findIndex((record, index) => index > from && (record.info.id === next || isStoredItem(record)));
+  return { turn: messages.slice(from, to === -1 ? undefined : to), isLast: next === undefined };
 };
 
 const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: TurnReducer } => {
@@ -77,6 +78,20 @@ const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 
 const isOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
   last !== undefined && (last.time.completed !== undefined || last.error !== undefined);
+
+/** The items of a turn as far as it is. Its first message is the prompt, which has none. */
+export const itemsOfTurn = (
+  turn: readonly MessageRecord[],
+  responseID: string,
+  showsReasoning: boolean,
+): readonly OutputItem[] => {
+  const { log, transcript } = readTurn(turn);
+  if (isOver(transcript.lastAnswer())) log.closeTexts();
+  const items = createOutputItems(responseID);
+  for (const event of outputOf(log, [])) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
+  items.close('in_progress');
+  return items.list();
+};
 
 /** How far a turn is that was read from the agent. */
 const stateOf = (

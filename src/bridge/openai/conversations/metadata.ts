@@ -1,0 +1,22 @@
+import { isRecord } from '../../../core/json.ts';
+import type { ClientMetadata } from '../../conversation/record.ts';
+import { badInput } from '../../request.ts';
+
+/** OpenAI's limits. */
+const PAIRS = 16;
+const NAME_CHARS = 64;
+const TEXT_CHARS = 512;
+
+/** The member `metadata` of a body; none is empty. Faults with `bad-input`. */
+export const parseMetadata = (metadata: unknown): ClientMetadata => {
+  if (metadata === undefined || metadata === null) return {};
+  if (!isRecord(metadata)) throw badInput('invalid_type', 'metadata', "Invalid type at 'metadata': expected Object");
+  const pairs = Object.entries(metadata);
+  const fits = pairs.every(
+    ([name, text]) => name.length <= NAME_CHARS && typeof text === 'string' && text.length <= TEXT_CHARS,
+  );
+  if (pairs.length <= PAIRS && fits)
+    return Object.fromEntries(pairs.map(([name, text]) => [name, String(text).toWellFormed()]));
+  const expected = `at most ${PAIRS} texts of at most ${TEXT_CHARS} characters, under names of at most ${NAME_CHARS}`;
+  throw badInput('invalid_value', 'metadata', `Invalid value at 'metadata': expected ${expected}`);
+};

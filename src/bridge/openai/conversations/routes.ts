@@ -1,0 +1,197 @@
+import { Fault } from '../../../core/fault.ts';
+import type { RequestBodies } from '../../../core/http/request-bodies.ts';
+import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
+import type { RouteTable } from '../../../core/http/router.ts';
+import { writeJson } from '../../../core/json.ts';
+import type { RunInSlices } from '../../../core/time-slices.ts';
+import { isNotFound } from '../../agent/errors.ts';
+import type { ModelCatalog } from '../../agent/models.ts';
+import type { AgentClient } from '../../agent/types.ts';
+import type { StoredConversation } from '../../conversation/record.ts';
+import { conversationNotFound } from '../../conversation/response-id.ts';
+import type { ClientConversations } from '../../conversation/stored/created.ts';
+import { isStoredItem, promptOfItem, type StoredItem } from '../../conversation/stored/items.ts';
+import type { Owner } from '../../conversation/types.ts';
+import { badInput } from '../../request.ts';
+import { parseBodyObject } from '../body.ts';
+import { type HistoryItem, messageOfItem, readHistoryItems, toStoredHistoryItem } from './history.ts';
+import { parseMetadata } from './metadata.ts';
+import { parseNewItems } from './new-items.ts';
+import { parsePageQuery, toPage } from './page.ts';
+
+type ConversationRoutesOptions = {
+  readonly authenticate: (request: Request) => Owner;
+  readonly conversations: ClientConversations;
+  readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'prompt' | 'deleteMessage'>;
+  readonly catalog: Pick<ModelCatalog, 'find'>;
+  readonly bodies: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>;
+  readonly runInSlices: RunInSlices;
+  readonly showsReasoning: boolean;
+};
+
+/** A client that has left by then waits for nothing, and the rest of the writing is short. */
+const never = new AbortController().signal;
+
+const toConversation = ({ name, createdAt, clientMetadata = {} }: StoredConversation) => ({
+  id: name,
+  object: 'conversation' as const,
+  created_at: Math.floor(createdAt / 1000),
+  metadata: clientMetadata,
+});
+
+const WAITING = new Fault({
+  kind: 'conflict',
+  message:
+    'The agent is at work in this conversation, or waits for an approval there: answer that first, or wait for the end',
+});
+
+const ITEM_OF_TURN = badInput(
+  'unsupported_value',
+  null,
+  'The agent keeps a prompt and its answer together: delete the conversation, or put the items that you want into a new one',
+);
+
+const itemNotFound = (): Fault =>
+  new Fault({ kind: 'not-found', hint: 'There is no item with this id in this conversation' });
+
+/** `/v1/conversations` and the items of one. A conversation is a session of the agent, and so is what it holds. */
+export const createConversationRoutes = (options: ConversationRoutesOptions): RouteTable => {
+  const { authenticate, conversations, agent, catalog, bodies, runInSlices, showsReasoning } = options;
+  const toResponse = async (value: object): Promise<Response> =>
+    jsonTextResponse(200, await runInSlices(writeJson(value), never));
+
+  const readItems = async (
+    { sessionID, exchanges, name }: StoredConversation,
+    signal: AbortSignal,
+  ): Promise<readonly HistoryItem[]> => {
+    try {
+      const messages = await agent.messages(sessionID, signal);
+      return await runInSlices(readHistoryItems({ sessionID, exchanges, messages, showsReasoning }), signal);
+    } catch (error) {
+      throw isNotFound(error) ? conversationNotFound(name) : error;
+    }
+  };
+  /** Does something in a conversation in which nothing runs. */
+  const whileHeld = async <T>(
+    conversation: StoredConversation,
+    signal: AbortSignal,
+    work: (sessionID: string) => Promise<T>,
+  ): Promise<T> => {
+    const { sessionID, name } = conversation;
+    const { release } = await conversations.hold(conversation, signal);
+    try {
+      if ((await agent.busySessions(signal)).has(sessionID)) throw WAITING;
+      return await work(sessionID);
+    } catch (error) {
+      throw isNotFound(error) ? conversationNotFound(name) : error;
+    } finally {
+      release();
+    }
+  };
+  /** Stores all of the items, or none of them. */
+  const addItems = async (
+    sessionID: string,
+    items: readonly StoredItem[],
+    signal: AbortSignal,
+  ): Promise<readonly HistoryItem[]> => {
+    const { providerID, modelID } = await catalog.find(undefined);
+    const added: string[] = [];
+    try {
+      const made: HistoryItem[] = [];
+      for (const item of items) {
+        signal.throwIfAborted();
+        const record = await agent.prompt(sessionID, promptOfItem(item, { providerID, modelID }), never);
+        added.push(record.info.id);
+        made.push(...[toStoredHistoryItem(record) ?? []].flat());
+      }
+      return made;
+    } catch (error) {
+      for (const id of added) await agent.deleteMessage(sessionID, id, never).catch(() => {});
+      throw error;
+    }
+  };
+  const listOf = (items: readonly HistoryItem[]): object =>
+    toPage(items, { limit: Math.max(1, items.length), order: 'asc', after: undefined });
+
+  return {
+    '/v1/conversations': {
+      async POST(request) {
+        const owner = authenticate(request);
+        const { signal } = request;
+        const body = parseBodyObject((await bodies.readJsonIfAny(request)) ?? {});
+        const metadata = parseMetadata(body.metadata);
+        const items = parseNewItems(body.items ?? []);
+        const created = await conversations.create(owner, metadata, signal);
+        try {
+          if (items.length > 0) await addItems(created.sessionID, items, signal);
+        } catch (error) {
+          await conversations.delete(created, never).catch(() => {});
+          throw error;
+        }
+        return jsonResponse(200, toConversation(created));
+      },
+    },
+    '/v1/conversations/:id': {
+      async GET(request, { id = '' }) {
+        return jsonResponse(200, toConversation(await conversations.find(authenticate(request), id, request.signal)));
+      },
+      async POST(request, { id = '' }) {
+        const owner = authenticate(request);
+        const body = parseBodyObject(await bodies.readJson(request));
+        if (body.metadata === undefined)
+          throw badInput('missing_required_parameter', 'metadata', "Missing required parameter: 'metadata'");
+        const metadata = parseMetadata(body.metadata);
+        const found = await conversations.find(owner, id, request.signal);
+        return jsonResponse(200, toConversation(await conversations.setMetadata(found, metadata)));
+      },
+      async DELETE(request, { id = '' }) {
+        const found = await conversations.find(authenticate(request), id, request.signal);
+        await conversations.delete(found, request.signal);
+        return jsonResponse(200, { id: found.name, object: 'conversation.deleted', deleted: true });
+      },
+    },
+    '/v1/conversations/:id/items': {
+      async GET(request, { id = '' }) {
+        const owner = authenticate(request);
+        const query = parsePageQuery(request);
+        const found = await conversations.find(owner, id, request.signal);
+        return toResponse(toPage(await readItems(found, request.signal), query));
+      },
+      async POST(request, { id = '' }) {
+        const owner = authenticate(request);
+        const items = parseNewItems(parseBodyObject(await bodies.readJson(request)).items);
+        if (items.length === 0) throw badInput('empty_array', 'items', "Expected at least one item at 'items'");
+        const found = await conversations.find(owner, id, request.signal);
+        const added = await whileHeld(found, request.signal, (sessionID) => addItems(sessionID, items, request.signal));
+        return toResponse(listOf(added));
+      },
+    },
+    '/v1/conversations/:id/items/:item': {
+      async GET(request, { id = '', item: itemID = '' }) {
+        const found = await conversations.find(authenticate(request), id, request.signal);
+        const item = (await readItems(found, request.signal)).find((one) => one.id === itemID);
+        if (item === undefined) throw itemNotFound();
+        return toResponse(item);
+      },
+      async DELETE(request, { id = '', item: itemID = '' }) {
+        const { signal } = request;
+        const found = await conversations.find(authenticate(request), id, signal);
+        const messageID = messageOfItem(itemID);
+        const outcome = await whileHeld(found, signal, async (sessionID) => {
+          const messages = await agent.messages(sessionID, signal);
+          const record = messages.find(({ info }) => info.id === messageID);
+          if (record !== undefined && isStoredItem(record)) {
+            await agent.deleteMessage(sessionID, record.info.id, signal);
+            return 'deleted';
+          }
+          const history = { sessionID, exchanges: found.exchanges, messages, showsReasoning };
+          const items = await runInSlices(readHistoryItems(history), signal);
+          return items.some((one) => one.id === itemID) ? 'of a turn' : 'unknown';
+        });
+        if (outcome === 'unknown') throw itemNotFound();
+        if (outcome === 'of a turn') throw ITEM_OF_TURN;
+        return jsonResponse(200, toConversation(found));
+      },
+    },
+  };
+};
