@@ -36,7 +36,7 @@ const errorsOf = (...statuses: readonly number[]) =>
 
 const BEARER = [{ bearer: [] }];
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
-const itemParameter = { ...idParameter, name: 'item' };
+const itemParameter = { ...idParameter, name: 'item_id' };
 const PAGE_PARAMETERS = [
   { name: 'limit', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } },
   { name: 'order', in: 'query', required: false, schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' } },
@@ -145,7 +145,7 @@ export const createBridgeOpenApi = (version: string) => ({
         requestBody: { required: true, ...contentOf('ItemsRequest') },
       },
     },
-    '/v1/conversations/{id}/items/{item}': {
+    '/v1/conversations/{id}/items/{item_id}': {
       get: { ...conversationOperation('getConversationItem', 'Item'), parameters: [idParameter, itemParameter] },
       delete: {
         ...conversationOperation('deleteConversationItem', 'Conversation'),

@@ -16,6 +16,7 @@ const sectionOf = (title: string): string => PAGE.split(`\n## ${title}\n`)[1]?.s
 const CORE_FAULTS: readonly BridgeFault[] = [
   { kind: 'unauthorized' },
   { kind: 'model-not-found', valid: [] },
+  { kind: 'conflict', message: '' },
   { kind: 'not-found', hint: '' },
   { kind: 'method-not-allowed', allow: [] },
   { kind: 'body-too-large', limitBytes: 1 },

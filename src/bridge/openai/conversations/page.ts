@@ -24,7 +24,7 @@ export const parsePageQuery = ({ url }: Request): PageQuery => {
 };
 
 /** A page of items, which come in the order in which they were made. Faults with `bad-input` where there is no item `after`. */
-export const toPage = <Item extends { readonly id: string }>(
+export const toItemPage = <Item extends { readonly id: string }>(
   items: readonly Item[],
   { limit, order, after }: PageQuery,
 ) => {

@@ -17,7 +17,7 @@ import { parseBodyObject } from '../body.ts';
 import { type HistoryItem, messageOfItem, readHistoryItems, toStoredHistoryItem } from './history.ts';
 import { parseMetadata } from './metadata.ts';
 import { parseNewItems } from './new-items.ts';
-import { parsePageQuery, toPage } from './page.ts';
+import { parsePageQuery, toItemPage } from './page.ts';
 
 type ConversationRoutesOptions = {
   readonly authenticate: (request: Request) => Owner;
@@ -111,7 +111,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
     }
   };
   const listOf = (items: readonly HistoryItem[]): object =>
-    toPage(items, { limit: Math.max(1, items.length), order: 'asc', after: undefined });
+    toItemPage(items, { limit: Math.max(1, items.length), order: 'asc', after: undefined });
 
   return {
     '/v1/conversations': {
@@ -155,7 +155,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
         const owner = authenticate(request);
         const query = parsePageQuery(request);
         const found = await conversations.find(owner, id, request.signal);
-        return toResponse(toPage(await readItems(found, request.signal), query));
+        return toResponse(toItemPage(await readItems(found, request.signal), query));
       },
       async POST(request, { id = '' }) {
         const owner = authenticate(request);
