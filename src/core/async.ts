@@ -12,6 +12,8 @@ export type Deadline = {
 };
 
 const timeout = (): Fault => new Fault({ kind: 'backend-timeout' });
+/** One for all: a deadline ends with each call, and the stack of an error costs more than the deadline. */
+const LEFT = new Fault({ kind: 'client-left' });
 
 /**
  * One controller per request: cheaper by far than `AbortSignal.any` over `AbortSignal.timeout`. `overReason` makes the reason when the
@@ -27,8 +29,7 @@ export const createDeadline = (
   const endsAt = clock.now() + limitMs;
   const cancelTimer = clock.after(limitMs, () => controller.abort(overReason()));
   // Work that is shared is left for its callers' reasons: a deadline of theirs is no departure.
-  const leave = () =>
-    controller.abort(client?.reason instanceof Fault ? client.reason : new Fault({ kind: 'client-left' }));
+  const leave = () => controller.abort(client?.reason instanceof Fault ? client.reason : LEFT);
   if (client?.aborted) leave();
   else client?.addEventListener('abort', leave, { once: true });
   const clear = () => {

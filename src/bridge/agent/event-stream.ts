@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
@@ -8,7 +7,7 @@ import { isRecord, parseJsonValue } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { type ConnectionEnd, type ConnectionState, readEventConnection } from './event-connection.ts';
 import { createEventListeners } from './event-listeners.ts';
-import { AgentEventRecord } from './schema.ts';
+import { AgentEventRecord, readAgentEvent } from './schema.ts';
 import { type AgentLocation, createAgentUrls } from './servers.ts';
 import type { AgentEventStream, AgentEventUpdate } from './types.ts';
 
@@ -104,10 +103,10 @@ export const createAgentEventStream = ({
     if (type === 'server.connected') open();
     else if (type === 'server.events.lost') publish(GAP);
     else if (type === 'server.instance.disposed') state = 'over';
-    else if (KNOWN_TYPES.has(type)) {
-      const read = v.safeParse(AgentEventRecord, value);
-      if (read.success) publish({ kind: 'event', event: read.output });
-      else skipped.add();
+    else if (isRecord(value) && KNOWN_TYPES.has(type)) {
+      const event = readAgentEvent(value);
+      if (event === undefined) skipped.add();
+      else publish({ kind: 'event', event });
     } else if (typeof type !== 'string') skipped.add();
   };
   const onItem = (item: SseItem): ConnectionState => {

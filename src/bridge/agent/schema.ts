@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
 
-const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const ID_LIMIT = 200;
+const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(ID_LIMIT));
 const Count = v.fallback(v.pipe(v.number(), v.minValue(0)), 0);
 
 /** What we read of a session of the agent (OpenCode 1.x); everything else is left alone. */
@@ -141,6 +142,29 @@ export const AgentEventRecord = v.variant('type', [
   v.object({ type: v.literal('question.asked'), properties: v.object({ id: Id, sessionID: Id }) }),
 ]);
 export type AgentEventRecord = v.InferOutput<typeof AgentEventRecord>;
+
+type DeltaRecord = Extract<AgentEventRecord, { readonly type: 'message.part.delta' }>;
+
+const isId = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= ID_LIMIT;
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+const readDelta = (properties: unknown): DeltaRecord | undefined => {
+  if (!isRecord(properties)) return undefined;
+  const { sessionID, messageID, partID, field, delta } = properties;
+  if (!isId(sessionID) || !isId(messageID) || !isId(partID) || !isText(field) || !isText(delta)) return undefined;
+  return { type: 'message.part.delta', properties: { sessionID, messageID, partID, field, delta } };
+};
+
+/**
+ * An event as `AgentEventRecord` reads it; undefined where it does not fit. Nearly all events are deltas of a text: they are read
+ * without the schema, which costs ten times as much and says the same.
+ */
+export const readAgentEvent = (value: Readonly<Record<string, unknown>>): AgentEventRecord | undefined => {
+  if (value.type === 'message.part.delta') return readDelta(value.properties);
+  const read = v.safeParse(AgentEventRecord, value);
+  return read.success ? read.output : undefined;
+};
 
 /** The session that an event belongs to. */
 export const sessionOf = (event: AgentEventRecord): string => {

@@ -56,7 +56,7 @@ const START_LIMIT_MS = 1000;
 /** How long an aborted agent may take to send its answer so far. */
 const ABORT_LIMIT_MS = 2000;
 
-const stopped = () => new Fault({ kind: 'client-left' });
+const STOPPED = new Fault({ kind: 'client-left' });
 const failedEnd = (detail: BridgeFault): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
 
 const REFUSALS = ['agent_refused', 'agent_unauthorized', 'prompt_too_large'];
@@ -189,7 +189,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
       writer.finish(signal.aborted ? { kind: 'answered', finish: 'stop' } : INTERRUPTED);
     } finally {
       watch.stop();
-      ending.abort(stopped());
+      ending.abort(STOPPED);
     }
   };
   if (start.kind === 'prompt') loaded.resolve();
@@ -199,11 +199,11 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     await watch.waitUntil(() => isOver() || reducer.promptID() !== undefined, START_LIMIT_MS);
     if (isOver()) return;
     const done = new AbortController();
-    const over = running.finally(() => done.abort(stopped()));
+    const over = running.finally(() => done.abort(STOPPED));
     await agent.abort(sessionID, done.signal).catch(logFailure('turn-not-aborted'));
     // The response to the prompt has the text so far, if it comes soon.
     await Promise.race([over, pause(clock, ABORT_LIMIT_MS, done.signal).catch(() => {})]);
-    ending.abort(stopped());
+    ending.abort(STOPPED);
   };
   return {
     sessionID: () => sessionID,
