@@ -49,7 +49,7 @@ describe("OpenAI's own client, responses that are there", (check) => {
       let found: Made | undefined;
       await until('it is kept', async () => {
         found = await openai.responses.retrieve(id).catch(() => undefined);
-        return found !== undefined;
+        return found !== undefined && found.status !== 'in_progress';
       });
       assert.is(found === undefined ? '' : matchesIn(found), 'so far ');
       assert.ok(asked(world)[0]?.isAborted());

@@ -43,7 +43,9 @@ describe('the bytes of a streamed chat completion', (check) => {
       for (const { id, object, created, model: name, choices, ...more } of chunks) {
         assert.equal([id, object, created, name], [first?.id, 'chat.completion.chunk', first?.created, 'demo/main']);
         assert.equal([choices.length, choices[0]?.index, choices[0]?.logprobs], [1, 0, null]);
-        assert.equal(more, {});
+        const { service_tier: tier, system_fingerprint: fingerprint, ...others } = more as Record<string, unknown>;
+        assert.equal([tier, others], ['default', {}]);
+        assert.match(String(fingerprint), /^fp_[\w-]{10}$/);
       }
       const finishes = chunks.map(({ choices }) => choices[0]?.finish_reason);
       assert.equal([finishes.indexOf('stop'), finishes.filter((why) => why !== null).length], [finishes.length - 1, 1]);
