@@ -112,6 +112,19 @@ describe("OpenAI's own client", (check) => {
     }),
   );
 
+  check('is told which service tier has answered, whichever it has asked for', () =>
+    withBridge(WORLD, async (world) => {
+      const openai = openaiOf(world);
+      const tier = { service_tier: 'flex' as const };
+      const chat = await openai.chat.completions.create({ ...CHAT, ...tier }).withResponse();
+      const made = await openai.responses.create({ model: 'demo/main', input: 'Again', ...tier }).withResponse();
+      for (const { data, response } of [chat, made]) {
+        assert.is(data.service_tier, 'default');
+        assert.is(response.headers.get('x-gatehouse-ignored'), 'service_tier');
+      }
+    }),
+  );
+
   check('shows the id of a request, of answers, streams and errors', () =>
     withBridge(WORLD, async (world) => {
       const openai = openaiOf(world);
