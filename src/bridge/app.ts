@@ -23,6 +23,7 @@ import { createChatEndpoint } from './openai/chat/endpoint.ts';
 import { completionsEndpoint } from './openai/completions/endpoint.ts';
 import { createConversationRoutes } from './openai/conversations/routes.ts';
 import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
+import { createInputTokensRoute } from './openai/responses/input-tokens.ts';
 import { createStoredResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
@@ -178,6 +179,8 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/chat/completions': { POST: createAnswerRoute(routeOptions, chat) },
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
+    // Before the routes of an id: the router takes the first that fits.
+    ...createInputTokensRoute({ authenticate, conversations, agent, bodies, runInSlices }),
     ...createStoredResponseRoutes({
       authenticate,
       conversations,

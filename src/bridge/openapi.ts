@@ -111,6 +111,22 @@ export const createBridgeOpenApi = (version: string) => ({
         responses: { 200: ok('Deleted'), ...errorsOf(401, 404, 409, 502) },
       },
     },
+    '/v1/responses/{id}/input_items': {
+      get: {
+        operationId: 'listInputItems',
+        security: BEARER,
+        parameters: [idParameter, ...PAGE_PARAMETERS],
+        responses: { 200: ok('ItemList'), ...errorsOf(400, 401, 404, 502) },
+      },
+    },
+    '/v1/responses/input_tokens': {
+      post: {
+        operationId: 'countInputTokens',
+        security: BEARER,
+        requestBody: { required: true, ...contentOf('ResponsesRequest') },
+        responses: { 200: ok('InputTokens'), ...errorsOf(400, 401, 404, 413, 415, 502, 503) },
+      },
+    },
     '/v1/responses/{id}/cancel': {
       post: {
         operationId: 'cancelResponse',

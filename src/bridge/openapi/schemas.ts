@@ -116,6 +116,11 @@ export const COMPONENTS = {
     object: v.literal('conversation.deleted'),
     deleted: v.literal(true),
   }),
+  InputTokens: v.object({
+    object: v.literal('response.input_tokens'),
+    input_tokens: Count,
+    gatehouse: v.object({ is_estimate: v.literal(true) }),
+  }),
   Item,
   ItemsRequest: v.object({ items: NewItems }),
   ItemList,

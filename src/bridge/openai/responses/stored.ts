@@ -13,6 +13,8 @@ import type { AnswerFailure } from '../../errors.ts';
 import type { ApprovalRequest } from '../../output.ts';
 import { badInput } from '../../request.ts';
 import { toApprovalRequest } from '../../turn/approvals/text.ts';
+import { itemsOfPrompt } from '../conversations/history.ts';
+import { parsePageQuery, toItemPage } from '../conversations/page.ts';
 import { NO_ECHO } from './echo.ts';
 import { rebuildResponse } from './rebuild.ts';
 import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
@@ -93,7 +95,7 @@ const createResponseReader = ({
   };
 };
 
-/** `GET` and `DELETE /v1/responses/{id}`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
+/** `GET` and `DELETE /v1/responses/{id}`, its `input_items`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
 export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
   const { authenticate, conversations, agent, clock, runInSlices } = options;
   const read = createResponseReader(options);
@@ -138,6 +140,19 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         const owner = authenticate(request);
         if (!(await conversations.deleteResponse(id, owner, request.signal))) throw notFound(id);
         return jsonResponse(200, toDeletedResponse(id));
+      },
+    },
+    '/v1/responses/:id/input_items': {
+      async GET(request, { id = '' }) {
+        const owner = authenticate(request);
+        const query = parsePageQuery(request);
+        const found = await conversations.findResponse(id, owner, request.signal);
+        if (found === undefined) throw notFound(id);
+        const messages = await agent.messages(found.sessionID, request.signal);
+        const promptID = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
+        const prompt = messages.find(({ info }) => info.id === promptID);
+        const page = toItemPage(prompt === undefined ? [] : itemsOfPrompt(prompt), query);
+        return jsonTextResponse(200, await runInSlices(writeJson(page), never));
       },
     },
     '/v1/responses/:id/cancel': {
