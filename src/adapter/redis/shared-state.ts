@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { SharedState } from '../../gateway/app.ts';
-import type { SharedVerdicts } from '../../gateway/judge/moderate.ts';
+import type { SharedVerdicts } from '../../gateway/judge/cache.ts';
 import { type RateLimit, WINDOW_MS, waitFor } from '../../gateway/rate-limit.ts';
 import { systemClock } from '../node/clock.ts';
 import { createRedisConnection, type RedisConnection } from './connection.ts';

@@ -5,7 +5,7 @@ import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
 import { batchableText, SHORT_TEXT_CHARS, splitGroups } from './batch-fit.ts';
 import type { JudgeBatch } from './batch-judge.ts';
-import type { VerdictCache } from './cache.ts';
+import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import {
   type Caller,
   createModerate,
@@ -15,7 +15,6 @@ import {
   type Moderate,
   type ModerationItem,
   type PreparedItem,
-  type SharedVerdicts,
   type TextDigest,
 } from './moderate.ts';
 import { createSharedWork } from './shared-work.ts';

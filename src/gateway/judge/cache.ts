@@ -12,6 +12,13 @@ export type VerdictCache<Scores = CategoryScores> = {
   readonly size: () => number;
 };
 
+/** Verdicts that several replicas share. Never fails: a verdict that is not found or not stored is judged again. */
+export type SharedVerdicts = {
+  /** Exactly `count` scores, with what is left of the lifetime that began when the verdict was given. */
+  readonly find: (key: string, count: number) => Promise<LimitedScores | undefined>;
+  readonly store: (key: string, scores: CategoryScores) => void;
+};
+
 type Entry<Scores> = { readonly scores: Scores; readonly endsAt: number };
 
 /**

@@ -4,22 +4,16 @@ import { Fault } from '../../core/fault.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
-import { type CategoryScores, highestScores } from '../policy/categories.ts';
+import type { CategoryScores } from '../policy/categories.ts';
 import { createShortHintlessViews, type Hiding } from '../text/decode.ts';
 import type { MakeViews } from '../text/make-views.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
-import type { LimitedScores, VerdictCache } from './cache.ts';
+import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import type { Judge } from './judge.ts';
 import type { Excerpt, JudgePrompts } from './prompt.ts';
 import { createSharedWork } from './shared-work.ts';
-
-/** Verdicts that several replicas share. Never fails: a verdict that is not found or not stored is judged again. */
-export type SharedVerdicts = {
-  /** Exactly `count` scores, with what is left of the lifetime that began when the verdict was given. */
-  readonly find: (key: string, count: number) => Promise<LimitedScores | undefined>;
-  readonly store: (key: string, scores: CategoryScores) => void;
-};
+import { createJudgeExcerpts } from './window-verdicts.ts';
 
 type ModerateNeeds = {
   readonly judge: Judge;
@@ -143,15 +137,17 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     return digests.length === 1 ? only : digest(digests.join('\0'));
   };
 
-  const judgeAll = async (
-    excerpts: readonly Excerpt[],
-    alias: ModelAlias,
-    deadline: Deadline,
-  ): Promise<CategoryScores> => {
-    const [only] = excerpts;
-    if (only !== undefined && excerpts.length === 1) return judge(only, alias, deadline);
-    return highestScores(await Promise.all(excerpts.map((excerpt) => judge(excerpt, alias, deadline))), categoryCount);
-  };
+  const judgeExcerpts = createJudgeExcerpts({
+    judge,
+    cache,
+    shared,
+    categoryCount,
+    // No type of an image is called so: no text as a whole has the key of a window.
+    async keyFor({ text, part }, { model, think }) {
+      settingsDigest ??= digest(settings);
+      return digest([await settingsDigest, model, String(think), 'window', String(part), text].join('\0'));
+    },
+  });
 
   const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, caller) => {
     // Most texts are such: they take a few microseconds, less than it takes to wait for a turn.
@@ -165,9 +161,11 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     if (cached !== undefined) return { scores: cached, isCached: true, hidden };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
       const found = shared === undefined ? undefined : await shared.find(key, categoryCount);
-      const scores = found?.scores ?? (await judgeAll(createExcerpts(views, windowChars, image), alias, deadline));
-      cache.store(key, scores, found?.leftMs);
-      if (found === undefined) shared?.store(key, scores);
+      const { scores, leftMs } =
+        found ?? (await judgeExcerpts(createExcerpts(views, windowChars, image), alias, deadline));
+      cache.store(key, scores, leftMs);
+      // Others store it for the whole time: not what was made of older verdicts.
+      if (leftMs === undefined) shared?.store(key, scores);
       return { scores, isCached: found !== undefined };
     };
     const join = async (): Promise<ItemVerdict> => ({ ...(await work.join(key, signal, findOrJudge)), hidden });

@@ -9,16 +9,10 @@ import { createBatchJudge } from './batch-judge.ts';
 import { createBatchModerate } from './batch-moderate.ts';
 import { createBatchPrompts } from './batch-prompt.ts';
 import { createBatchParser } from './batch-verdict.ts';
-import type { VerdictCache } from './cache.ts';
+import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import { createJudgeCall, type JudgeCallNeeds } from './call.ts';
 import { createJudge } from './judge.ts';
-import {
-  createItemModeration,
-  createModerate,
-  type Moderate,
-  type SharedVerdicts,
-  type TextDigest,
-} from './moderate.ts';
+import { createItemModeration, createModerate, type Moderate, type TextDigest } from './moderate.ts';
 import { createJudgePrompts } from './prompt.ts';
 import { createVerdictParser } from './verdict.ts';
 

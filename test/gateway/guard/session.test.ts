@@ -60,4 +60,21 @@ describe('the growing prompts of an agent', (check) => {
     console.log(`${msOf.toFixed(2)} ms of the processor for a chunk that is known`);
     assert.ok(msOf < 5, `${msOf} ms`);
   });
+
+  check('cost the windows of their new end where a platform sends each in one piece', async () => {
+    const world = gatewayOver(guarding(), { variables: { MAX_INPUT_CHARS: '1000000' } });
+    const calls: number[] = [];
+    for (const parts of session()) {
+      const before = world.calls.length;
+      assert.is((await askGuard(world, auditBody(parts.join('\n\n')))).status, 200);
+      calls.push(world.calls.length - before);
+    }
+    const [first = 0, ...rest] = calls;
+    console.log(`${PROMPTS} prompts of one text: ${first} calls for the first, ${Math.max(...rest)} at most after it`);
+    assert.is(first, 5);
+    assert.ok(
+      rest.every((count) => count <= 2),
+      calls.join(' '),
+    );
+  });
 });

@@ -37,6 +37,29 @@ export const requestsContract = (check: Check, { main, ask, get, shared }: World
     );
   });
 
+  check('answers as a guard model does, in one piece and as a stream, and never safe without a verdict', async () => {
+    const guard = (content: string, more: object = {}) =>
+      get('/v1/chat/completions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'sileader/qwen3guard:0.6b', messages: [{ role: 'user', content }], ...more }),
+      });
+    const said = async (content: string): Promise<string> => {
+      const { choices } = JSON.parse((await guard(content)).text) as { choices: { message: { content: string } }[] };
+      return choices[0]?.message.content ?? '';
+    };
+    assert.is(await said('I will kill you'), 'Safety: Unsafe\nCategories: Unethical Acts, Violent');
+    assert.is(await said('How do I kill a zombie process?'), 'Safety: Safe\nCategories: None');
+    const streamed = await guard('I will kill you', { stream: true });
+    assert.is(streamed.headers.get('content-type'), 'text/event-stream');
+    assert.match(
+      streamed.text,
+      /"content":"Safety: Unsafe\\nCategories: Unethical Acts, Violent"[\s\S]*data: \[DONE\]\n\n$/,
+    );
+    const unusable = await guard('please answer nonsense');
+    assert.equal([unusable.status, refusalOf(unusable).code], [502, 'backend_unusable_reply']);
+  });
+
   check('answers the same text from memory', async () => {
     await ask({ input: 'twice the same' });
     await shared();

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import { createVerdictCache } from '../../../gateway/judge/cache.ts';
-import type { SharedVerdicts } from '../../../gateway/judge/moderate.ts';
+import { createVerdictCache, type SharedVerdicts } from '../../../gateway/judge/cache.ts';
 import type { CategoryScores } from '../../../gateway/policy/categories.ts';
 
 /** Each number of hundredths as two digits of base 16. */
