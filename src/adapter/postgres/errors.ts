@@ -10,27 +10,31 @@ const TROUBLES: ReadonlyMap<string, StoreTrouble> = new Map([
   ['XX001', 'damaged'], // data that cannot be right, or whose checksum is wrong
   ['XX002', 'damaged'], // an index that cannot be right
 ]);
-/** Error codes of the network, the driver and PostgreSQL for a database that is unavailable. The query itself is fine. */
-const UNREACHABLE = new Set([
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
+/** Error codes of the network, the driver and PostgreSQL for a connection that cannot be made. */
+const NOT_CONNECTED = new Set([
   'CONNECT_TIMEOUT',
   'ECONNREFUSED',
-  'ECONNRESET',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  'ENOENT',
+  '53300', // too many connections
+  '57P03', // it is starting
+]);
+/** The same for a database that is unavailable. The query itself is fine. */
+const UNREACHABLE = new Set([
+  ...NOT_CONNECTED,
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'ECONNRESET',
   'ETIMEDOUT',
   'EPIPE',
-  'ENOENT',
   '25006', // a read-only replica: another host has become the primary
-  '53300', // too many connections
   '55P03', // lock not available
   '57P01', // it is shutting down
   '57P02', // it has crashed
-  '57P03', // it is starting
   '57P05', // idle session timeout
 ]);
 /** Serialization failure and deadlock: this transaction was rolled back. */
@@ -76,6 +80,9 @@ const codeOf = (error: unknown): string => errorCode(error) ?? '';
 
 /** Whether the database could not be reached. The query may have run. */
 const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error)) || codeOf(error).startsWith('08');
+
+/** Whether a query failed because of the connection that it was sent on: the database may have closed it. */
+export const isConnectionLost = (error: unknown): boolean => isUnreachable(error) && !NOT_CONNECTED.has(codeOf(error));
 
 /** What an error says is wrong with the database; undefined where the query itself was. */
 export const toTrouble = (error: unknown): StoreTrouble | undefined =>

@@ -248,7 +248,9 @@ describe('a server of the earlier release', (check) => {
       const coming = root.begin((within) => within`INSERT INTO server (id) VALUES ('earlier')`);
       // It would not see the group that is held when it reads up to this one.
       await until('it waits', async () => {
-        const rows = await a!.connection.sql`SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted`;
+        const rows = await a!.connection.query(
+          (sql) => sql`SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted`,
+        );
         return rows.length === 1;
       }).catch(async (error) => {
         await release();

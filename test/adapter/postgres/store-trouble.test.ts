@@ -29,18 +29,19 @@ const withTrouble = async (
   const shared = await openPostgresStore(given);
   const peers = createPostgresCluster({ connection, shared, times, onError() {} });
   const { store } = shared;
-  const { sql } = connection;
   try {
     const world = await createAgentWorld({ store, changes: { peers }, titler: null });
     await body(world, {
       async begin(code, sessionID) {
-        await sql.unsafe(`
+        await connection.query((sql) =>
+          sql.unsafe(`
           CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE EXCEPTION '${SECRET}' USING ERRCODE = '${code}'; END $$;
           CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON message
-            FOR EACH ROW WHEN (NEW.session_id = '${sessionID}') EXECUTE FUNCTION fail()`);
+            FOR EACH ROW WHEN (NEW.session_id = '${sessionID}') EXECUTE FUNCTION fail()`),
+        );
       },
-      end: () => sql.unsafe('DROP TRIGGER fail ON message; DROP FUNCTION fail'),
+      end: () => connection.query((sql) => sql.unsafe('DROP TRIGGER fail ON message; DROP FUNCTION fail')),
     });
     await world.server.stop();
   } finally {

@@ -73,14 +73,14 @@ const inDatabase = (body: (address: string) => Promise<void>) => async (): Promi
   databases += 1;
   const name = `sessions_${databases}`;
   const link = await openPostgres({ url: database.url, schema: 'unused', connections: 2 });
-  await link.sql`CREATE DATABASE ${link.sql(name)}`;
+  await link.query((sql) => sql`CREATE DATABASE ${sql(name)}`);
   await link.close();
   await body(database.url.replace(/[^/]*$/, name));
 };
 const rowsOf = async (url: string, table: string): Promise<number> => {
   const link = await openPostgres({ url, connections: 2 });
   try {
-    return (await link.sql`SELECT 1 FROM ${link.sql(table)}`).length;
+    return (await link.query((sql) => sql`SELECT 1 FROM ${sql(table)}`)).length;
   } finally {
     await link.close();
   }

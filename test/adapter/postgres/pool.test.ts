@@ -1,0 +1,82 @@
+import * as assert from 'uvu/assert';
+import { openPostgres, type PostgresConnection } from '../../../src/adapter/postgres/connection.ts';
+import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
+import { describe, rejection } from '../../check.ts';
+import { dropSchema, startPostgres } from './world.ts';
+
+const database = await startPostgres();
+
+const withPool = async (connections: number, body: (opened: PostgresConnection) => Promise<void>): Promise<void> => {
+  const schema = database.freshSchema();
+  const opened = await openPostgres({ url: database.url, schema, connections });
+  try {
+    await body(opened);
+  } finally {
+    await opened.close();
+    await dropSchema(database, schema);
+  }
+};
+/** The process of PostgreSQL that answers next, after `seconds`. */
+const backend = async ({ query }: PostgresConnection, seconds = 0, limitMs?: number): Promise<number> => {
+  const [row] = await query((sql) => sql`SELECT pg_backend_pid() AS pid, pg_sleep(${seconds})`, limitMs);
+  return Number(row?.pid);
+};
+
+describe('the connections of a server to PostgreSQL', (check) => {
+  check('are one, as long as a query begins when the one before has ended', () =>
+    withPool(4, async (opened) => {
+      const first = await backend(opened);
+      await Promise.all([1, 2, 3].map(() => backend(opened, 0.01)));
+      for (let times = 0; times < 10; times++) assert.is(await backend(opened), first);
+    }),
+  );
+
+  check('are as many as queries run, and no more than there may be', () =>
+    withPool(3, async (opened) => {
+      const used = await Promise.all([1, 2, 3, 4, 5].map(() => backend(opened, 0.02)));
+      assert.is(new Set(used).size, 3);
+    }),
+  );
+
+  check('are shared with what may take the shortest time', () =>
+    withPool(2, async (opened) => {
+      const long = backend(opened, 0.3, 600_000);
+      const [short, ...others] = await Promise.all([1, 2, 3].map(() => backend(opened, 0.01)));
+      assert.equal(others, [short, short]);
+      assert.is.not(await long, short);
+    }),
+  );
+
+  check('are all made anew when one of them gives no answer in time', () =>
+    withPool(2, async (opened) => {
+      const before = await Promise.all([backend(opened, 0.01), backend(opened, 0.01)]);
+      const other = rejection(backend(opened, 5));
+      assert.instance(await rejection(backend(opened, 5, 50)), StoreUnavailableError);
+      assert.instance(await other, StoreUnavailableError);
+      const after = await Promise.all([backend(opened, 0.01), backend(opened, 0.01)]);
+      assert.is(new Set([...before, ...after]).size, 4);
+    }),
+  );
+
+  check('are not used again once they have failed', () =>
+    withPool(2, async (opened) => {
+      for (let times = 0; times < 30; times++) {
+        const before = await backend(opened);
+        const cut = opened.query((sql) => sql`SELECT pg_terminate_backend(pg_backend_pid())`);
+        assert.instance(await rejection(cut), StoreUnavailableError);
+        assert.is.not(await backend(opened, 0, 2000), before);
+      }
+    }),
+  );
+
+  check('compile no queries', () =>
+    withPool(1, async ({ query }) => {
+      assert.equal([...(await query((sql) => sql`SHOW jit`))], [{ jit: 'off' }]);
+    }),
+  );
+
+  check('are closed with it', async () => {
+    await database.stop();
+    assert.ok(true);
+  });
+});
