@@ -1,11 +1,11 @@
 import { LeaseLostError, OrphanError, StaleSessionError, StoreUnavailableError } from '../../agent/store/errors.ts';
 import type { DirectoryEvent } from '../../agent/store/store.ts';
-import { eventIDOf } from './commit-function.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isRejected, isTransactionConflict, type RefusedTask, refusedTask } from './errors.ts';
 import type { EventTail } from './event-tail.ts';
 import type { Membership } from './membership.ts';
 import type { NotificationChannel } from './notifications.ts';
+import { eventIDOf } from './schema/commit-function.ts';
 import { type CommitTask, serializeGroup } from './serialize-commit.ts';
 
 /** The reply of `commit_group`: the number of the group of its events, and whether there are other servers. */

@@ -4,7 +4,7 @@ import { type StoreTrouble, StoreUnavailableError } from '../../agent/store/erro
 import { databaseConfigError } from '../sql-store.ts';
 import { explainPostgresError, NO_HOST, NOT_POSTGRES, NOT_READY, PERCENT_ENCODED, toTrouble } from './errors.ts';
 import { createClientPool } from './pool.ts';
-import { POSTGRES_MIGRATIONS } from './schema.ts';
+import { POSTGRES_MIGRATIONS } from './schema/migrations.ts';
 
 /** The key of the advisory lock for migrations. No other program uses it. */
 const MIGRATION_LOCK = 4_757_465_600_001;

@@ -1,6 +1,6 @@
 import type { DirectoryEvent } from '../../agent/store/store.ts';
-import { beforeGroup, groupOf } from './commit-function.ts';
 import type { createPostgresReads } from './reads.ts';
+import { beforeGroup, groupOf } from './schema/commit-function.ts';
 
 const PAGE = { limit: 500, limitBytes: 4 * 1024 * 1024 };
 const RETRY_AFTER_MS = 200;

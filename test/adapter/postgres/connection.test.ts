@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import postgres, { type Sql } from 'postgres';
 import * as assert from 'uvu/assert';
 import { migratePostgres, openPostgres, type PostgresOptions } from '../../../src/adapter/postgres/connection.ts';
-import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
+import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema/migrations.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 
 import { ConfigError } from '../../../src/core/config.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from 'postgres';
 import * as assert from 'uvu/assert';
-import { beforeGroup, groupOf } from '../../../src/adapter/postgres/commit-function.ts';
-import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema.ts';
+import { beforeGroup, groupOf } from '../../../src/adapter/postgres/schema/commit-function.ts';
+import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema/migrations.ts';
 import type { StoreChange } from '../../../src/agent/store/store.ts';
 import { deltaOf, sessionOf } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';

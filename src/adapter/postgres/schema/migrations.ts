@@ -1,4 +1,4 @@
-import { AWAITING } from '../sql-store.ts';
+import { AWAITING } from '../../sql-store.ts';
 import { COMMIT_GROUP, EVENT_GROUPS } from './commit-function.ts';
 import { COMMIT_TASKS, PUT_CHANGE } from './earlier-commit-function.ts';
 
