@@ -19,6 +19,7 @@ import { withoutReasoning } from '../stream/hidden-reasoning.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { PieceShare } from '../stream/piece-share.ts';
 import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
+import { withoutRepeatedBeginning } from '../stream/repeated-beginning.ts';
 import { shapeOutput, showValue } from '../stream/structured.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
@@ -145,8 +146,10 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
     };
   };
-  const filterEcho = (output: PolledOutput, { prompt }: BridgeRequest): PolledOutput =>
-    settings.dropsLeadingEcho ? filterLeadingEcho(output, textOfParts(prompt), clock) : output;
+  const filterEcho = (output: PolledOutput, { prompt, prefill }: BridgeRequest): PolledOutput => {
+    const continued = prefill === undefined ? output : withoutRepeatedBeginning(output, prefill);
+    return settings.dropsLeadingEcho ? filterLeadingEcho(continued, textOfParts(prompt), clock) : continued;
+  };
 
   /** Checks answers in the form that a request asks for. A fault where its schema cannot be used. */
   const formChecked = ({ format }: BridgeRequest) => {

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { answering, messagesTo } from '../harness/model-scripts.ts';
-import { assistant, system, user, withBridge } from '../harness/world.ts';
+import { assistant, joinedIn, system, user, withBridge } from '../harness/world.ts';
 
 const WORLD = { scripts: [answering((_words, { messages }) => `${messages.length} told`)] };
 
@@ -31,6 +31,15 @@ describe('a request that does not end with words of the user', (check) => {
       assert.not.match(messagesTo(next), 'Write what comes right after');
     }),
   );
+
+  check('is answered without its beginning by a model that repeats that', () => {
+    const beginning = 'Once upon a time, there';
+    return withBridge({ scripts: [answering(() => `${beginning} was a king.`)] }, async (world) => {
+      const messages = [user('Tell a tale.'), assistant(beginning)];
+      assert.is((await world.chat({ messages })).text, ' was a king.');
+      assert.is(joinedIn(await world.chunks({ messages })), ' was a king.');
+    });
+  });
 
   check('is answered anew when the beginning is empty', () =>
     withBridge(WORLD, async (world) => {
