@@ -8,6 +8,7 @@ import type { CompileSchema } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import type { RunInSlices } from '../core/time-slices.ts';
+import { createAgentFeatures } from './agent/features.ts';
 import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
 import type { AgentClient, AgentEventStream } from './agent/types.ts';
@@ -130,6 +131,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     sharedRequests,
     conversations,
     catalog,
+    features: createAgentFeatures(agent, clock),
     clock,
     chance: options.chance,
     log,

@@ -15,6 +15,8 @@ export type BridgeFault =
       readonly code: string;
       readonly message: string;
       readonly isRetryable: boolean;
+      /** The member of our request that the agent did not accept, where it says so. */
+      readonly path?: string | undefined;
     };
 
 /** Why an answer failed, with OpenAI's error codes. `status` is the HTTP status while nothing of the answer was sent. */

@@ -30,8 +30,12 @@ export type ApprovalRequest = {
 /** A tool call that the agent runs itself. No client may run it. */
 export type AgentToolCall = { readonly id: string; readonly name: string; readonly input: string };
 
+/** A call that the client has to make. `input`: its arguments as JSON. */
+export type ClientCall = { readonly id: string; readonly name: string; readonly input: string };
+
 export type AnswerEnd = {
-  readonly finish: 'stop' | 'length' | 'content_filter';
+  /** `tool_calls`: with calls that the client has to make, after which the turn goes on. */
+  readonly finish: 'stop' | 'length' | 'content_filter' | 'tool_calls';
   readonly usage: Usage;
   /** The approval requests that the answer ended with. Their turn waits at the agent. */
   readonly approvalRequests: readonly ApprovalRequest[];
@@ -54,8 +58,8 @@ export type OutputEvent =
       readonly output: string;
       readonly isError: boolean;
     }
-  /** The call of a client's function, with arguments as JSON. The client makes it, after the answer. */
-  | { readonly kind: 'client-call'; readonly name: string; readonly input: string }
+  /** The call of a client's function, with arguments as JSON. The client makes it, after the answer. `id`: where the agent waits for its result. */
+  | { readonly kind: 'client-call'; readonly id?: string; readonly name: string; readonly input: string }
   /** Why there is no answer in the form that was asked for. No text comes beside it. */
   | { readonly kind: 'refusal'; readonly text: string }
   | { readonly kind: 'end'; readonly end: AnswerEnd }

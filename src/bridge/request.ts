@@ -1,4 +1,5 @@
 import { Fault } from '../core/fault.ts';
+import { parseModelJson } from '../core/json.ts';
 
 /** A file of a prompt. Its `url` is a `data:` URL. `at`: its path in the body that it came in. */
 export type PromptFile = {
@@ -17,6 +18,40 @@ export type HistoryMessage = {
   readonly role: 'user' | 'assistant';
   readonly text: string;
   readonly files?: readonly PromptFile[];
+  /** Ids of the client's own calls in it. `text` describes the calls, too. */
+  readonly callIDs?: readonly string[];
+};
+
+/** A function that the client makes calls of. `at`: its path in the body. */
+export type ClientFunction = {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly at: string;
+};
+
+/** The client's functions that a model may call. `choice`: whether it has to call one first, and which. */
+export type ClientFunctions = {
+  readonly tools: readonly ClientFunction[];
+  readonly choice: 'auto' | 'required';
+  /** Whether it may make several calls at once. */
+  readonly isParallel: boolean;
+};
+
+/** What a client's function gave. */
+export type ClientToolResult = { readonly callID: string; readonly output: string };
+
+/** Results of the client's calls at the end of a request. */
+export type ClientToolResults = {
+  readonly results: readonly ClientToolResult[];
+  /** Files that came with them. */
+  readonly files: readonly PromptFile[];
+  /** The messages up to the calls. */
+  readonly history: readonly HistoryMessage[];
+  /** The results as text, for an agent that does not wait for them. */
+  readonly described: readonly PromptPart[];
+  /** What the user has written after them; mostly nothing. */
+  readonly after: readonly PromptPart[];
 };
 
 /**
@@ -57,10 +92,14 @@ export type BridgeRequest = {
   readonly system: string;
   /** The messages before the prompt, in order. */
   readonly history: readonly HistoryMessage[];
-  /** All user messages since the last answer; at least one part. */
+  /** All user messages since the last answer, or results of the client's calls as text; at least one part. */
   readonly prompt: readonly PromptPart[];
   /** The beginning of the answer, which the client has written and the agent is asked to continue. Never empty. */
   readonly prefill?: string;
+  /** Results of the client's own calls, if the request ends with them. `history` and `prompt` have them as text. */
+  readonly toolResults?: ClientToolResults | undefined;
+  /** The functions that the client brings; undefined if it brings none, or if a call of one is forced (`format`). */
+  readonly clientTools?: ClientFunctions | undefined;
   readonly isStreamed: boolean;
   /** The reasoning effort that was wished for, a variant's name at the agent. */
   readonly effort: string | undefined;
@@ -111,6 +150,13 @@ export const filesOfRequest = ({
 /** The words of a prompt, without its files. */
 export const textOfParts = (prompt: readonly PromptPart[]): string =>
   prompt.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
+
+/** A call of a client's tool as text, for an agent that does not have that tool. Some clients write the JSON of `input` anew. */
+export const describeToolCall = (name: string, input: string): PromptPart => {
+  const value = parseModelJson(input);
+  const json = value === undefined ? input : JSON.stringify(value);
+  return { type: 'text', text: `[called ${name}${json === '' ? '' : ` with ${json}`}]` };
+};
 
 /** A key that came with another request before. */
 export const IDEMPOTENCY_KEY_REUSED = new Fault({

@@ -6,11 +6,20 @@ import type { HttpRequest, HttpResponse } from '../../core/http/client.ts';
 import { IF_REVISION_HEADER, metadataRevision } from '../../core/http/metadata-revision.ts';
 import { parseJsonValue, writeJson } from '../../core/json.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
-import { toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
+import { isNotFound, toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
 import { toAgentModels } from './models.ts';
-import { ConfigRecord, MessageRecord, PermissionRecord, ProvidersRecord, SessionRecord } from './schema.ts';
+import { promptBody, sessionBody, toolResultsBody } from './request-bodies.ts';
+import {
+  ClientToolCounts,
+  ConfigRecord,
+  HealthRecord,
+  MessageRecord,
+  PermissionRecord,
+  ProvidersRecord,
+  SessionRecord,
+} from './schema.ts';
 import { type AgentHttpClient, type AgentLocation, createAgentUrls, type QueryParameters } from './servers.ts';
-import type { AgentClient, Prompt } from './types.ts';
+import type { AgentClient } from './types.ts';
 
 type AgentClientOptions = AgentLocation & {
   readonly httpClient: AgentHttpClient;
@@ -40,13 +49,6 @@ const MESSAGES_LIMIT_BYTES = 64 * 1024 * 1024;
 /** A session takes a few thousand bytes, and there may be ten thousand sessions. */
 const SESSIONS_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Denies the tools that need a person at the agent's own user interface, as OpenCode's own `run` does. */
-const HEADLESS_RULES = ['question', 'plan_enter', 'plan_exit'].map((permission) => ({
-  permission,
-  pattern: '*',
-  action: 'deny',
-}));
-
 const SuccessBody = v.literal(true);
 const Statuses = v.record(v.string(), v.object({ type: v.string() }));
 
@@ -71,18 +73,6 @@ function* parsing<Schema extends v.GenericSchema>(
   const result = v.safeParse(schema, value);
   return result.success ? result.output : undefined;
 }
-
-const promptBody = ({ parts, model, variant, agent, system, hasTools, format, isContext }: Prompt) => ({
-  parts,
-  ...(isContext === true ? { noReply: true } : {}),
-  ...(model === undefined ? {} : { model }),
-  ...(variant === undefined ? {} : { variant }),
-  ...(agent === undefined ? {} : { agent }),
-  ...(system === '' ? {} : { system }),
-  ...(format === undefined ? {} : { format }),
-  // At our server it holds for this message, at OpenCode's for the session from then on.
-  ...(hasTools ? {} : { tools: { '*': false } }),
-});
 
 /**
  * The agent over HTTP. A prompt has no time limit: our server sends blanks meanwhile, OpenCode nothing at all, not
@@ -170,16 +160,8 @@ export const createAgentClient = ({
         ]);
         return toAgentModels(providers, config);
       }),
-    createSession: ({ title, metadata }, signal) =>
-      callInTime(
-        {
-          method: 'POST',
-          path: '/session',
-          schema: SessionRecord,
-          body: { title, metadata, permission: HEADLESS_RULES },
-        },
-        signal,
-      ),
+    createSession: (given, signal) =>
+      callInTime({ method: 'POST', path: '/session', schema: SessionRecord, body: sessionBody(given) }, signal),
     session,
     async sessions(limit, signal, updatedSinceMs) {
       const since: QueryParameters = updatedSinceMs === undefined ? {} : { start: String(updatedSinceMs) };
@@ -212,6 +194,19 @@ export const createAgentClient = ({
       const path = `/session/${pathSegment(sessionID)}/message`;
       const sent = { method: 'POST', path, body: promptBody(prompt), limitBytes: MESSAGES_LIMIT_BYTES } as const;
       return callAgent({ ...sent, schema: MessageRecord, isPrompt: true }, signal);
+    },
+    async giveToolResults(sessionID, answer, signal) {
+      const path = `/session/${pathSegment(sessionID)}/client-tool-results`;
+      const given = { path, schema: ClientToolCounts, body: toolResultsBody(answer) };
+      return callInTime({ ...given, method: 'POST', isRepeatable: true }, signal);
+    },
+    async features(signal) {
+      try {
+        return (await callInTime({ method: 'GET', path: '/global/health', schema: HealthRecord }, signal)).features;
+      } catch (error) {
+        if (isNotFound(error)) return [];
+        throw error;
+      }
     },
     async message(sessionID, messageID, signal) {
       const path = `/session/${pathSegment(sessionID)}/message/${pathSegment(messageID)}`;

@@ -11,7 +11,9 @@ import { type BridgeFault, isBridgeFault } from '../errors.ts';
 const REASON_CHARS = 200;
 const DEFAULT_WAIT_MS = 1000;
 
-const RefusalBody = v.object({ data: v.object({ message: v.string() }) });
+const RefusalBody = v.object({
+  data: v.object({ message: v.string(), path: v.fallback(v.optional(v.string()), undefined) }),
+});
 const StoreErrorBody = v.object({
   data: v.object({ code: v.picklist(['disk_full', 'disk_failing', 'store_damaged']) }),
 });
@@ -20,8 +22,15 @@ const NamedError = v.object({ name: v.pipe(v.string(), v.regex(/^\w{1,60}$/)), d
 /** A prompt must not be sent again, as its turn may have started; every other call may. */
 type AgentCall = { readonly isPrompt: boolean };
 
-const agentFailed = (code: string, message: string, { isPrompt }: AgentCall): Fault<BridgeFault> =>
-  new Fault({ kind: 'agent-failed', status: 502, code, message, isRetryable: !isPrompt });
+const agentFailed = (code: string, message: string, { isPrompt }: AgentCall, path?: string): Fault<BridgeFault> =>
+  new Fault({
+    kind: 'agent-failed',
+    status: 502,
+    code,
+    message,
+    isRetryable: !isPrompt,
+    ...(path === undefined ? {} : { path }),
+  });
 
 /** The turn that a prompt has started goes on at the agent. */
 const promptLost = (why: string): Fault<BridgeFault> =>
@@ -88,7 +97,8 @@ export const toRefusalFault = (
   if (call.isPrompt && status === 413) return promptTooLarge(refusalTextIn(text));
   // With other statuses the text may reveal internals of the agent.
   const reason = status === 400 ? refusalTextIn(text) : '';
-  return agentFailed('agent_refused', `The agent server refused with status ${status}${reason}`, call);
+  const path = status === 400 ? parseJson(RefusalBody, text)?.data.path : undefined;
+  return agentFailed('agent_refused', `The agent server refused with status ${status}${reason}`, call, path);
 };
 
 /** The fault for a body that is not what the call returns. OpenCode answers unknown paths with a web page. */

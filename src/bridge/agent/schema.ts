@@ -58,6 +58,10 @@ const PART_ADDRESS = { id: Id, sessionID: Id, messageID: Id };
 /** As it is: a `v.record` would leave out members such as `constructor`. */
 const Input = v.fallback(v.custom<Readonly<Record<string, unknown>>>(isRecord), {});
 
+const Flag = v.optional(v.boolean());
+/** What our agent says of a call besides. `withdrawn`: its attempt was given up. `clientTool`: the client makes it. */
+const CallMetadata = v.fallback(v.optional(v.object({ withdrawn: Flag, clientTool: Flag })), undefined);
+
 /** The parts that a client of ours is shown something of; all others come as `other`. */
 export const PartRecord = v.union([
   v.object({
@@ -82,13 +86,18 @@ export const PartRecord = v.union([
     tool: v.string(),
     state: v.variant('status', [
       v.object({ status: v.literal('pending'), input: Input }),
-      v.object({ status: v.literal('running'), input: Input }),
-      v.object({ status: v.literal('completed'), input: Input, output: v.fallback(v.string(), '') }),
+      v.object({ status: v.literal('running'), input: Input, metadata: CallMetadata }),
+      v.object({
+        status: v.literal('completed'),
+        input: Input,
+        output: v.fallback(v.string(), ''),
+        metadata: CallMetadata,
+      }),
       v.object({
         status: v.literal('error'),
         input: Input,
         error: v.fallback(v.string(), ''),
-        metadata: v.fallback(v.optional(v.object({ withdrawn: v.optional(v.boolean()) })), undefined),
+        metadata: CallMetadata,
       }),
     ]),
   }),
@@ -102,6 +111,14 @@ export type PartRecord = v.InferOutput<typeof PartRecord>;
 /** A message with its parts, as the agent answers and lists them. */
 export const MessageRecord = v.object({ info: MessageInfo, parts: v.array(PartRecord) });
 export type MessageRecord = v.InferOutput<typeof MessageRecord>;
+
+const CallIDs = v.fallback(v.array(v.string()), []);
+/** What became of results of a client's calls: taken, late because the call had ended, and calls that still wait. */
+export const ClientToolCounts = v.object({ accepted: CallIDs, settled: CallIDs, waiting: CallIDs });
+export type ClientToolCounts = v.InferOutput<typeof ClientToolCounts>;
+
+/** `GET /global/health`. OpenCode names no features. */
+export const HealthRecord = v.object({ features: v.fallback(v.array(v.string()), []) });
 
 /** A question of the agent (`GET /permission`, `permission.asked`). */
 export const PermissionRecord = v.object({

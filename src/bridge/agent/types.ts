@@ -1,5 +1,5 @@
-import type { PromptPart } from '../request.ts';
-import type { AgentEventRecord, MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
+import type { ClientFunctions, ClientToolResult, PromptPart } from '../request.ts';
+import type { AgentEventRecord, ClientToolCounts, MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 
 /** A model of the agent: `provider/key`, which `/v1/models` lists and a prompt names. */
 export type AgentModel = {
@@ -37,6 +37,17 @@ export type Prompt = {
   readonly format?: PromptFormat;
   /** It is stored for later turns, and not answered. The call resolves to the stored message. */
   readonly isContext?: boolean;
+  /** Functions of the client that the model may call beside the agent's tools; only for an agent that takes them. */
+  readonly clientTools?: ClientFunctions;
+};
+
+/** Results of a client's calls for the agent. */
+export type ClientToolAnswer = {
+  readonly results: readonly ClientToolResult[];
+  /** The turn does not go on: a prompt follows. */
+  readonly noReply: boolean;
+  /** In place of those of the prompt from here on; undefined: those stay. */
+  readonly clientTools: ClientFunctions | undefined;
 };
 
 /** The form of an answer, as the agent's API has it. `retryCount`: how many more values the model may try. */
@@ -45,6 +56,9 @@ export type PromptFormat = {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly retryCount: number;
 };
+
+/** A session to create. */
+export type NewSession = { readonly title: string; readonly metadata: Readonly<Record<string, unknown>> };
 
 /** The answer to a permission request. */
 export type AgentPermissionReply = { readonly reply: 'once' } | { readonly reply: 'reject'; readonly message?: string };
@@ -56,10 +70,7 @@ export type AgentPermissionReply = { readonly reply: 'once' } | { readonly reply
  */
 export type AgentClient = {
   readonly models: (signal: AbortSignal) => Promise<AgentModels>;
-  readonly createSession: (
-    given: { readonly title: string; readonly metadata: Readonly<Record<string, unknown>> },
-    signal: AbortSignal,
-  ) => Promise<SessionRecord>;
+  readonly createSession: (given: NewSession, signal: AbortSignal) => Promise<SessionRecord>;
   readonly session: (id: string, signal: AbortSignal) => Promise<SessionRecord>;
   /** Newest first, without child sessions. `updatedSinceMs`: only those that were updated then or later, by the agent's time. */
   readonly sessions: (limit: number, signal: AbortSignal, updatedSinceMs?: number) => Promise<readonly SessionRecord[]>;
@@ -76,6 +87,17 @@ export type AgentClient = {
   readonly deleteSession: (id: string, signal: AbortSignal) => Promise<void>;
   /** Sends a prompt and waits for the whole turn. Resolves to its last message. */
   readonly prompt: (sessionID: string, prompt: Prompt, signal: AbortSignal) => Promise<MessageRecord>;
+  /**
+   * Gives the results of a client's calls. The first result of a call counts. Resolves as soon as they are stored; the turn goes on
+   * once no call waits any more. Faults with `not-found` where the session has no such call.
+   */
+  readonly giveToolResults: (
+    sessionID: string,
+    answer: ClientToolAnswer,
+    signal: AbortSignal,
+  ) => Promise<ClientToolCounts>;
+  /** Names of what the server can do beyond the API of OpenCode; none at another server. */
+  readonly features: (signal: AbortSignal) => Promise<readonly string[]>;
   readonly message: (sessionID: string, messageID: string, signal: AbortSignal) => Promise<MessageRecord>;
   readonly deleteMessage: (sessionID: string, messageID: string, signal: AbortSignal) => Promise<void>;
   /** All messages, in order. */

@@ -38,16 +38,26 @@ function* normalizeText({ role, text }: HistoryMessage): Steps<string> {
 
 /** Only the user's files count. Those of an answer were put into text, or the client does not have them. */
 function* normalizeMessage(message: HistoryMessage): Steps<HistoryMessage> {
-  const { role, files = [] } = message;
-  return { role, text: yield* normalizeText(message), ...(role === 'user' && files.length > 0 ? { files } : {}) };
+  const { role, files = [], callIDs = [] } = message;
+  return {
+    ...{ role, text: yield* normalizeText(message) },
+    ...(role === 'user' && files.length > 0 ? { files } : {}),
+    ...(callIDs.length > 0 ? { callIDs } : {}),
+  };
 }
 
-type Group = { readonly role: HistoryMessage['role']; readonly texts: string[]; readonly files: PromptFile[] };
+type Group = {
+  readonly role: HistoryMessage['role'];
+  readonly texts: string[];
+  readonly files: PromptFile[];
+  readonly callIDs: string[];
+};
 
-const toEntry = ({ role, texts, files }: Group): HistoryMessage => ({
+const toEntry = ({ role, texts, files, callIDs }: Group): HistoryMessage => ({
   role,
   text: texts.filter((text) => text !== '').join(' '),
   ...(files.length === 0 ? {} : { files }),
+  ...(callIDs.length === 0 ? {} : { callIDs }),
 });
 
 /** Adds messages to entries that came from here or from `normalizeMessages`. */
@@ -56,13 +66,14 @@ export function* appendMessages(
   messages: readonly HistoryMessage[],
 ): Steps<HistoryMessage[]> {
   const groups: Group[] = [];
-  const add = ({ role, text, files = [] }: HistoryMessage): void => {
+  const add = ({ role, text, files = [], callIDs = [] }: HistoryMessage): void => {
     if (role === 'assistant' && text === '') return;
     const last = groups.at(-1);
-    const group = last?.role === role ? last : { role, texts: [], files: [] };
+    const group = last?.role === role ? last : { role, texts: [], files: [], callIDs: [] };
     if (group !== last) groups.push(group);
     group.texts.push(text);
     for (const file of files) group.files.push(file);
+    for (const id of callIDs) group.callIDs.push(id);
   };
   for (const entry of entries) add(entry);
   let chars = 0;
@@ -85,9 +96,10 @@ export function* appendMessages(
 export const normalizeMessages = (messages: readonly HistoryMessage[]): Steps<HistoryMessage[]> =>
   appendMessages([], messages);
 
-/** The text of an entry, which has no line break in it, and digests of its files: joined by line breaks. */
-function* contentOf({ text, files = [] }: HistoryMessage, newHash: NewHash): Steps<readonly string[]> {
+/** The text of an entry, which has no line break in it, digests of its files, and the ids of its calls: joined by line breaks. */
+function* contentOf({ text, files = [], callIDs = [] }: HistoryMessage, newHash: NewHash): Steps<readonly string[]> {
   const content = [text];
+  if (callIDs.length > 0) content.push(`\n${JSON.stringify(callIDs)}`);
   for (const { url } of files) content.push('\n', yield* digestOf(newHash, [url]));
   return content;
 }

@@ -10,7 +10,7 @@ import {
   hashTail,
   normalizeMessages,
 } from './fingerprint.ts';
-import { latestExchanges, type StoredConversation } from './record.ts';
+import { latestExchanges, type StoredConversation, type StoredExchange } from './record.ts';
 import { readResponseID, responseTokenOf } from './response-id.ts';
 import type { FinishedExchange } from './types.ts';
 
@@ -91,11 +91,27 @@ export type ExtendedHistory = {
 
 export function* extendHistory(
   base: HistoryBase,
-  { promptText, files, answerText }: Pick<FinishedExchange, 'promptText' | 'files' | 'answerText'>,
+  exchange: Pick<FinishedExchange, 'resultsText' | 'promptText' | 'files' | 'answerText' | 'callIDs'>,
   newHash: NewHash,
 ): Steps<ExtendedHistory> {
-  const withPrompt = yield* appendMessages(base.last, [{ role: 'user', text: promptText, files }]);
-  const answer = yield* normalizeMessages([{ role: 'assistant', text: answerText }]);
+  const { resultsText, promptText, files, answerText, callIDs = [] } = exchange;
+  const results: readonly HistoryMessage[] =
+    resultsText === undefined ? [] : [{ role: 'assistant', text: resultsText }];
+  const isWithPrompt = results.length === 0 || promptText !== '' || files.length > 0;
+  const prompt: readonly HistoryMessage[] = isWithPrompt ? [{ role: 'user', text: promptText, files }] : [];
+  const withPrompt = yield* appendMessages(base.last, [...results, ...prompt]);
+  const answer = yield* normalizeMessages([{ role: 'assistant', text: answerText, callIDs }]);
+  if (!isWithPrompt) {
+    // With results alone the answer goes on in the entry of the calls.
+    const whole = yield* appendMessages(withPrompt, answer);
+    const beforeLast = yield* extendFingerprint(base.fingerprint, whole.slice(0, -1), newHash);
+    return {
+      fingerprint: yield* extendFingerprint(beforeLast, whole.slice(-1), newHash),
+      tail: [],
+      beforeAnswer: base.fingerprint.head,
+      answerText: whole.at(-1)?.text ?? '',
+    };
+  }
   const beforeAnswer = yield* extendFingerprint(base.fingerprint, withPrompt, newHash);
   return {
     fingerprint: yield* extendFingerprint(beforeAnswer, answer, newHash),
@@ -108,10 +124,12 @@ export function* extendHistory(
 /** The conversation after an exchange. `extended`: what that has made of its history. */
 export const addExchange = (
   stored: StoredConversation,
-  { responseID, promptID, isStopped, isUnread, failedAtMs, paused }: FinishedExchange,
+  { responseID, promptID, isStopped, isUnread, failedAtMs, paused, resultsText }: FinishedExchange,
   { fingerprint, tail, beforeAnswer }: ExtendedHistory,
 ): StoredConversation => {
   const token = readResponseID(responseID)?.token ?? '';
+  /** Of the turn that goes on with the client's results, each answer has a response of its own. */
+  const isAnotherAnswer = (known: StoredExchange): boolean => resultsText !== undefined && known.token !== '';
   const isOfRequest = stored.request !== undefined && responseTokenOf(stored.request.token) === token;
   return {
     ...stored,
@@ -132,7 +150,8 @@ export const addExchange = (
       // It may be known already as a prompt that another process has sent, or from a write of which no answer came.
       ...stored.exchanges.filter(
         (known) =>
-          (known.promptID === '' || known.promptID !== promptID) && (known.token === '' || known.token !== token),
+          (known.promptID === '' || known.promptID !== promptID || isAnotherAnswer(known)) &&
+          (known.token === '' || known.token !== token),
       ),
       {
         token,

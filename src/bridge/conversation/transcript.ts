@@ -153,6 +153,7 @@ export function* toAgentPrompt(
     system: request.system,
     hasTools: !request.isBackgroundTask,
     ...(request.format === undefined ? {} : { format: promptFormat(request.format) }),
+    ...(request.clientTools === undefined ? {} : { clientTools: request.clientTools }),
   };
 }
 

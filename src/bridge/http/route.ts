@@ -137,13 +137,13 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     options;
   const { chunkSize, chunkDelayMs: delayMs, heartbeat } = settings;
   const answerHeaders = (answer: ClientAnswer, parsed: Parsed): Record<string, string> => {
-    const ignored = isEffortIgnored(answer, parsed)
-      ? [...parsed.ignored, endpoint.effortMember].sort()
-      : parsed.ignored;
+    const ignored = new Set(parsed.ignored);
+    if (isEffortIgnored(answer, parsed)) ignored.add(endpoint.effortMember);
+    if (answer.areToolsIgnored) ignored.add('tools');
     return {
       'cache-control': 'no-store',
       'x-session-id': headerText(answer.conversationName),
-      ...(ignored.length === 0 ? {} : { 'x-gatehouse-ignored': ignored.join(', ') }),
+      ...(ignored.size === 0 ? {} : { 'x-gatehouse-ignored': [...ignored].sort().join(', ') }),
     };
   };
   const filterEcho = (output: PolledOutput, { prompt, prefill }: BridgeRequest): PolledOutput => {

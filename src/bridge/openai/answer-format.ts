@@ -6,6 +6,9 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const unsupported = (at: string, why: string) =>
   badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
 
+/** The parameters of a function that names none. */
+const EMPTY = { type: 'object', properties: {} };
+
 /** A model gives the value in the arguments of a call, which are an object. */
 const parseSchema = (schema: unknown, at: string): JsonObject => {
   const refused = (expected: string) => badInput('invalid_value', at, `Invalid value at '${at}': expected ${expected}`);
@@ -35,52 +38,79 @@ export const parseTextFormat = (format: unknown, at: string): AnswerFormat | und
   }
 };
 
-/** The parameters of a function that names none. */
-const EMPTY = { type: 'object', properties: {} };
-
-type ClientFunction = { readonly name: string; readonly schema: unknown; readonly at: string };
+type NamedFunction = {
+  readonly name: string;
+  readonly description: unknown;
+  readonly schema: unknown;
+  /** Its path in the body, and that of its schema. */
+  readonly at: string;
+  readonly schemaAt: string;
+};
 
 /** The functions among a client's tools. Chat completions have them one level deeper than responses. */
-const functionsIn = (tools: unknown): readonly ClientFunction[] =>
+export const clientFunctionsIn = (tools: unknown): readonly NamedFunction[] =>
   (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
     if (!isRecord(tool) || tool.type !== 'function') return [];
     const nested = isRecord(tool.function) ? tool.function : undefined;
-    const { name, parameters } = nested ?? tool;
-    const at = `tools[${index}]${nested === undefined ? '' : '.function'}.parameters`;
-    return typeof name === 'string' ? [{ name, schema: parameters, at }] : [];
+    const { name, description, parameters } = nested ?? tool;
+    const at = `tools[${index}]${nested === undefined ? '' : '.function'}`;
+    return typeof name === 'string'
+      ? [{ name, description, schema: parameters, at, schemaAt: `${at}.parameters` }]
+      : [];
   });
 
-/** The name of the function that `tool_choice` forces; null where it forces any, undefined where it forces none. */
-const forcedName = (choice: unknown): string | null | undefined => {
-  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return undefined;
-  if (choice === 'required') return null;
+/** The schema of a function's arguments. Libraries leave out what says that they are an object. */
+export const parseFunctionSchema = (schema: unknown, at: string): JsonObject => {
+  if (schema === undefined || schema === null) return EMPTY;
+  if (!isRecord(schema)) return parseSchema(schema, at);
+  if (Object.keys(schema).length === 0) return EMPTY;
+  return parseSchema(schema.type === undefined ? { type: 'object', ...schema } : schema, at);
+};
+
+/** What `tool_choice` asks for. `name`: the one function that has to be called; `allowed`: those that may be. */
+type ToolChoice = {
+  readonly mode: 'none' | 'auto' | 'required';
+  readonly name?: string;
+  readonly allowed?: readonly string[];
+};
+
+const allowedNames = (tools: unknown): readonly string[] =>
+  (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) => {
+    if (!isRecord(tool) || tool.type !== 'function') return [];
+    const { name } = isRecord(tool.function) ? tool.function : tool;
+    return typeof name === 'string' ? [name] : [];
+  });
+
+/** Reads `tool_choice`. Faults with `bad-input`. */
+export const toolChoiceOf = (choice: unknown): ToolChoice => {
+  if (choice === undefined || choice === null) return { mode: 'auto' };
+  if (choice === 'none' || choice === 'auto' || choice === 'required') return { mode: choice };
   if (!isRecord(choice)) throw unsupported('tool_choice', 'expected none, auto, required or a function');
   if (choice.type === 'allowed_tools') {
-    const { mode } = isRecord(choice.allowed_tools) ? choice.allowed_tools : choice;
-    return mode === 'required' ? null : undefined;
+    const { mode, tools } = isRecord(choice.allowed_tools) ? choice.allowed_tools : choice;
+    const allowed = allowedNames(tools);
+    return { mode: mode === 'required' ? 'required' : 'auto', ...(allowed.length === 0 ? {} : { allowed }) };
   }
   const { name } = isRecord(choice.function) ? choice.function : choice;
-  if (choice.type === 'function' && typeof name === 'string') return name;
+  if (choice.type === 'function' && typeof name === 'string') return { mode: 'required', name };
   throw unsupported('tool_choice', 'only a call of a function can be forced');
 };
 
 /**
- * The call of a client's function that `tool_choice` forces, as libraries for structured outputs do: its arguments are the answer.
- * Undefined where no call is forced. Which of several functions to call is not decided here.
+ * The call of one function of the client that `tool_choice` forces, as libraries for structured outputs do: its arguments are the
+ * answer. Undefined where no call is forced, or one of several functions.
  */
 export const parseForcedCall = ({ tools, tool_choice }: JsonObject): AnswerFormat | undefined => {
-  const name = forcedName(tool_choice);
-  if (name === undefined) return undefined;
-  const functions = functionsIn(tools);
-  const found = name === null && functions.length === 1 ? functions[0] : functions.find((one) => one.name === name);
-  if (found === undefined)
-    throw unsupported(
-      'tool_choice',
-      functions.length > 1 && name === null
-        ? 'a call can be forced of one function, not of several'
-        : 'there is no such function in tools',
-    );
-  const isWithoutParameters = isRecord(found.schema) && Object.keys(found.schema).length === 0;
-  const schema = isWithoutParameters ? EMPTY : (found.schema ?? EMPTY);
-  return { kind: 'call', name: found.name, schema: parseSchema(schema, found.at), schemaAt: found.at };
+  const { mode, name, allowed } = toolChoiceOf(tool_choice);
+  if (mode !== 'required') return undefined;
+  const functions = clientFunctionsIn(tools).filter((one) => allowed?.includes(one.name) ?? true);
+  if (name === undefined && functions.length > 1) return undefined;
+  const found = name === undefined ? functions[0] : functions.find((one) => one.name === name);
+  if (found === undefined) throw unsupported('tool_choice', 'there is no such function in tools');
+  return {
+    kind: 'call',
+    name: found.name,
+    schema: parseFunctionSchema(found.schema, found.schemaAt),
+    schemaAt: found.schemaAt,
+  };
 };

@@ -173,31 +173,36 @@ export const joinAdjacentTexts = (parts: readonly PromptPart[]): readonly Prompt
   return joined;
 };
 
-/** A call of a client's tool as text: the agent does not have that tool, so there is no other form. */
-export const describeToolCall = (name: string, input: string): PromptPart =>
-  textPart(`[called ${name}${input === '' ? '' : ` with ${input}`}]`);
-
-/** The result of such a call as text. Files stay files. */
+/** The result of a client's call as text (`describeToolCall`). Files stay files. */
 export const describeToolResult = (name: string, parts: readonly PromptPart[]): readonly PromptPart[] => [
   textPart(`[${name} returned]\n${textOfParts(parts)}`),
   ...filesOfParts(parts),
 ];
 
-/** The parts of one message, and whose it is. */
-export type RoleParts = { readonly role: HistoryMessage['role']; readonly parts: readonly PromptPart[] };
+/** The parts of one message, and whose it is. `callIDs`: of the client's calls in it. */
+export type RoleParts = {
+  readonly role: HistoryMessage['role'];
+  readonly parts: readonly PromptPart[];
+  readonly callIDs?: readonly string[];
+};
 
 /** The history of a conversation, with consecutive messages of one role joined: the agent has seen them as one message. */
 export const toHistory = (messages: readonly RoleParts[]): readonly HistoryMessage[] => {
-  const joined: { readonly role: HistoryMessage['role']; readonly parts: PromptPart[] }[] = [];
-  for (const { role, parts } of messages) {
+  const joined: { role: HistoryMessage['role']; parts: PromptPart[]; ids: string[] }[] = [];
+  for (const { role, parts, callIDs = [] } of messages) {
     const last = joined.at(-1);
-    const target = last?.role === role ? last.parts : [];
-    if (last?.role !== role) joined.push({ role, parts: target });
+    const target = last?.role === role ? last : { role, parts: [], ids: [] };
+    if (target !== last) joined.push(target);
     // One by one, because there may be more than a call can have arguments.
-    for (const part of parts) target.push(part);
+    for (const part of parts) target.parts.push(part);
+    for (const id of callIDs) target.ids.push(id);
   }
-  return joined.map(({ role, parts }) => {
+  return joined.map(({ role, parts, ids }) => {
     const files = filesOfParts(parts);
-    return { role, text: textOfParts(parts), ...(files.length === 0 ? {} : { files }) };
+    return {
+      ...{ role, text: textOfParts(parts) },
+      ...(files.length === 0 ? {} : { files }),
+      ...(ids.length === 0 ? {} : { callIDs: ids }),
+    };
   });
 };

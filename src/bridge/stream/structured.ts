@@ -54,7 +54,8 @@ export const shapeOutput = (output: PolledOutput, format: AnswerFormat, check: S
     const why = checkText(refused, check);
     return 'error' in why ? why : checked;
   };
-  const takeEnd = ({ approvalRequests }: AnswerEnd): void => {
+  const takeEnd = ({ approvalRequests, finish }: AnswerEnd): void => {
+    if (finish === 'tool_calls') return;
     const last = [...texts.values()].at(-1) ?? '';
     if (approvalRequests.length === 0) ready.push(...eventsOf(checkAnswer(last), format));
     else if (last !== '') ready.push(...textEvents(last));
@@ -62,6 +63,11 @@ export const shapeOutput = (output: PolledOutput, format: AnswerFormat, check: S
   const take = (event: OutputEvent): void => {
     const isOwnCall =
       (event.kind === 'call' || event.kind === 'call-end') && event.call.name === STRUCTURED_OUTPUT_CALL;
+    if (event.kind === 'client-call') {
+      // The value comes once the client has made its calls. Until then it gets what was said, which belongs to its history.
+      for (const [id, text] of texts) ready.push({ kind: 'text', id, text }, { kind: 'text-end', id });
+      texts.clear();
+    }
     if (event.kind === 'text') texts.set(event.id, (texts.get(event.id) ?? '') + event.text);
     else if (isOwnCall) {
       if (event.kind === 'call-end' && event.isError) refused = event.call.input;

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
+import type { AgentFeatures } from '../agent/features.ts';
 import { refuseUnsupportedFiles } from '../agent/file-types.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import { shareTurnReads } from '../agent/shared-reads.ts';
@@ -17,6 +18,7 @@ import { type AnswerSettings, createAnswerRunner } from './running-answer.ts';
 import { type BegunAnswer, createAnswerBeginning } from './sharing/begin-answer.ts';
 import type { RequestIdentity } from './sharing/kept-answers.ts';
 import { type AnswerHandle, createSharedAnswers } from './sharing/shared-answers.ts';
+import { forAgent } from './tool-results.ts';
 
 type AnswersNeeds = {
   readonly agent: AgentClient;
@@ -25,6 +27,7 @@ type AnswersNeeds = {
   readonly sharedRequests: Pick<SharedPermissionRequests, 'readAfterLoss'>;
   readonly conversations: Conversations;
   readonly catalog: ModelCatalog;
+  readonly features: AgentFeatures;
   readonly clock: Clock;
   /** 0 to 1; shortens the wait before a call to the agent is repeated. */
   readonly chance: () => number;
@@ -44,6 +47,8 @@ export type ClientAnswer = {
   readonly model: string;
   /** Names of the model's variants, such as reasoning efforts. */
   readonly variants: readonly string[];
+  /** Whether the client's functions have no effect, because the agent takes none. */
+  readonly areToolsIgnored: boolean;
   /** Random letters and digits, known before the response's id. */
   readonly token: string;
   readonly createdSeconds: number;
@@ -98,6 +103,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     sharedRequests,
     conversations,
     catalog,
+    features,
     clock,
     chance,
     log,
@@ -144,7 +150,10 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     return { resolved, request: () => request };
   };
   return {
-    async start(sent) {
+    async start(given) {
+      const request = await forAgent(given.request, features);
+      const areToolsIgnored = request.clientTools === undefined && given.request.clientTools !== undefined;
+      const sent = { ...given, request };
       const { signal } = sent;
       const claiming = { ...sent, isBackground: sent.request.isBackground === true };
       const reader = await shared.claim(claiming, (handle, isKnown) => create(sent, handle, isKnown));
@@ -166,6 +175,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
           conversationName,
           model,
           variants: answer.model.variants,
+          areToolsIgnored,
           token,
           createdSeconds,
           fingerprint: fingerprintOf(answer.model),

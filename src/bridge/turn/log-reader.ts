@@ -3,7 +3,7 @@ import { toAnswerFailure } from '../errors.ts';
 import type { OutputEvent } from '../output.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
 import type { LoggedCall, LoggedText, LogItem, TurnLog } from './log.ts';
-import type { LogPosition, TurnOutcome } from './outcome.ts';
+import { type LogPosition, pauseAfter, type TurnOutcome } from './outcome.ts';
 
 const NOT_DONE = 'It was not done when this answer ended';
 
@@ -67,8 +67,9 @@ function* ownText(id: 'opening' | 'closing', text: string): Generator<OutputEven
   yield { kind: 'text-end', id };
 }
 
-function* closingEvents({ last, closing }: TurnOutcome): Generator<OutputEvent> {
+function* closingEvents({ last, closing, calls = [] }: TurnOutcome): Generator<OutputEvent> {
   yield* ownText('closing', closing);
+  for (const call of calls) yield { kind: 'client-call', ...call };
   yield last;
 }
 
@@ -115,7 +116,8 @@ export const readOutput = (log: TurnLog, { from, outcome, signal }: AnswerPart):
   signal.addEventListener('abort', onChange, { once: true });
   // While approval requests are open it is not known where the answer ends.
   const limit = (): number =>
-    readOutcome()?.value.items ?? (log.approvalRequests().length > 0 ? 0 : Number.POSITIVE_INFINITY);
+    readOutcome()?.value.items ??
+    (log.approvalRequests().length > 0 ? 0 : (pauseAfter(log, from)?.items ?? Number.POSITIVE_INFINITY));
   const reader = createItemReader(from.items, limit);
   /** Undefined: nothing is there now. */
   function* read(): Generator<OutputEvent | undefined> {

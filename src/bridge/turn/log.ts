@@ -1,5 +1,5 @@
 import type { AnswerFailure } from '../errors.ts';
-import { type AgentToolCall, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
+import { type AgentToolCall, type ApprovalRequest, type ClientCall, NO_USAGE, type Usage } from '../output.ts';
 import { createLogTexts, type OpenText, type TextKind, type TextState } from './log-text.ts';
 
 /** A text that grows. In pieces, because cutting the new part off one long text would copy all of it each time. */
@@ -23,6 +23,15 @@ export type TurnEnd =
   | { readonly kind: 'answered'; readonly finish: 'stop' | 'length' | 'content_filter' }
   | { readonly kind: 'failed'; readonly failure: AnswerFailure };
 
+/** Where an answer ends because the client has calls to make: after so many items and tokens of the turn. */
+export type ClientCallsPause = {
+  /** The agent's message that has the calls. */
+  readonly messageID: string;
+  readonly calls: readonly ClientCall[];
+  readonly items: number;
+  readonly usage: Usage;
+};
+
 /** What a turn has produced so far, for any number of readers, each at its own pace. */
 export type TurnLog = {
   /** In the order in which they began. Items are only ever added; their content grows. */
@@ -30,6 +39,8 @@ export type TurnLog = {
   readonly usage: () => Usage;
   /** Those that are open, the oldest first. */
   readonly approvalRequests: () => readonly ApprovalRequest[];
+  /** In order. A turn that goes on after one does so once the client has given the results. */
+  readonly pauses: () => readonly ClientCallsPause[];
   readonly end: () => TurnEnd | undefined;
   /** Calls the listener after each change, until the returned function is called. It must not throw. */
   readonly subscribe: (listener: () => void) => () => void;
@@ -53,6 +64,8 @@ export type TurnLogWriter = {
   /** Adds a call, or replaces it by its current state. */
   readonly setCall: (item: LoggedCall) => void;
   readonly setUsage: (usage: Usage) => void;
+  /** The turn pauses here, for these calls of the client. At a message where it is known to pause, only the calls are set. */
+  readonly pause: (messageID: string, calls: readonly ClientCall[]) => void;
   readonly addApprovalRequest: (request: ApprovalRequest) => void;
   readonly removeApprovalRequest: (id: string) => void;
   /** Ends the log, once: texts are done, approval requests are closed, and later writes change nothing. */
@@ -64,6 +77,7 @@ export const createTurnLog = (): TurnLogWriter => {
   const texts = createLogTexts((item) => void items.push(item));
   const callPositions = new Map<string, number>();
   const approvalRequests = new Map<string, ApprovalRequest>();
+  const pauses: ClientCallsPause[] = [];
   let usage = NO_USAGE;
   let end: TurnEnd | undefined;
   let decision = Promise.withResolvers<void>();
@@ -86,6 +100,7 @@ export const createTurnLog = (): TurnLogWriter => {
       items: () => items,
       usage: () => usage,
       approvalRequests: () => [...approvalRequests.values()],
+      pauses: () => pauses,
       end: () => end,
       subscribe(listener) {
         listeners.add(listener);
@@ -114,6 +129,12 @@ export const createTurnLog = (): TurnLogWriter => {
     }),
     setUsage: notifying((total: Usage) => {
       usage = total;
+    }),
+    pause: notifying((messageID: string, calls: readonly ClientCall[]) => {
+      const position = pauses.findIndex((known) => known.messageID === messageID);
+      const known = pauses[position];
+      if (known === undefined) pauses.push({ messageID, calls, items: items.length, usage });
+      else pauses[position] = { ...known, calls };
     }),
     addApprovalRequest: notifying((request: ApprovalRequest) => {
       approvalRequests.set(request.id, request);

@@ -1,15 +1,22 @@
 import { pause, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { AnswerFailure } from '../errors.ts';
-import { type AnswerEnd, type ApprovalRequest, NO_USAGE, type Usage } from '../output.ts';
+import { type AnswerEnd, type ApprovalRequest, type ClientCall, NO_USAGE, type Usage } from '../output.ts';
+import { describeToolCall, textOfParts } from '../request.ts';
 import { toApprovalText } from './approvals/text.ts';
-import type { TurnLog } from './log.ts';
+import type { ClientCallsPause, TurnLog } from './log.ts';
 
 /**
  * How far a turn's log belongs to earlier answers. An answer that ended with approval requests leaves the position from which
  * the next answer continues. `opening`: a text of the bridge with which the answer begins.
  */
-export type LogPosition = { readonly items: number; readonly usage: Usage; readonly opening?: string };
+export type LogPosition = {
+  readonly items: number;
+  readonly usage: Usage;
+  readonly opening?: string;
+  /** The message whose calls the client has made before the answer. */
+  readonly afterMessageID?: string;
+};
 
 export const LOG_START: LogPosition = { items: 0, usage: NO_USAGE };
 
@@ -22,6 +29,15 @@ export type TurnOutcome = {
     | { readonly kind: 'failure'; readonly failure: AnswerFailure };
   /** The bridge's own text at the end: approval requests, or a text in place of an empty answer. Else empty. */
   readonly closing: string;
+  /** The calls of the client that it ended with. */
+  readonly calls?: readonly ClientCall[];
+};
+
+/** Where an answer that begins at a position ends because the client has calls to make; undefined if it has none. */
+export const pauseAfter = (log: TurnLog, from: LogPosition): ClientCallsPause | undefined => {
+  const pauses = log.pauses();
+  const passed = pauses.findIndex(({ messageID }) => messageID === from.afterMessageID);
+  return pauses.slice(passed + 1).find(({ items }) => items >= from.items);
 };
 
 /** The agent asks for the calls of one step one after the other. They are shown together. */
@@ -37,6 +53,11 @@ const usageSince = (usage: Usage, before: Usage): Usage => ({
 
 const haveSameIds = (some: readonly ApprovalRequest[], others: readonly ApprovalRequest[]): boolean =>
   some.length === others.length && some.every(({ id }, index) => id === others[index]?.id);
+
+const endedWithCalls = ({ items, usage, calls }: ClientCallsPause, from: LogPosition): TurnOutcome => {
+  const end = { finish: 'tool_calls', usage: usageSince(usage, from.usage), approvalRequests: [] } as const;
+  return { items, usage, last: { kind: 'end', end }, closing: '', calls };
+};
 
 /** Waits until a turn has ended or waits for approval. Rejects only when `signal` aborts. */
 export const waitForOutcome = async (
@@ -54,8 +75,12 @@ export const waitForOutcome = async (
       const closing = toApprovalText(approvalRequests);
       return { ...position(), last: { kind: 'end', end: { finish, usage, approvalRequests } }, closing };
     };
-    if (end?.kind === 'failed') return { ...position(), last: { kind: 'failure', failure: end.failure }, closing: '' };
-    if (end !== undefined) return ended(end.finish);
+    if (end !== undefined) {
+      const callsPause = pauseAfter(log, from);
+      if (callsPause !== undefined) return endedWithCalls(callsPause, from);
+      if (end.kind === 'answered') return ended(end.finish);
+      return { ...position(), last: { kind: 'failure', failure: end.failure }, closing: '' };
+    }
     if (approvalRequests.length > 0) {
       await pause(clock, MORE_REQUESTS_MS, signal);
       if (haveSameIds(approvalRequests, log.approvalRequests())) return ended('stop');
@@ -74,6 +99,10 @@ export const readTexts = (log: TurnLog, from: LogPosition, to?: { readonly items
 export const readSentText = (log: TurnLog, from: LogPosition, outcome: TurnOutcome): string =>
   [from.opening ?? '', ...readTexts(log, from, outcome), outcome.closing].filter((text) => text !== '').join('\n\n');
 
+/** The calls of the client that an answer ended with, as they are described where a client sends them as history. */
+export const describeCallsOf = ({ calls = [] }: TurnOutcome): readonly string[] =>
+  calls.map(({ name, input }) => textOfParts([describeToolCall(name, input)]));
+
 /** The same outcome; with `text` at its end if the answer is empty and did not fail. */
 export const withTextIfSilent = (
   log: TurnLog,
@@ -81,6 +110,7 @@ export const withTextIfSilent = (
   outcome: TurnOutcome,
   text: string | undefined,
 ): TurnOutcome => {
-  const isSilent = outcome.last.kind === 'end' && readSentText(log, from, outcome).trim() === '';
+  const isSilent =
+    outcome.last.kind === 'end' && outcome.calls === undefined && readSentText(log, from, outcome).trim() === '';
   return isSilent && text !== undefined ? { ...outcome, closing: text } : outcome;
 };

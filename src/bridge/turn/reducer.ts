@@ -1,11 +1,12 @@
+import { type CallPart, isCallOfClient } from '../agent/given-calls.ts';
 import type { AgentEventRecord, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
-import { promptIDsAfter } from '../conversation/transcript.ts';
 import { NO_USAGE, type Usage } from '../output.ts';
 import { STRUCTURED_OUTPUT_CALL } from '../stream/structured.ts';
+import { createClientCalls } from './client-calls.ts';
 import type { TurnLogWriter } from './log.ts';
+import { createTurnPrompts } from './turn-prompts.ts';
 
 type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
-type ToolPart = Extract<PartRecord, { readonly type: 'tool' }>;
 type Delta = Extract<AgentEventRecord, { readonly type: 'message.part.delta' }>['properties'];
 
 /** Longer arguments or outputs are of no use to a person, and a client would have to store all of it. */
@@ -75,71 +76,6 @@ const createRecordedTexts = (writer: TurnLogWriter): RecordedTexts => {
   };
 };
 
-/** The user messages that a turn answers: its prompt, and those that the agent adds itself to continue after a summary. */
-type TurnPrompts = {
-  readonly promptID: () => string | undefined;
-  readonly has: (messageID: string) => boolean;
-  /** A user message of an event. The first one that is not known from before is the prompt. */
-  readonly applyMessage: (messageID: string) => void;
-  /** A part of an event. Those of user messages show whether a user or the agent has written them. */
-  readonly applyPart: (part: PartRecord) => void;
-  /** Finds the prompt and what follows it in a snapshot. */
-  readonly applySnapshot: (records: readonly MessageRecord[]) => void;
-  /** The agent says which message its answer belongs to. */
-  readonly setPrompt: (messageID: string) => void;
-};
-
-const isUserText = (part: PartRecord): boolean => part.type === 'text' && part.synthetic !== true;
-const isSynthetic = (part: PartRecord): boolean => part.type === 'text' && part.synthetic === true;
-
-/** The newest prompt that is not known. The agent's own messages are none, and one with a user's text comes first. */
-const findNewPrompt = (records: readonly MessageRecord[], knownMessageIDs: ReadonlySet<string>): string | undefined => {
-  const prompts = promptIDsAfter(records, knownMessageIDs);
-  const hasUserText = (id: string) => records.some(({ info, parts }) => info.id === id && parts.some(isUserText));
-  return prompts.findLast(hasUserText) ?? prompts.at(-1);
-};
-
-/** `knownMessageIDs`: earlier user messages, which the agent sends again when it changes something about them. */
-const createTurnPrompts = (knownMessageIDs: ReadonlySet<string>): TurnPrompts => {
-  let promptID: string | undefined;
-  const prompts = new Set<string>();
-  /** User messages from events, and whether a user has written text in them. */
-  const seen = new Map<string, boolean>();
-
-  const setPrompt = (messageID: string): void => {
-    if (prompts.has(messageID)) return;
-    promptID = messageID;
-    prompts.add(messageID);
-  };
-  return {
-    promptID: () => promptID,
-    has: (messageID) => prompts.has(messageID),
-    setPrompt,
-    applyMessage(messageID) {
-      if (!seen.has(messageID)) seen.set(messageID, false);
-      if (promptID === undefined && !knownMessageIDs.has(messageID)) setPrompt(messageID);
-    },
-    applyPart(part) {
-      const { messageID } = part;
-      if (!seen.has(messageID) || knownMessageIDs.has(messageID)) return;
-      if (messageID === promptID || promptID === undefined) return;
-      if (isUserText(part)) {
-        seen.set(messageID, true);
-        prompts.delete(messageID);
-      } else if (isSynthetic(part) && seen.get(messageID) === false) prompts.add(messageID);
-    },
-    applySnapshot(records) {
-      const found = promptID === undefined ? findNewPrompt(records, knownMessageIDs) : undefined;
-      if (found !== undefined) setPrompt(found);
-      const position = records.findIndex(({ info }) => info.id === promptID);
-      if (position === -1) return;
-      for (const { info, parts } of records.slice(position + 1)) {
-        if (info.role === 'user' && parts.some(isSynthetic) && !parts.some(isUserText)) prompts.add(info.id);
-      }
-    },
-  };
-};
-
 const usageOf = (messages: Iterable<AssistantInfo>): Usage => {
   let total = NO_USAGE;
   for (const { tokens } of messages) {
@@ -156,14 +92,14 @@ const usageOf = (messages: Iterable<AssistantInfo>): Usage => {
   return total;
 };
 
-const outputOf = ({ state }: ToolPart): { output: string; isError: boolean } | undefined => {
+const outputOf = ({ state }: CallPart): { output: string; isError: boolean } | undefined => {
   if (state.status === 'completed') return { output: state.output.slice(0, SHOWN_CHARS), isError: false };
   if (state.status === 'error') return { output: state.error.slice(0, SHOWN_CHARS), isError: true };
   return undefined;
 };
 
 /** A call of an attempt that was withdrawn, because its backend was asked again. */
-const isWithdrawn = ({ state }: ToolPart): boolean => state.status === 'error' && state.metadata?.withdrawn === true;
+const isWithdrawn = ({ state }: CallPart): boolean => state.status === 'error' && state.metadata?.withdrawn === true;
 const isHidden = (part: TextPart): boolean => part.synthetic === true || part.ignored === true;
 
 /**
@@ -174,6 +110,7 @@ const isHidden = (part: TextPart): boolean => part.synthetic === true || part.ig
 export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: ReadonlySet<string>): TurnReducer => {
   const prompts = createTurnPrompts(knownMessageIDs);
   const texts = createRecordedTexts(writer);
+  const clientCalls = createClientCalls(writer);
   const answers = new Map<string, AssistantInfo>();
   /** Events after a gap, until a snapshot has what was lost in it. */
   let waiting: AgentEventRecord[] | undefined;
@@ -185,10 +122,13 @@ export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: Readon
     answers.set(info.id, info);
     writer.setUsage(usageOf(answers.values()));
   };
-  const endIfComplete = ({ id }: MessageInfo): void => {
-    if (answers.get(id)?.time.completed !== undefined) writer.endMessage(id);
+  const endIfComplete = (id: string): void => {
+    const answer = answers.get(id);
+    if (answer?.time.completed === undefined) return;
+    writer.endMessage(id);
+    clientCalls.endMessage(answer);
   };
-  const applyCall = (part: ToolPart): void => {
+  const applyCall = (part: CallPart): void => {
     // A pending call has no arguments yet, and they are sent to the client once.
     if (part.state.status === 'pending' || isWithdrawn(part)) return;
     const result = outputOf(part);
@@ -202,7 +142,10 @@ export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: Readon
   };
   const applyPart = (part: PartRecord, applyText: (text: TextPart) => void): void => {
     if (!answers.has(part.messageID) || part.type === 'other' || part.type === 'file') return;
-    if (part.type === 'tool') applyCall(part);
+    if (part.type === 'tool' && isCallOfClient(part)) {
+      clientCalls.apply(part);
+      endIfComplete(part.messageID);
+    } else if (part.type === 'tool') applyCall(part);
     else if (!isHidden(part)) applyText(part);
   };
   const applyNow = (event: AgentEventRecord): void => {
@@ -210,7 +153,7 @@ export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: Readon
       const { info } = event.properties;
       if (info.role === 'user') prompts.applyMessage(info.id);
       applyAnswer(info);
-      endIfComplete(info);
+      endIfComplete(info.id);
     } else if (event.type === 'message.part.updated') {
       prompts.applyPart(event.properties.part);
       applyPart(event.properties.part, texts.applyPart);
@@ -229,7 +172,7 @@ export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: Readon
       for (const { info, parts } of records) {
         applyAnswer(info);
         for (const part of parts) applyPart(part, texts.applySnapshotPart);
-        endIfComplete(info);
+        endIfComplete(info.id);
       }
       const events = waiting ?? [];
       waiting = undefined;

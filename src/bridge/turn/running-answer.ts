@@ -2,23 +2,17 @@ import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentModel, Prompt } from '../agent/types.ts';
 import { responseIDFor, responseTokenOf } from '../conversation/response-id.ts';
 import { toAgentPrompt } from '../conversation/transcript.ts';
-import type { LockedConversation, PausedTurn, TurnReaders } from '../conversation/types.ts';
+import type { LockedConversation, TurnReaders } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
-import { type BridgeRequest, filesOfParts, isOneOff, textOfParts } from '../request.ts';
-import { removeEcho } from '../stream/echo-filter.ts';
+import { type BridgeRequest, type ClientFunctions, isOneOff } from '../request.ts';
 import { type AnswerSource, createWaitingTurns } from './approvals/waiting-turns.ts';
+import { exchangedTexts, pausedAt } from './exchange.ts';
 import { abortedFailure } from './failure.ts';
 import type { TurnLog } from './log.ts';
-import {
-  LOG_START,
-  type LogPosition,
-  readSentText,
-  type TurnOutcome,
-  waitForOutcome,
-  withTextIfSilent,
-} from './outcome.ts';
+import { LOG_START, type LogPosition, type TurnOutcome, waitForOutcome, withTextIfSilent } from './outcome.ts';
 import type { AnswerResult } from './sharing/kept-answers.ts';
 import type { AnswerHandle, DisconnectPolicy } from './sharing/shared-answers.ts';
+import { createToolResults, positionAfter, toToolFault } from './tool-results.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 
 export type AnswerSettings = {
@@ -85,19 +79,6 @@ const countChars = (log: TurnLog): number =>
 const toolNamesIn = (log: TurnLog): readonly string[] =>
   log.items().flatMap((item) => (item.kind === 'call' ? [item.call.name] : []));
 
-/** Where an answer ended whose turn goes on; after an answer of the bridge itself where the one before ended. */
-const pausedAt = (
-  before: PausedTurn | undefined,
-  { turn, log }: Pick<AnswerSource, 'turn' | 'log'>,
-  { items, usage, last }: TurnOutcome,
-): PausedTurn | undefined => {
-  const approvalIDs = last.kind === 'end' ? last.end.approvalRequests.map(({ id }) => id) : [];
-  if (turn === undefined)
-    return approvalIDs.length === 0 || before === undefined ? undefined : { ...before, approvalIDs };
-  const promptID = turn.promptID();
-  return log.end() !== undefined || promptID === undefined ? undefined : { promptID, approvalIDs, items, usage };
-};
-
 /** Apart from the function that sets it, whose closures would keep the request in memory for as long as the answer. */
 const createRefusal = () => {
   let refusal: AnswerFailure | undefined;
@@ -113,11 +94,20 @@ const createRefusal = () => {
 const isStopped = (turn: AgentTurn | undefined, handle: AnswerHandle): boolean =>
   turn?.isAborted() === true || (turn?.isCutOff() === true && !handle.isRead());
 
+/** Tools that the agent does not take are refused before a stream begins. */
+const refuseTools = async (turn: AgentTurn, clientTools: ClientFunctions): Promise<void> => {
+  await turn.begun();
+  const refusal = turn.refusal();
+  const fault = refusal && toToolFault(refusal, clientTools);
+  if (fault !== undefined && fault !== refusal) throw fault;
+};
+
 /** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
 export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: AnswerRunnerNeeds): AnswerRunner => {
   const { agent, clock } = needs;
   const turnNeeds: AgentTurnNeeds = { ...needs, autoRejection: settings.asksInChat ? undefined : REJECTION };
   const waitingTurns = createWaitingTurns(agent, turnNeeds);
+  const useToolResults = createToolResults(agent, turnNeeds);
   const never = new AbortController().signal;
 
   const startNewTurn = async (
@@ -142,28 +132,25 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
       start,
       isOneOff(request) ? { ...turnNeeds, autoRejection: REJECTION } : turnNeeds,
     );
+    if (request.clientTools !== undefined) await refuseTools(turn, request.clientTools);
     return { turn, log: turn.log, from: LOG_START };
   };
   /** Waits for the end and stores the exchange, whether a client reads the answer or not. */
   const finish = async (
     lock: CurrentLock,
     { turn, log, from, ifSilent }: AnswerSource,
-    { request: { prompt, isBackground = false }, started, handle, token }: AnswerStart,
+    { request, started, handle, token }: AnswerStart,
     responseID: string,
   ): Promise<TurnOutcome> => {
+    const { isBackground = false } = request;
     try {
       const ended = await waitForOutcome(log, from, { clock, signal: never });
       const outcome = withTextIfSilent(log, from, ended, ifSilent);
       const isReadElsewhere = !isBackground && !handle.hasReader() && handle.isRead();
       if (turn?.refusal() === undefined && isReadElsewhere) lock.locked.leaveToOther();
       else if (turn?.refusal() === undefined && started?.isRecorded !== true) {
-        const promptText = textOfParts(prompt);
-        const answerText = readSentText(log, from, outcome);
         await lock.locked.record({
-          promptText,
-          files: filesOfParts(prompt),
-          // As the client received it, or its history would not match.
-          answerText: settings.dropsLeadingEcho ? removeEcho(answerText, promptText) : answerText,
+          ...exchangedTexts(request, { log, from }, outcome, settings),
           responseID,
           promptID: turn?.promptID(),
           isStopped: isStopped(turn, handle),
@@ -189,9 +176,13 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
   const followTurn = async (
     { locked: { session } }: CurrentLock,
     { promptID, isRecorded }: StartedAnswer,
+    { toolResults }: BridgeRequest,
   ): Promise<AnswerSource> => {
     const turn = startTurn(session.sessionID, { kind: 'existing', promptID }, turnNeeds);
     await turn.loaded;
+    const given = toolResults?.results.map(({ callID }) => callID) ?? [];
+    const answered = turn.log.pauses().find(({ calls }) => calls.some(({ id }) => given.includes(id)));
+    if (answered !== undefined) return { turn, log: turn.log, from: positionAfter(answered) };
     const { paused } = session;
     // The request was a decision: its answer begins where the one before it ended.
     const isResumed = !isRecorded && paused?.promptID === promptID;
@@ -201,8 +192,14 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const { request, handle, token, started, readersOf } = start;
     const { signal } = handle;
     const lock: CurrentLock = { locked, sessionID: { now: locked.session.sessionID } };
-    const resume = (): Promise<AnswerSource | undefined> =>
-      started === undefined ? waitingTurns.resume(locked.session, request, signal) : followTurn(lock, started);
+    let prompted = request;
+    const resume = async (): Promise<AnswerSource | undefined> => {
+      if (started !== undefined) return followTurn(lock, started, request);
+      const used = await useToolResults(locked.session, request, signal);
+      if (used?.kind === 'continues') return used.source;
+      if (used !== undefined) prompted = { ...request, prompt: used.prompt };
+      return waitingTurns.resume(locked.session, prompted, signal);
+    };
     const begin = (): void => {
       const turnReaders = readersOf?.(sessionIDNow(lock.sessionID));
       handle.begin(turnReaders);
@@ -212,12 +209,12 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
     if (resumed !== undefined && started === undefined) begin();
-    const source = resumed ?? (await startNewTurn(lock, start));
+    const source = resumed ?? (await startNewTurn(lock, { ...start, request: prompted }));
     const responseID = responseIDFor(locked.session.sessionID, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.
     let turn = source.turn;
     const refusal = createRefusal();
-    const prompted = resumed === undefined ? turn?.ended : undefined;
+    const turnEnded = resumed === undefined ? turn?.ended : undefined;
     const abort = (): void => void turn?.abort();
     const outcome = finish(lock, source, start, responseID).finally(() => {
       signal.removeEventListener('abort', abort);
@@ -231,7 +228,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
         handle.end(result, countChars(source.log));
       })
       .catch(() => handle.end('failed'));
-    const released = Promise.allSettled([outcome, prompted]).then(() => undefined);
+    const released = Promise.allSettled([outcome, turnEnded]).then(() => undefined);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
     return { log: source.log, from: source.from, responseID, outcome, refusal: refusal.get, released };

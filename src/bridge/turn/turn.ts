@@ -19,6 +19,8 @@ export type AgentTurn = {
   readonly answerPermission: (requestID: string, answer: AgentPermissionReply) => Promise<void>;
   /** Aborts the turn at the agent, once even if it is called again. */
   readonly abort: () => Promise<void>;
+  /** Resolves once the agent has begun it or refused it, or after a second. */
+  readonly begun: () => Promise<void>;
   /** Resolves when it is over; never rejects. A prompt that the agent refused is a failed turn. */
   readonly ended: Promise<void>;
   readonly isAborted: () => boolean;
@@ -44,9 +46,13 @@ export type TurnStart =
       /** Creates a session in place of one that the agent has lost. Returns it with the prompt for it. */
       readonly renewSession: (signal: AbortSignal) => Promise<{ readonly sessionID: string; readonly prompt: Prompt }>;
     }
-  /** `promptID`: the turn of this prompt, also if it has ended; else the newest. */
-  | { readonly kind: 'existing'; readonly promptID?: string };
+  /**
+   * `promptID`: the turn of this prompt, also if it has ended; else the newest. `continued`: it has ended for now, and goes on if
+   * that resolves to true.
+   */
+  | { readonly kind: 'existing'; readonly promptID?: string; readonly continued?: Promise<boolean> };
 
+type ExistingTurn = Extract<TurnStart, { readonly kind: 'existing' }>;
 type RenewSession = Extract<TurnStart, { readonly kind: 'prompt' }>['renewSession'];
 
 /** The event stream is another connection, and may be this much behind the response to the prompt. */
@@ -55,6 +61,9 @@ const EVENT_LAG_MS = 250;
 const START_LIMIT_MS = 1000;
 /** How long an aborted agent may take to send its answer so far. */
 const ABORT_LIMIT_MS = 2000;
+
+/** How long a turn may take to go on after the client's results were stored: its agent may have to start first. */
+const CONTINUES_WITHIN_MS = 30_000;
 
 const STOPPED = new Fault({ kind: 'client-left' });
 const failedEnd = (detail: BridgeFault): TurnEnd => ({ kind: 'failed', failure: toAnswerFailure(detail) });
@@ -122,19 +131,21 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     }
   };
   /** The response to the prompt is lost, so the session's status is read until the turn is over. */
-  const pollUntilEnd = async (): Promise<TurnEnd> => {
+  const pollUntilEnd = async (waitUntilMs = 0, hasGoneOn = (): boolean => true): Promise<TurnEnd> => {
     let reachedAt = clock.now();
     for (;;) {
       const woken = watch.nextIdle();
       const busy = await isBusy();
       if (busy !== undefined) reachedAt = clock.now();
-      if (busy === false) break;
+      if (busy === false && !hasGoneOn()) await watch.readMessages();
+      if (busy === false && (hasGoneOn() || clock.now() >= waitUntilMs)) break;
       if (clock.now() - reachedAt > GIVE_UP_AFTER_MS) return INTERRUPTED;
       // Not less and less often: all turns share the read.
       await pauseUntil(clock, { ms: agentRetryMs(1, chance), woken }, signal);
     }
     await watch.readMessages();
     const last = reducer.lastAnswer();
+    if (!hasGoneOn()) return INTERRUPTED;
     if (last?.time.completed !== undefined) return endOf(last);
     isCutOff = true;
     return INTERRUPTED;
@@ -171,16 +182,21 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     if (last.info.role === 'user') return { kind: 'answered', finish: 'stop' };
     return endOf(last.info);
   };
-  const loadExisting = async (promptID: string | undefined): Promise<TurnEnd> => {
+  const loadExisting = async ({ promptID, continued }: ExistingTurn): Promise<TurnEnd> => {
     if (promptID !== undefined) reducer.setPrompt(promptID);
     await watch.recover();
     loaded.resolve();
-    return pollUntilEnd();
+    if (continued === undefined) return pollUntilEnd();
+    const before = reducer.lastAnswer()?.id;
+    if (!(await continued)) return INTERRUPTED;
+    // An agent that was restarted meanwhile goes on with the turn by itself.
+    const hasGoneOn = (): boolean => reducer.lastAnswer()?.id !== before;
+    return pollUntilEnd(clock.now() + CONTINUES_WITHIN_MS, hasGoneOn);
   };
   const run = async (): Promise<void> => {
     try {
       writer.finish(
-        await (start.kind === 'prompt' ? sendPrompt(start.prompt, start.renewSession) : loadExisting(start.promptID)),
+        await (start.kind === 'prompt' ? sendPrompt(start.prompt, start.renewSession) : loadExisting(start)),
       );
     } catch (error) {
       if (!signal.aborted) logFailure('turn-lost')(error);
@@ -195,8 +211,10 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   if (start.kind === 'prompt') loaded.resolve();
   const running = run();
   const isOver = (): boolean => writer.log.end() !== undefined;
+  const begun = (): Promise<void> =>
+    watch.waitUntil(() => isOver() || reducer.promptID() !== undefined, START_LIMIT_MS);
   const abort = async (): Promise<void> => {
-    await watch.waitUntil(() => isOver() || reducer.promptID() !== undefined, START_LIMIT_MS);
+    await begun();
     if (isOver()) return;
     const done = new AbortController();
     const over = running.finally(() => done.abort(STOPPED));
@@ -214,6 +232,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
       aborting ??= abort();
       return aborting;
     },
+    begun,
     ended: running,
     isAborted: () => aborting !== undefined,
     isCutOff: () => isCutOff,

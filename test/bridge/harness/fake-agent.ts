@@ -278,6 +278,14 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         fake.asks.splice(place, 1);
         fake.answers.push({ id, answer });
       },
+      async features(signal) {
+        await called('features', signal);
+        return [];
+      },
+      async giveToolResults(_sessionID, _answer, signal) {
+        await called('giveToolResults', signal);
+        throw notFound();
+      },
       async rejectQuestion(_id, signal) {
         await called('rejectQuestion', signal);
       },

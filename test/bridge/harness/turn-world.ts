@@ -135,6 +135,8 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
       await called('answerPermission', id, signal);
       answers.push({ id, answer });
     },
+    features: async () => [],
+    giveToolResults: () => Promise.reject(new Error('There are no calls of a client here')),
     rejectQuestion: (id, signal) => called('rejectQuestion', id, signal),
   };
   const families = createSessionFamilies(agent, feed);

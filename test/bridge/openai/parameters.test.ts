@@ -27,6 +27,7 @@ type Api = {
 };
 
 const FUNCTION_TOOL = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
+const CHAT_TOOLS = { tools: [{ type: 'function', function: { name: 'look' } }] };
 const SHARED_SAMPLES = {
   metadata: { purpose: 'test' },
   model: 'acme/large',
@@ -78,7 +79,7 @@ const APIS: Readonly<Record<'chat completions' | 'responses' | 'completions', Ap
       verbosity: 'low',
       web_search_options: {},
     },
-    beside: { tool_choice: { tools: [{ type: 'function', function: { name: 'look' } }] } },
+    beside: { parallel_tool_calls: CHAT_TOOLS, tool_choice: CHAT_TOOLS },
   },
   responses: {
     table: ['Parameters', 1],
@@ -117,7 +118,7 @@ const APIS: Readonly<Record<'chat completions' | 'responses' | 'completions', Ap
       tools: [FUNCTION_TOOL],
       truncation: 'auto',
     },
-    beside: { tool_choice: { tools: [FUNCTION_TOOL] } },
+    beside: { parallel_tool_calls: { tools: [FUNCTION_TOOL] }, tool_choice: { tools: [FUNCTION_TOOL] } },
   },
   completions: {
     table: ['Completions', 0],
@@ -192,7 +193,7 @@ const outcomeOf = ({ parse, required, samples, beside }: Api, path: string): str
   try {
     const parsed = parse(bodyWith({ ...required, ...beside[path] }, path, samples[path]));
     if (parsed.ignored.includes(path)) return 'ignored';
-    return effectOf(parsed) === effectOf(parse(required)) ? 'accepted' : 'supported';
+    return effectOf(parsed) === effectOf(parse({ ...required, ...beside[path] })) ? 'accepted' : 'supported';
   } catch (error) {
     const isRefusal = error instanceof Fault && error.detail.kind === 'bad-input' && error.detail.param === path;
     if (!isRefusal) throw error;

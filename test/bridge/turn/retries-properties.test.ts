@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
+import { createAgentFeatures } from '../../../src/bridge/agent/features.ts';
 import { createModelCatalog } from '../../../src/bridge/agent/models.ts';
 import type { AgentClient } from '../../../src/bridge/agent/types.ts';
 import { createConversations } from '../../../src/bridge/conversation/conversations.ts';
@@ -136,6 +137,7 @@ const createPlay = (count: number) => {
         ...stores,
       }),
       catalog: createModelCatalog(agent, clock, undefined),
+      features: createAgentFeatures(agent, clock),
       settings: {
         ...{ agentName: undefined, asksInChat: true, dropsLeadingEcho: false },
         onDisconnect: { kind: 'grace', ms: GRACE_MS },

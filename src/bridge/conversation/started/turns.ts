@@ -3,7 +3,6 @@ import type { Clock } from '../../../core/clock.ts';
 import type { KeyedQueue, Ticket } from '../../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
 import { isNotFound } from '../../agent/errors.ts';
-import type { MessageRecord } from '../../agent/schema.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { IDEMPOTENCY_KEY_REUSED } from '../../request.ts';
 import type { NewHash } from '../digest.ts';
@@ -18,6 +17,7 @@ import { promptIDsAfter } from '../transcript.ts';
 import type { Conversations, LockedConversation, MarkedRequest, RequestMark, StartedTurn } from '../types.ts';
 import type { RequestMarks } from './marks.ts';
 import { createMeantMarks, exchangeOf, type MeantMark } from './meant.ts';
+import { promptOfResults, readTurn } from './turn-records.ts';
 
 type StartedTurnsNeeds = {
   readonly agent: Pick<AgentClient, 'session' | 'messages' | 'busySessions' | 'permissionRequests'>;
@@ -46,29 +46,6 @@ const LEFT_PAUSE_MS = 5;
 /** How long an agent may take to end an aborted turn. */
 const ABORTING_MS = 5000;
 const ABORTING_PAUSE_MS = 100;
-
-/** Whether a turn was completed, and the tools that it has called. `others`: the session's other prompts. */
-const readTurn = (
-  records: readonly MessageRecord[],
-  promptID: string,
-  others: ReadonlySet<string>,
-): { readonly isComplete: boolean; readonly toolNames: readonly string[] } => {
-  const from = records.findIndex(({ info }) => info.id === promptID);
-  const later = from === -1 ? [] : records.slice(from + 1);
-  const next = later.findIndex(({ info }) => others.has(info.id));
-  const answers = later.slice(0, next === -1 ? undefined : next).filter(({ info }) => info.role === 'assistant');
-  const last = answers.at(-1)?.info;
-  return {
-    isComplete:
-      last?.role === 'assistant' &&
-      last.time.completed !== undefined &&
-      last.finish !== 'tool-calls' &&
-      last.error?.name !== 'MessageAbortedError',
-    toolNames: answers.flatMap(({ parts }) =>
-      parts.flatMap((part) => (part.type === 'tool' && part.state.status !== 'pending' ? [part.tool] : [])),
-    ),
-  };
-};
 
 /** `gone`: the agent has lost the session. `starting`: a bridge is about to send the prompt. */
 type FoundTurn = StartedTurn | 'gone' | 'starting' | undefined;
@@ -164,7 +141,8 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       const recorded = exchangeOf(stored, mark);
       const unseen = isLast ? promptIDsAfter(records, promptIDsIn(marked.conversation)).at(-1) : undefined;
       const known = recorded?.promptID || mark.promptID || unseen;
-      const promptID = known ?? (isRunning && isLast ? await readResumed(stored, mark, signal) : undefined);
+      const resumed = known ?? (isLast ? promptOfResults(records, sent.request, isRunning) : undefined);
+      const promptID = resumed ?? (isRunning && isLast ? await readResumed(stored, mark, signal) : undefined);
       if (promptID === undefined) {
         const isEarly = (fromMs: number, limitMs: number): boolean => clock.now() - fromMs < limitMs;
         const { storedAtMs } = marked;

@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import { badInput, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
 import {
+  badInput,
+  type ClientToolResults,
   describeToolCall,
-  describeToolResult,
-  joinAdjacentTexts,
-  parseContent,
-  type RoleParts,
-  textPart,
-  toHistory,
-} from '../content.ts';
+  type HistoryMessage,
+  type PromptPart,
+  textOfParts,
+} from '../../request.ts';
+import { describeToolResult, joinAdjacentTexts, parseContent, textPart, toHistory } from '../content.ts';
 import { type EntryKind, findPrompt } from '../prompt-place.ts';
+import { type DialogueEntry, parseToolResults } from '../tool-results.ts';
 
 const maybeText = v.nullish(v.string());
 const FunctionCall = v.object({ name: v.string(), arguments: maybeText });
@@ -42,6 +42,7 @@ type ParsedMessages = {
   readonly prompt: readonly PromptPart[];
   /** The beginning of the answer; empty if the client has not written one. */
   readonly prefill: string;
+  readonly toolResults: ClientToolResults | undefined;
 };
 
 /** A message whose content was read; `index` is its position in the body. */
@@ -73,14 +74,18 @@ const createToolDescriber = () => {
 };
 
 /** What tools did belongs to the answer that called them. */
-const partsByRole = (messages: readonly ReadMessage[]): readonly RoleParts[] => {
+const toDialogue = (messages: readonly ReadMessage[]): readonly DialogueEntry[] => {
   const tools = createToolDescriber();
   return messages.map((read) => {
     const { message, parts } = read;
     if (message.role === 'user') return { role: 'user', parts };
-    if (message.role !== 'assistant') return { role: 'assistant', parts: tools.describeResult(read) };
+    if (message.role !== 'assistant') {
+      const output = { callID: message.tool_call_id, parts };
+      return { role: 'assistant', parts: tools.describeResult(read), output };
+    }
     const refusal = message.refusal ? [textPart(message.refusal)] : [];
-    return { role: 'assistant', parts: [...parts, ...refusal, ...tools.describeCalls(message)] };
+    const callIDs = callsOf(message).flatMap(({ id }) => (id === undefined ? [] : [id]));
+    return { role: 'assistant', parts: [...parts, ...refusal, ...tools.describeCalls(message)], callIDs };
   });
 };
 
@@ -122,7 +127,7 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
     const at = `messages[${last.index}].role`;
     throw badInput('unsupported_value', at, `Expected the user's message to be the last one at '${at}'`);
   }
-  const speeches = partsByRole(dialogue);
+  const speeches = toDialogue(dialogue);
   const prompt = joinAdjacentTexts(speeches.slice(start).flatMap(({ parts }) => parts));
   if (prompt.length === 0) {
     const at = `messages[${last.index}].content`;
@@ -134,5 +139,6 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
     history: toHistory(speeches.slice(0, start)),
     prompt,
     prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
+    toolResults: prefill.length === 0 ? parseToolResults(speeches) : undefined,
   };
 };

@@ -4,6 +4,7 @@ import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
+import { areAllFunctions, parseClientTools } from '../client-tools.ts';
 import { parseConversationReference } from '../conversation-id.ts';
 import { Messages, parseMessages } from './messages.ts';
 
@@ -23,15 +24,13 @@ const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
   max_tokens: isNever,
   modalities: isOnlyText,
   moderation: isNever,
-  parallel_tool_calls: isOneOf(true),
   prediction: isNever,
   presence_penalty: isOneOf(0),
   seed: isNever,
   service_tier: isOneOf('auto', 'default'),
   stop: isEmpty,
   temperature: isOneOf(1),
-  tool_choice: isOneOf('none', 'auto'),
-  tools: isEmpty,
+  tools: areAllFunctions,
   top_logprobs: isOneOf(0),
   top_p: isOneOf(1),
   verbosity: isOneOf('medium'),
@@ -87,8 +86,9 @@ export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRe
   refuseSeveralChoices(n);
   refuseForcedFunction(body);
   const forcedCall = parseForcedCall(body);
+  const clientTools = forcedCall === undefined ? parseClientTools(body) : undefined;
   const format = forcedCall ?? parseTextFormat(body.response_format, 'response_format');
-  const { system, history, prompt, prefill } = parseMessages(messages);
+  const { system, history, prompt, prefill, toolResults } = parseMessages(messages);
   const isStreamed = stream === true;
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = isBackgroundTask(traits);
@@ -107,6 +107,8 @@ export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRe
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
     ...(format === undefined ? {} : { format }),
-    ignored: ignoredChatMembers(forcedCall === undefined ? body : { ...body, tools: null, tool_choice: null }),
+    ...(toolResults === undefined ? {} : { toolResults }),
+    ...(clientTools === undefined || isOwnTask ? {} : { clientTools }),
+    ignored: ignoredChatMembers(body),
   };
 };

@@ -35,9 +35,12 @@ export const approvalsMember = ({ approvalRequests }: AnswerEnd) =>
     ? {}
     : { gatehouse: { approvals: approvalRequests.map(({ id, tool, input }) => ({ id, tool, input })) } };
 
-/** A call that the client has to make. It is known by its answer: there is one in an answer. */
-export const toToolCall = (answerID: string, { name, input }: Extract<OutputEvent, { kind: 'client-call' }>) => ({
-  id: `call_${answerID.replace(/^chatcmpl-/, '')}`,
+/** A call that the client has to make. One that the agent does not wait for is the only one in its answer, and known by that. */
+export const toToolCall = (
+  answerID: string,
+  { id, name, input }: Extract<OutputEvent, { readonly kind: 'client-call' }>,
+) => ({
+  id: id ?? `call_${answerID.replace(/^chatcmpl-/, '')}`,
   type: 'function' as const,
   function: { name, arguments: input },
 });
@@ -47,7 +50,7 @@ type CollectedOutput = {
   readonly content: string;
   readonly reasoning: string;
   readonly refusal: string | null;
-  readonly call: ToolCall | undefined;
+  readonly calls: readonly ToolCall[];
   readonly end: AnswerEnd;
 };
 
@@ -57,21 +60,21 @@ const collectOutput = async (output: AsyncIterable<OutputEvent>, answerID: strin
   let content = '';
   let reasoning = '';
   let refusal: string | null = null;
-  let call: ToolCall | undefined;
+  const calls: ToolCall[] = [];
   for await (const event of output) {
     if (event.kind === 'text') content += beforeText(event.id) + event.text;
     else if (event.kind === 'reasoning') reasoning += beforeReasoning(event.id) + event.text;
     else if (event.kind === 'refusal') refusal = event.text;
-    else if (event.kind === 'client-call') call = toToolCall(answerID, event);
+    else if (event.kind === 'client-call') calls.push(toToolCall(answerID, event));
     else if (event.kind === 'failure') throw toFault(event.failure);
-    else if (event.kind === 'end') return { content, reasoning, refusal, call, end: event.end };
+    else if (event.kind === 'end') return { content, reasoning, refusal, calls, end: event.end };
   }
   throw missingEndError();
 };
 
 /** The body of an answer that is not streamed. Throws the fault of an answer that failed. */
 export const createChatCompletion = async (output: AsyncIterable<OutputEvent>, header: ChatAnswerHeader) => {
-  const { content, reasoning, refusal, call, end } = await collectOutput(output, header.id);
+  const { content, reasoning, refusal, calls, end } = await collectOutput(output, header.id);
   return {
     ...openingMembers(header, 'chat.completion'),
     choices: [
@@ -79,14 +82,14 @@ export const createChatCompletion = async (output: AsyncIterable<OutputEvent>, h
         index: 0,
         message: {
           role: 'assistant' as const,
-          content: refusal !== null || call !== undefined ? null : content,
-          ...(call === undefined ? {} : { tool_calls: [call] }),
+          content: refusal !== null || (calls.length > 0 && content === '') ? null : content,
+          ...(calls.length === 0 ? {} : { tool_calls: calls }),
           ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
           refusal,
           annotations: [],
         },
         logprobs: null,
-        finish_reason: call === undefined ? end.finish : ('tool_calls' as const),
+        finish_reason: calls.length === 0 ? end.finish : ('tool_calls' as const),
       },
     ],
     usage: toChatUsage(end.usage),

@@ -26,7 +26,7 @@ const createChunks = (header: ChatStreamHeader) => {
     content: (text: string): string => chunk(`{"content":${JSON.stringify(text)}}`, 'null'),
     reasoning: (text: string): string => chunk(`{"reasoning_content":${JSON.stringify(text)}}`, 'null'),
     refusal: (text: string): string => chunk(`{"refusal":${JSON.stringify(text)}}`, 'null'),
-    call: (call: object): string => chunk(JSON.stringify({ tool_calls: [{ index: 0, ...call }] }), 'null'),
+    call: (index: number, call: object): string => chunk(JSON.stringify({ tool_calls: [{ index, ...call }] }), 'null'),
     empty: (): string => chunk('{}', 'null'),
     last: (end: AnswerEnd, hasCall: boolean): readonly string[] => {
       const more = JSON.stringify(approvalsMember(end)).slice(1, -1);
@@ -53,7 +53,7 @@ export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
   const beforeText = createParagraphJoiner();
   const beforeReasoning = createParagraphJoiner();
   let toolLines = 0;
-  let hasCall = false;
+  let calls = 0;
   const eventsOfText = (gap: string, text: string, chunk: (text: string) => string): readonly EncodedEvent[] =>
     gap === '' ? [{ data: chunk(text) }] : [{ data: chunk(gap) }, { data: chunk(text) }];
   const toolLine = (name: string, what: string): readonly EncodedEvent[] => {
@@ -74,12 +74,12 @@ export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
         case 'call-end':
           return toolLine(event.call.name, event.isError ? 'failed' : 'finished');
         case 'client-call':
-          hasCall = true;
-          return [{ data: chunks.call(toToolCall(header.id, event)) }];
+          calls += 1;
+          return [{ data: chunks.call(calls - 1, toToolCall(header.id, event)) }];
         case 'refusal':
           return [{ data: chunks.refusal(event.text) }];
         case 'end':
-          return chunks.last(event.end, hasCall).map((data) => ({ data }));
+          return chunks.last(event.end, calls > 0).map((data) => ({ data }));
         case 'failure':
           throw toFault(event.failure);
         case 'text-end':

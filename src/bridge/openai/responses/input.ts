@@ -1,16 +1,17 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { badInput, type HistoryMessage, type PromptPart, textOfParts } from '../../request.ts';
-import { parseMember } from '../body.ts';
 import {
+  badInput,
+  type ClientToolResults,
   describeToolCall,
-  describeToolResult,
-  joinAdjacentTexts,
-  parseContent,
-  type RoleParts,
-  toHistory,
-} from '../content.ts';
+  type HistoryMessage,
+  type PromptPart,
+  textOfParts,
+} from '../../request.ts';
+import { parseMember } from '../body.ts';
+import { describeToolResult, joinAdjacentTexts, parseContent, toHistory } from '../content.ts';
 import { type EntryKind, findPrompt } from '../prompt-place.ts';
+import { type DialogueEntry, parseToolResults } from '../tool-results.ts';
 import { isMessageID, responseIDInItemID } from './items.ts';
 
 const maybeText = v.nullish(v.string());
@@ -37,7 +38,8 @@ type InputItem = {
   readonly parts: readonly PromptPart[];
   /** The id of an item that the client refers to instead of sending it. */
   readonly reference?: string;
-  readonly isToolOutput?: boolean;
+  readonly output?: DialogueEntry['output'];
+  readonly callID?: string;
   readonly isMessage?: boolean;
 };
 
@@ -90,13 +92,13 @@ const createItemParser = () => {
   const callIn = (item: JsonObject, at: string): ParsedItem => {
     const { call_id, name, arguments: given, input } = parseMember(Call, item, at);
     if (call_id) names.set(call_id, name);
-    return byAssistant([describeToolCall(name, given ?? input ?? '')]);
+    return { ...byAssistant([describeToolCall(name, given ?? input ?? '')]), ...(call_id ? { callID: call_id } : {}) };
   };
   const outputIn = (item: JsonObject, at: string): ParsedItem => {
     const { call_id, name, output } = parseMember(CallOutput, item, at);
     const known = names.get(call_id ?? '') ?? name ?? 'a tool';
-    const parts = describeToolResult(known, parseContent(output, `${at}.output`));
-    return { ...byAssistant(parts), isToolOutput: true };
+    const parts = parseContent(output, `${at}.output`);
+    return { ...byAssistant(describeToolResult(known, parts)), output: { callID: call_id, parts } };
   };
   return (item: JsonObject, at: string): ParsedItem => {
     const type = item.type ?? (item.role === undefined ? 'item_reference' : 'message');
@@ -148,15 +150,18 @@ export type ParsedInput = {
   readonly prompt: readonly PromptPart[];
   /** The beginning of the answer; empty if the client has not written one. */
   readonly prefill: string;
+  readonly toolResults: ClientToolResults | undefined;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
   readonly previousResponseID: string | undefined;
   /** The path of the id of a message that was not sent and is not known here. */
   readonly unknownItemAt: string | undefined;
 };
 
-const toRoleParts = ({ speaker, parts }: InputItem): RoleParts => ({
+const toDialogueEntry = ({ speaker, parts, output, callID }: InputItem): DialogueEntry => ({
   role: speaker === 'user' ? 'user' : 'assistant',
   parts,
+  ...(output === undefined ? {} : { output }),
+  ...(callID === undefined ? {} : { callIDs: [callID] }),
 });
 
 const responseIDOf = ({ reference }: InputItem): string | undefined =>
@@ -181,9 +186,9 @@ const parsePrompt = (dialogue: readonly InputItem[], start: number): readonly Pr
   return prompt;
 };
 
-const kindOf = ({ speaker, parts, reference, isToolOutput, isMessage }: InputItem): EntryKind => {
+const kindOf = ({ speaker, parts, reference, output, isMessage }: InputItem): EntryKind => {
   if (speaker !== 'assistant') return speaker === 'user' ? 'user' : 'instruction';
-  if (isToolOutput === true) return 'result';
+  if (output !== undefined) return 'result';
   if (isMessage === true) return 'answer';
   return parts.length === 0 && reference === undefined ? 'silent' : 'other';
 };
@@ -194,9 +199,9 @@ export const parseInput = (input: unknown): ParsedInput => {
   const { entries: items, prefill } = findPrompt(parseItems(input), kindOf, toUser);
   const dialogue = items.filter(({ speaker }) => speaker !== 'instructions');
   // An output at the end is what the client wants an answer to. Before a user's message it belongs to the answer that called.
-  const isByResult = dialogue.at(-1)?.isToolOutput === true;
-  const isPrompt = ({ speaker, isToolOutput }: InputItem): boolean =>
-    isByResult ? isToolOutput === true : speaker === 'user';
+  const isByResult = dialogue.at(-1)?.output !== undefined;
+  const isPrompt = ({ speaker, output }: InputItem): boolean =>
+    isByResult ? output !== undefined : speaker === 'user';
   const start = dialogue.findLastIndex((item) => !isPrompt(item)) + 1;
   const prompt = parsePrompt(dialogue, start);
   const lastKnown = findLastKnownItem(dialogue);
@@ -206,11 +211,14 @@ export const parseInput = (input: unknown): ParsedInput => {
   const lost = since.find((item) => isMessageReference(item) && responseIDOf(item) === undefined);
   const instructions = items.filter(({ speaker }) => speaker === 'instructions').map(({ parts }) => textOfParts(parts));
   const knownItem = dialogue[lastKnown];
+  const results = parseToolResults(dialogue.slice(lastKnown + 1).map(toDialogueEntry));
+  const toolResults = results && knownItem !== undefined ? { ...results, history: [] } : results;
   return {
     system: instructions.filter((text) => text !== '').join('\n\n'),
-    history: firstSince === -1 ? [] : toHistory(since.slice(firstSince).map(toRoleParts)),
+    history: firstSince === -1 ? [] : toHistory(since.slice(firstSince).map(toDialogueEntry)),
     prompt,
     prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
+    toolResults: prefill.length > 0 ? undefined : toolResults,
     previousResponseID: knownItem === undefined ? undefined : responseIDOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `input[${lost.index}].id`,
   };

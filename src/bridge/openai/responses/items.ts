@@ -26,11 +26,14 @@ const refusalItem = (id: string, text: string) => ({
 });
 
 /** The call of a client's function, which the client makes. */
-const functionCallItem = (id: string, { name, input }: { readonly name: string; readonly input: string }) => ({
+const functionCallItem = (
+  id: string,
+  { id: callID, name, input }: Extract<OutputEvent, { readonly kind: 'client-call' }>,
+) => ({
   id,
   type: 'function_call' as const,
   status: 'completed' as const,
-  call_id: `call_${id}`,
+  call_id: callID ?? `call_${id}`,
   name,
   arguments: input,
 });

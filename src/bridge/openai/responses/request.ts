@@ -5,6 +5,7 @@ import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
+import { areAllFunctions, parseClientTools } from '../client-tools.ts';
 import { parseConversationReference } from '../conversation-id.ts';
 import { type ResponseEcho, repeatedMembers } from './echo.ts';
 import { type ParsedInput, parseInput } from './input.ts';
@@ -20,14 +21,12 @@ const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
   max_output_tokens: isNever,
   max_tool_calls: isNever,
   moderation: isEmpty,
-  parallel_tool_calls: isOneOf(true),
   'reasoning.context': isOneOf('auto'),
   'reasoning.mode': isOneOf('standard'),
   service_tier: isOneOf('auto', 'default'),
   temperature: isOneOf(1),
   'text.verbosity': isOneOf('medium'),
-  tool_choice: isOneOf('none', 'auto'),
-  tools: isEmpty,
+  tools: areAllFunctions,
   top_logprobs: isOneOf(0),
   top_p: isOneOf(1),
   truncation: isOneOf('disabled'),
@@ -145,10 +144,11 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const request = parseMember(ResponsesRequestBody, body);
   refuseUnsupported(body, request);
   const forcedCall = parseForcedCall(body);
+  const clientTools = forcedCall === undefined ? parseClientTools(body) : undefined;
   const format = forcedCall ?? parseTextFormat(valueAt(body, 'text.format'), 'text.format');
   const explicit = explicitConversation(parseReferencedIDs(request));
   const input = parseInput(body.input);
-  const { history, prompt, prefill } = input;
+  const { history, prompt, prefill, toolResults } = input;
   const system = [request.instructions ?? '', input.system].filter((text) => text.trim() !== '').join('\n\n');
   const isStreamed = request.stream === true;
   const isNamed = explicit.kind !== 'unnamed';
@@ -172,7 +172,9 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
     ...(format === undefined ? {} : { format }),
-    ignored: ignoredResponseMembers(forcedCall === undefined ? body : { ...body, tools: null, tool_choice: null }),
+    ...(toolResults === undefined ? {} : { toolResults }),
+    ...(clientTools === undefined || isOwnTask ? {} : { clientTools }),
+    ignored: ignoredResponseMembers(body),
     echo,
   };
 };

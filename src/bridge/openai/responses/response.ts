@@ -35,10 +35,17 @@ const responseUsage = ({ prompt, cached, cacheWritten, completion, reasoning }: 
 
 const REASONS = { length: 'max_output_tokens', content_filter: 'content_filter' } as const;
 
+/** Whether it is whole: a response that ends with calls for the client is, too. */
+export const isCompleted = ({ finish }: Pick<AnswerEnd, 'finish'>): boolean =>
+  finish === 'stop' || finish === 'tool_calls';
+
+const statusMembers = ({ finish }: AnswerEnd, endedSeconds: number) =>
+  finish === 'length' || finish === 'content_filter'
+    ? { status: 'incomplete' as const, incomplete_details: { reason: REASONS[finish] } }
+    : { status: 'completed' as const, completed_at: endedSeconds };
+
 const endMembers = (end: AnswerEnd, endedSeconds: number) => ({
-  ...(end.finish === 'stop'
-    ? { status: 'completed' as const, completed_at: endedSeconds }
-    : { status: 'incomplete' as const, incomplete_details: { reason: REASONS[end.finish] } }),
+  ...statusMembers(end, endedSeconds),
   usage: responseUsage(end.usage),
   ...approvalsMember(end),
 });
@@ -118,7 +125,7 @@ export const createResponse = async (
     if (event.kind === 'failure') throw toFault(event.failure);
     items.applyEvent(event);
     if (event.kind !== 'end') continue;
-    items.close(event.end.finish === 'stop' ? 'completed' : 'incomplete');
+    items.close(isCompleted(event.end) ? 'completed' : 'incomplete');
     const ended = { kind: 'ended', output: items.list(), end: event.end, endedSeconds: nowSeconds() } as const;
     return toResponseObject({ id, model, createdSeconds, echo }, ended);
   }

@@ -12,7 +12,7 @@ import {
   refusalText,
   summaryText,
 } from './items.ts';
-import { type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
+import { isCompleted, type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
 
 const DELTAS = { message: 'response.output_text.delta', reasoning: 'response.reasoning_summary_text.delta' } as const;
 
@@ -143,12 +143,12 @@ const EVENTS = {
 
 const eventFor = (state: ResponseState): string => {
   if (state.kind !== 'ended') return EVENTS[state.kind];
-  return state.end.finish === 'stop' ? 'response.completed' : 'response.incomplete';
+  return isCompleted(state.end) ? 'response.completed' : 'response.incomplete';
 };
 
 /** The status of items that are open when the answer ends. */
 const statusOfOpenItems = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>) =>
-  event.kind === 'end' && event.end.finish === 'stop' ? 'completed' : 'incomplete';
+  event.kind === 'end' && isCompleted(event.end) ? 'completed' : 'incomplete';
 
 /** The failure to report for an error; undefined for a client that has disconnected. */
 const toStreamFailure = (error: unknown): AnswerFailure | undefined => {

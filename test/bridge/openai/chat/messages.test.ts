@@ -79,6 +79,7 @@ describe('the messages of a chat', (check) => {
       {
         role: 'assistant',
         text: '[called weather with {"at":"Oslo"}]\n\n[weather returned]\nrain\n\n[a tool returned]\nwind\n\nRain.',
+        callIDs: ['c1'],
       },
     ]);
   });

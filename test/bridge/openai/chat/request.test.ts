@@ -103,7 +103,7 @@ describe('a chat completion request', (check) => {
       seed: 0,
       stop: ['END'],
       temperature: 0,
-      tools: [{ type: 'function', function: { name: 'f' } }],
+      tools: [{ type: 'custom', custom: { name: 'f' } }],
       top_logprobs: 3,
       top_p: 0.1,
     };

@@ -173,7 +173,7 @@ describe("Vercel's AI SDK", (check) => {
     let ran = 0;
     const run = { inputSchema: jsonSchema({ type: 'object' }), execute: async () => ++ran };
     const world = createResponsesWorld(...WORKING);
-    const tools = { bash: tool(run), 'relay-admin_list_users': tool(run), 'mcp.bash': tool(run) };
+    const tools = { bash: tool(run), 'relay-admin_list_users': tool(run), mcp_bash: tool(run) };
     await generateText({ model: modelOver(world), prompt: 'Hello', tools });
     assert.equal([ran, world.asked.length], [0, 1]);
   });

@@ -22,6 +22,7 @@ describe("the items of a request's input", (check) => {
       history: [],
       prompt: words('Hello'),
       prefill: '',
+      toolResults: undefined,
       previousResponseID: undefined,
       unknownItemAt: undefined,
     });
@@ -92,6 +93,7 @@ describe("the items of a request's input", (check) => {
           '[a tool returned]\nStray',
           'It rains.',
         ].join('\n\n'),
+        callIDs: ['c1', 'c2'],
       },
     ]);
   });

@@ -176,7 +176,6 @@ describe('a request for a response', (check) => {
       'max_output_tokens',
       'temperature',
       'text.verbosity',
-      'tool_choice',
       'tools',
       'top_logprobs',
       'truncation',

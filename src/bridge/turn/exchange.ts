@@ -1,0 +1,46 @@
+import type { FinishedExchange, PausedTurn } from '../conversation/types.ts';
+import { type BridgeRequest, filesOfParts, textOfParts } from '../request.ts';
+import { removeEcho } from '../stream/echo-filter.ts';
+import type { AnswerSource } from './approvals/waiting-turns.ts';
+import { describeCallsOf, readSentText, type TurnOutcome } from './outcome.ts';
+
+/** Where an answer ended whose turn goes on; after an answer of the bridge itself where the one before ended. */
+export const pausedAt = (
+  before: PausedTurn | undefined,
+  { turn, log }: Pick<AnswerSource, 'turn' | 'log'>,
+  { items, usage, last }: TurnOutcome,
+): PausedTurn | undefined => {
+  const approvalIDs = last.kind === 'end' ? last.end.approvalRequests.map(({ id }) => id) : [];
+  if (turn === undefined)
+    return approvalIDs.length === 0 || before === undefined ? undefined : { ...before, approvalIDs };
+  const promptID = turn.promptID();
+  return log.end() !== undefined || promptID === undefined ? undefined : { promptID, approvalIDs, items, usage };
+};
+
+/** What is stored of the request: results of the client's calls belong to the answer that called. */
+const sentTexts = ({ prompt, toolResults }: BridgeRequest) =>
+  toolResults === undefined
+    ? { promptText: textOfParts(prompt), files: filesOfParts(prompt) }
+    : {
+        resultsText: textOfParts(toolResults.described),
+        promptText: textOfParts(toolResults.after),
+        files: filesOfParts(toolResults.after),
+      };
+
+type ExchangedTexts = Pick<FinishedExchange, 'resultsText' | 'promptText' | 'files' | 'answerText' | 'callIDs'>;
+
+/** A request with its answer as its client has them: else its history would not match. */
+export const exchangedTexts = (
+  request: BridgeRequest,
+  { log, from }: Pick<AnswerSource, 'log' | 'from'>,
+  outcome: TurnOutcome,
+  { dropsLeadingEcho }: { readonly dropsLeadingEcho: boolean },
+): ExchangedTexts => {
+  const sent = readSentText(log, from, outcome);
+  const text = dropsLeadingEcho ? removeEcho(sent, textOfParts(request.prompt)) : sent;
+  return {
+    ...sentTexts(request),
+    answerText: [text, ...describeCallsOf(outcome)].filter((one) => one !== '').join('\n\n'),
+    ...(outcome.calls === undefined ? {} : { callIDs: outcome.calls.map(({ id }) => id) }),
+  };
+};
