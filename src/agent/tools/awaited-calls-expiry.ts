@@ -17,14 +17,16 @@ type ExpiryNeeds = {
 /** Ends calls whose results did not come in time, between `start` and `stop`. */
 type AwaitedCallsExpiry = { readonly start: () => void; readonly stop: () => void };
 
-/** From one look at the store to the next. A result that comes meanwhile is refused by its time in any case. */
-const LEAST_PAUSE_MS = 30_000;
+/** After a look at the store that failed or found very many sessions. A result that comes meanwhile is refused by its time. */
+const REST_MS = 30_000;
+/** The rest for each session that a look has found. */
+const REST_PER_SESSION_MS = 10;
 /** A timer takes no more than 24 days. */
 const LONGEST_PAUSE_MS = 86_400_000;
 
 /**
  * Ends the calls of client tools that no result came for in time: at the start those of the time without a server, later each
- * within half a minute after its time. There is one timer, for the first of all; events say what begins to wait, here and at
+ * at its time, or half a minute after that where thousands wait. There is one timer, for the first of all; events say what begins to wait, here and at
  * other servers. Of several servers the first one ends a call.
  */
 export const createAwaitedCallsExpiry = ({
@@ -35,7 +37,7 @@ export const createAwaitedCallsExpiry = ({
   onBug,
 }: ExpiryNeeds): AwaitedCallsExpiry => {
   let isStopped = false;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let restsUntil = 0;
   let nextAt = Number.POSITIVE_INFINITY;
   let cancel = (): void => {};
   let unsubscribe = (): void => {};
@@ -45,13 +47,14 @@ export const createAwaitedCallsExpiry = ({
     if (isStopped || at >= nextAt) return;
     cancel();
     nextAt = at;
-    const pauseMs = Math.max(at, lookedAt + LEAST_PAUSE_MS) - clock.now();
+    const pauseMs = Math.max(at, restsUntil) - clock.now();
     cancel = clock.after(Math.min(pauseMs, LONGEST_PAUSE_MS), () => void look().catch(onFailure));
   };
   const onFailure = (error: unknown): void => {
     if (isStopped) return;
     onBug(error);
-    schedule(clock.now());
+    restsUntil = clock.now() + REST_MS;
+    schedule(restsUntil);
   };
   const end = async ({ id }: Session): Promise<void> => {
     const ending = { why: CALL_NOT_AWAITED.expired, isMeant: isExpired };
@@ -61,9 +64,10 @@ export const createAwaitedCallsExpiry = ({
     });
   };
   const look = async (): Promise<void> => {
-    lookedAt = clock.now();
     nextAt = Number.POSITIVE_INFINITY;
-    for (const session of await store.awaitingSessions()) {
+    const waiting = await store.awaitingSessions();
+    restsUntil = clock.now() + Math.min(REST_MS, waiting.length * REST_PER_SESSION_MS);
+    for (const session of waiting) {
       if (isStopped) return;
       if (isExpired(session)) await end(session);
       else if (session.awaitedCalls !== undefined) schedule(session.awaitedCalls.expiresAt);

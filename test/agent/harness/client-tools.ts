@@ -1,4 +1,5 @@
 import type { Session, ToolPart } from '../../../src/agent/protocol/types.ts';
+import type { Store } from '../../../src/agent/store/store.ts';
 import type { Answer } from './permission-requests.ts';
 import { type AgentWorld, prompt } from './world.ts';
 
@@ -39,3 +40,19 @@ export const giveResults = async (
 
 export const sessionAt = async (world: AgentWorld, id: string): Promise<Session> =>
   (await world.get(`/session/${id}`)) as Session;
+
+/** The store of a server that may be killed: after that nothing of the server comes to the store. */
+export const killableStore = (store: Store) => {
+  let isKilled = false;
+  const guarded = Object.fromEntries(
+    Object.entries(store).map(([name, method]) => [
+      name,
+      (...given: readonly unknown[]) =>
+        isKilled ? new Promise(() => {}) : (method as (...all: readonly unknown[]) => unknown)(...given),
+    ]),
+  ) as unknown as Store;
+  const kill = (): void => {
+    isKilled = true;
+  };
+  return { store: guarded, kill };
+};
