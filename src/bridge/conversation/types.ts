@@ -134,7 +134,7 @@ export type FoundResponse = {
   /** Ids of the known prompts of its conversation. */
   readonly promptIDs: ReadonlySet<string>;
   readonly isBackground: boolean;
-  /** When its request came, if a bridge still answers it or was ended while it did. */
+  /** When its request came, which is known of the last request of a conversation. */
   readonly requestedSeconds: number | undefined;
   /** Where it ended, if its turn waits for an approval. */
   readonly paused: PausedTurn | undefined;

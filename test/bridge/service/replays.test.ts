@@ -54,6 +54,16 @@ const OTHER_MODELS = {
   default: { demo: 'main' },
 };
 
+describe('a response that is read again', (check) => {
+  check('has the time of its request, whatever the clock of the agent says', () =>
+    withBridge({ scripts: [answering(() => 'Hello')], aheadMs: [5000, 5000] }, async (world) => {
+      const made = await bodyOf(world, '/v1/responses', { input: 'hi' });
+      const again = await (await world.send(`/v1/responses/${made.id}`)).json();
+      assert.is((again as Record<string, unknown>).created_at, made.created_at);
+    }),
+  );
+});
+
 describe('the fingerprint of an answer', (check) => {
   const fingerprintOf = async (world: BridgeWorld, more: object = {}) =>
     ((await world.chat({ ...CHAT, ...more })).json as { system_fingerprint?: string }).system_fingerprint;

@@ -67,7 +67,7 @@ const toFoundResponse = ({ conversation, token }: Located): FoundResponse | unde
     promptID,
     promptIDs: promptIDsIn(conversation),
     isBackground: exchange === undefined ? request?.isBackground === true : exchange.isBackground === true,
-    requestedSeconds: exchange === undefined ? request?.createdSeconds : undefined,
+    requestedSeconds: isOfLastRequest(conversation, token) ? request?.createdSeconds : undefined,
     paused: exchange !== undefined && paused?.promptID === promptID ? paused : undefined,
   };
 };

@@ -18,7 +18,8 @@ export type StoredTurn = {
   readonly responseID: string;
   /** The id of the user message that it answers. */
   readonly promptID: string;
-  /** For an answer that has not started. */
+  /** When its request came. Where that is not known, it is the time of the first message, or now if there is none. */
+  readonly requestedSeconds: number | undefined;
   readonly nowSeconds: number;
   /** Whether the agent works in its session. */
   readonly isBusy: boolean;
@@ -140,7 +141,8 @@ export const rebuildResponse = (messages: readonly MessageRecord[], stored: Stor
   const facts = {
     id: responseID,
     model: last === undefined ? '' : `${last.providerID}/${last.modelID}`,
-    createdSeconds: first?.role === 'assistant' ? secondsOf(first.time.created) : nowSeconds,
+    createdSeconds:
+      stored.requestedSeconds ?? (first?.role === 'assistant' ? secondsOf(first.time.created) : nowSeconds),
     echo: { ...NO_ECHO, isBackground, conversationID: conversationName ?? null },
   };
   return toResponseObject(facts, { ...state, output: items.list() });

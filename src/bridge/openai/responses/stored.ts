@@ -79,7 +79,7 @@ const createResponseReader = ({
   return async (id: string, owner: Owner, signal: AbortSignal) => {
     const found = await conversations.findResponse(id, owner, signal);
     if (found === undefined) throw notFound(id);
-    const { sessionID, isBackground, conversationName } = found;
+    const { sessionID, isBackground, conversationName, requestedSeconds } = found;
     // Before the messages: a turn that ends in between is seen as running once more, and never as cut off.
     const isBusy = (await agent.busySessions(signal)).has(sessionID);
     const messages = await agent.messages(sessionID, signal);
@@ -87,7 +87,7 @@ const createResponseReader = ({
     const promptID = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
     if (promptID === undefined) return { found, response: unsentResponse(id, found, nowSeconds), isPaused: false };
     const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
-    const place = { responseID: id, promptID, nowSeconds, isBusy, isBackground, conversationName };
+    const place = { responseID: id, promptID, requestedSeconds, nowSeconds, isBusy, isBackground, conversationName };
     const stored = { ...place, approvalRequests, showsReasoning };
     const response = rebuildResponse(messages, stored);
     if (response === undefined) throw notFound(id);

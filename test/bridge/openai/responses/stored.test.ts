@@ -38,6 +38,7 @@ const records = (...given: object[]) => v.parse(v.array(MessageRecord), given);
 const PLACE = {
   responseID: responseID(),
   promptID: 'msg_u1',
+  requestedSeconds: undefined,
   nowSeconds: 77,
   isBusy: false,
   isBackground: false,
