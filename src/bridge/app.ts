@@ -18,7 +18,7 @@ import { BRIDGE_ERROR_RESPONSES } from './errors.ts';
 import { createAuthentication, withCors } from './http/auth.ts';
 import { createModelsRoutes } from './http/models.ts';
 import { createAnswerRoute } from './http/route.ts';
-import { createActiveRequests } from './http/shutdown.ts';
+import { createActiveRequests, trackRequests } from './http/shutdown.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/endpoint.ts';
 import { completionsEndpoint } from './openai/completions/endpoint.ts';
@@ -142,6 +142,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     version,
   });
   const activeRequests = createActiveRequests();
+  const tracked = trackRequests(activeRequests);
   const semaphore = createSemaphore(settings.answersAtATime, 0);
   const limitBytes = settings.bodyLimitBytes;
   const budget = createServiceBudget({
@@ -182,8 +183,9 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
     // Before the routes of an id: the router takes the first that fits.
-    ...createInputTokensRoute({ authenticate, conversations, agent, bodies, runInSlices }),
+    ...createInputTokensRoute({ tracked, authenticate, conversations, agent, bodies, runInSlices }),
     ...createStoredResponseRoutes({
+      tracked,
       authenticate,
       conversations,
       agent,
@@ -192,7 +194,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       runInSlices,
     }),
     ...createConversationRoutes({
-      ...{ authenticate, agent, catalog, bodies, runInSlices },
+      ...{ tracked, authenticate, agent, catalog, bodies, clock, runInSlices },
       conversations: conversations.ofClients,
       showsReasoning: settings.showsReasoning,
     }),

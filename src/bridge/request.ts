@@ -60,7 +60,13 @@ export type ClientToolResults = {
  */
 export type ConversationReference =
   | { readonly kind: 'unnamed' }
-  | { readonly kind: 'named'; readonly id: string; readonly isIncremental: boolean }
+  | {
+      readonly kind: 'named';
+      readonly id: string;
+      readonly isIncremental: boolean;
+      /** Whether all that comes with the request is new to the conversation, which its client has created. */
+      readonly appends?: boolean;
+    }
   | { readonly kind: 'after'; readonly responseID: string };
 
 /** The most characters of a rejection's reason that an agent accepts. */

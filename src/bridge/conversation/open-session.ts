@@ -27,8 +27,10 @@ export type ConversationPlan = {
   readonly find: () => ConversationMatch | undefined;
   /** Whether the turn has been started already, by the one that holds the conversation: then nothing is waited for or claimed. */
   readonly isStarted?: boolean;
-  /** Whether a client has created the session. Then no other one takes its place, and all of the history is new to it. */
+  /** Whether a client has created the session. Then no other one takes its place. */
   readonly isCreated?: boolean;
+  /** Whether all of the history is new to it. */
+  readonly appends?: boolean;
   /** Whether it waits while another bridge answers in the conversation. Else it gets a new session then. */
   readonly waitsForOthers: boolean;
   /** The history to send to a session that has no messages yet. `isLost`: in place of one that the agent has lost. */
@@ -117,7 +119,7 @@ export const createSessionOpening = ({ agent, sync, writes, claims, newName }: S
         continue;
       }
       if (isClaimedElsewhere(found.conversation, plan.mark)) continue;
-      const isKnown = hasMessages(found.conversation) && plan.isCreated !== true;
+      const isKnown = hasMessages(found.conversation) && plan.appends !== true;
       const replay = isKnown ? [] : (await plan.replay(signal, false)).messages;
       signal.throwIfAborted();
       // Who follows the turn of the same request claims nothing: that was done when it began.

@@ -137,19 +137,23 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       await sync.lookAfter(looks, signal);
       await readStoppedAnswer(index.byName(owner, name), signal);
     }
+    // The name of a conversation that a client has created never passes to another session.
+    const isCreated = sessionInConversationID(name) !== undefined;
+    if (isCreated && find() === undefined) return enqueue(sent, { isNamed: true });
     const isMatchSoon = queue.isNearlyFree(queueKey) && find() !== undefined;
     if (queue.isFree(queueKey) || reliesOnStored || isMatchSoon)
-      return enqueue(sent, { name, isNamed: true, find, waitsForOthers: reliesOnStored });
+      return enqueue(sent, { name, isNamed: true, find, waitsForOthers: reliesOnStored, isCreated });
     return enqueue(sent, { isNamed: true });
   };
 
-  /** In a conversation that its client has created, everything that a request brings is new. */
+  /** A conversation that a client has created: its id leads to its session, which has to be there. */
   const resolveCreated = async (
     sent: Sent,
-    name: string,
+    reference: NamedReference,
     sessionID: string,
     signal: AbortSignal,
   ): Promise<ResolvedConversation> => {
+    const { id: name, appends = false } = reference;
     const find = (): ConversationMatch | undefined => {
       const conversation = index.bySession(sessionID);
       const isMeant = conversation?.owner === sent.owner && conversation.name === name;
@@ -157,7 +161,8 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     };
     if (find() === undefined) await sync.refresh(sessionID, signal);
     if (find() === undefined) throw conversationNotFound(name);
-    return enqueue(sent, { name, isNamed: true, find, waitsForOthers: true, isCreated: true });
+    if (!appends) return resolveNamed(sent, reference, signal);
+    return enqueue(sent, { name, isNamed: true, find, waitsForOthers: true, isCreated: true, appends });
   };
 
   const isNewAndUnnamed = ({ request, history }: Sent): boolean =>
@@ -234,7 +239,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     const { conversation } = request;
     const createdID = conversation.kind === 'named' ? sessionInConversationID(conversation.id) : undefined;
     if (conversation.kind === 'named' && createdID !== undefined)
-      return resolveCreated(sent, conversation.id, createdID, signal);
+      return resolveCreated(sent, conversation, createdID, signal);
     // What needs no search does not wait until all conversations are read.
     if (conversation.kind !== 'after' && !isNewAndUnnamed(sent)) await sync.load(signal);
     if (conversation.kind === 'named') return resolveNamed(sent, conversation, signal);

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/fault.ts';
+import type { TrackRequest } from '../openai/tracked.ts';
 
 /** A request that is being answered. */
 export type ActiveRequest = {
@@ -51,3 +52,16 @@ export const createActiveRequests = (): ActiveRequests => {
     count: () => open.size,
   };
 };
+
+/** Routes whose requests are tracked while they are answered. */
+export const trackRequests =
+  (activeRequests: Pick<ActiveRequests, 'track'>): TrackRequest =>
+  (handle) =>
+  async (request, params) => {
+    const { signal, end } = activeRequests.track(request);
+    try {
+      return await handle(request, params, signal);
+    } finally {
+      end();
+    }
+  };

@@ -4,7 +4,9 @@ import * as assert from 'uvu/assert';
 import { replying } from '../../agent/harness/world.ts';
 import { describe, rejection } from '../../check.ts';
 import { answering, byPrompt, dictated, messagesTo } from '../harness/model-scripts.ts';
+import { idIn, pay, paying, reporting } from '../harness/recharge-world.ts';
 import {
+  assistant,
   type BridgeWorld,
   KEY,
   OTHER_KEY,
@@ -12,6 +14,7 @@ import {
   quietTime,
   sessionsDeleted,
   sessionsMade,
+  user,
   withBridge,
 } from '../harness/world.ts';
 
@@ -304,6 +307,58 @@ describe('a conversation of a client', (check) => {
     });
   });
 
+  check('is continued by a chat with its name, which sends its whole history each time', () =>
+    withClient(async (client, world) => {
+      const { id } = await client.conversations.create();
+      const headers = { 'x-session-id': id };
+      const first = await world.chat({ messages: [user('One')] }, headers);
+      const history = [user('One'), assistant(first.text)];
+      const second = await world.chat({ messages: [...history, user('Two')] }, headers);
+      assert.equal([second.text, second.name], ['Two: 3', id]);
+      const edited = await world.chat({ messages: [user('Another'), assistant('B'), user('Three')] }, headers);
+      assert.is.not(edited.name, id);
+      assert.equal(await linesIn(client, id), ['user: One', 'assistant: One: 1', 'user: Two', 'assistant: Two: 3']);
+      assert.is(sessionsMade(world).length, 2);
+      const unknown = { 'x-session-id': 'conv_x_000000000000' };
+      assert.is((await world.send('/v1/chat/completions', { messages: [user('One')] }, unknown)).status, 404);
+    }),
+  );
+
+  check('takes no items while an approval is open there, and goes on with the decision', () => {
+    const { given, paid } = paying([pay(5), reporting]);
+    return withBridge(given, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.conversations.create();
+      const asked = await client.responses.create({ input: 'pay', conversation: id });
+      const added = client.conversations.items.create(id, { items: [said('user', 'now')] });
+      assert.is(await failureOf(added), '409 conflict');
+      const decided = await client.responses.create({ input: `approve ${idIn(asked.output_text)}`, conversation: id });
+      assert.match(decided.output_text, 'So: paid');
+      assert.equal(paid, [{ amount: 5 }]);
+      await client.conversations.items.create(id, { items: [said('user', 'later')] });
+      assert.is((await linesIn(client, id)).at(-1), 'user: later');
+    });
+  });
+
+  check('takes nothing of a client that leaves while it waits, and holds nobody up for it', () => {
+    const model = dictated();
+    return withBridge({ scripts: [model.script, replying('Well.')] }, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.conversations.create();
+      const running = client.responses.create({ input: 'story', conversation: id });
+      await model.begun;
+      const leaving = new AbortController();
+      const added = world.send(`/v1/conversations/${id}/items`, { items: [said('user', 'x')] }, {}, leaving.signal);
+      await quietTime(10);
+      leaving.abort();
+      assert.is((await added).status, 499);
+      model.end();
+      await running;
+      assert.is((await client.responses.create({ input: 'more', conversation: id })).output_text, 'Well.');
+      assert.not.ok((await linesIn(client, id)).includes('user: x'));
+    });
+  });
+
   check('is one that a client has named otherwise, too', () =>
     withClient(async (client) => {
       await client.responses.create({ input: 'One', conversation: 'my-own' });
@@ -319,9 +374,10 @@ describe('a conversation of a client', (check) => {
     withClient(async (client, world) => {
       const { id } = await client.conversations.create({ metadata: { a: '1' }, items: [said('user', 'A')] });
       await client.responses.create({ input: 'One', conversation: id });
+      const lines = await linesIn(client, id);
       const later = clientOf(await world.restart());
       assert.equal((await later.conversations.retrieve(id)).metadata, { a: '1' });
-      assert.equal(await linesIn(later, id), await linesIn(client, id));
+      assert.equal(await linesIn(later, id), lines);
       assert.is((await later.responses.create({ input: 'Two', conversation: id })).output_text, 'Two: 4');
     }),
   );

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { RequestBodies } from '../../../core/http/request-bodies.ts';
 import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
@@ -12,19 +13,23 @@ import { conversationNotFound } from '../../conversation/response-id.ts';
 import type { ClientConversations } from '../../conversation/stored/created.ts';
 import { isStoredItem, promptOfItem, type StoredItem } from '../../conversation/stored/items.ts';
 import type { Owner } from '../../conversation/types.ts';
+import { withinLimit } from '../../conversation/writes.ts';
 import { badInput } from '../../request.ts';
 import { parseBodyObject } from '../body.ts';
+import type { TrackRequest } from '../tracked.ts';
 import { type HistoryItem, messageOfItem, readHistoryItems, toStoredHistoryItem } from './history.ts';
 import { parseMetadata } from './metadata.ts';
 import { parseNewItems } from './new-items.ts';
 import { parsePageQuery, toItemPage } from './page.ts';
 
 type ConversationRoutesOptions = {
+  readonly tracked: TrackRequest;
   readonly authenticate: (request: Request) => Owner;
   readonly conversations: ClientConversations;
   readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'prompt' | 'deleteMessage'>;
   readonly catalog: Pick<ModelCatalog, 'find'>;
   readonly bodies: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>;
+  readonly clock: Clock;
   readonly runInSlices: RunInSlices;
   readonly showsReasoning: boolean;
 };
@@ -38,6 +43,9 @@ const toConversation = ({ name, createdAt, clientMetadata = {} }: StoredConversa
   created_at: Math.floor(createdAt / 1000),
   metadata: clientMetadata,
 });
+
+/** How long the agent may take to store one item. */
+const STORED_WITHIN_MS = 20_000;
 
 const WAITING = new Fault({
   kind: 'conflict',
@@ -56,7 +64,7 @@ const itemNotFound = (): Fault =>
 
 /** `/v1/conversations` and the items of one. A conversation is a session of the agent, and so is what it holds. */
 export const createConversationRoutes = (options: ConversationRoutesOptions): RouteTable => {
-  const { authenticate, conversations, agent, catalog, bodies, runInSlices, showsReasoning } = options;
+  const { tracked, authenticate, conversations, agent, catalog, bodies, clock, runInSlices, showsReasoning } = options;
   const toResponse = async (value: object): Promise<Response> =>
     jsonTextResponse(200, await runInSlices(writeJson(value), never));
 
@@ -100,7 +108,11 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       const made: HistoryItem[] = [];
       for (const item of items) {
         signal.throwIfAborted();
-        const record = await agent.prompt(sessionID, promptOfItem(item, { providerID, modelID }), never);
+        const prompt = promptOfItem(item, { providerID, modelID });
+        // A prompt has no time limit of its own.
+        const record = await withinLimit(clock, STORED_WITHIN_MS, (limited) =>
+          agent.prompt(sessionID, prompt, limited),
+        );
         added.push(record.info.id);
         made.push(...[toStoredHistoryItem(record) ?? []].flat());
       }
@@ -115,9 +127,8 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
 
   return {
     '/v1/conversations': {
-      async POST(request) {
+      POST: tracked(async (request, _params, signal) => {
         const owner = authenticate(request);
-        const { signal } = request;
         const body = parseBodyObject((await bodies.readJsonIfAny(request)) ?? {});
         const metadata = parseMetadata(body.metadata);
         const items = parseNewItems(body.items ?? []);
@@ -129,52 +140,51 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
           throw error;
         }
         return jsonResponse(200, toConversation(created));
-      },
+      }),
     },
     '/v1/conversations/:id': {
-      async GET(request, { id = '' }) {
-        return jsonResponse(200, toConversation(await conversations.find(authenticate(request), id, request.signal)));
-      },
-      async POST(request, { id = '' }) {
+      GET: tracked(async (request, { id = '' }, signal) => {
+        return jsonResponse(200, toConversation(await conversations.find(authenticate(request), id, signal)));
+      }),
+      POST: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
         const body = parseBodyObject(await bodies.readJson(request));
         if (body.metadata === undefined)
           throw badInput('missing_required_parameter', 'metadata', "Missing required parameter: 'metadata'");
         const metadata = parseMetadata(body.metadata);
-        const found = await conversations.find(owner, id, request.signal);
+        const found = await conversations.find(owner, id, signal);
         return jsonResponse(200, toConversation(await conversations.setMetadata(found, metadata)));
-      },
-      async DELETE(request, { id = '' }) {
-        const found = await conversations.find(authenticate(request), id, request.signal);
-        await conversations.delete(found, request.signal);
+      }),
+      DELETE: tracked(async (request, { id = '' }, signal) => {
+        const found = await conversations.find(authenticate(request), id, signal);
+        await conversations.delete(found, signal);
         return jsonResponse(200, { id: found.name, object: 'conversation.deleted', deleted: true });
-      },
+      }),
     },
     '/v1/conversations/:id/items': {
-      async GET(request, { id = '' }) {
+      GET: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
         const query = parsePageQuery(request);
-        const found = await conversations.find(owner, id, request.signal);
-        return toResponse(toItemPage(await readItems(found, request.signal), query));
-      },
-      async POST(request, { id = '' }) {
+        const found = await conversations.find(owner, id, signal);
+        return toResponse(toItemPage(await readItems(found, signal), query));
+      }),
+      POST: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
         const items = parseNewItems(parseBodyObject(await bodies.readJson(request)).items);
         if (items.length === 0) throw badInput('empty_array', 'items', "Expected at least one item at 'items'");
-        const found = await conversations.find(owner, id, request.signal);
-        const added = await whileHeld(found, request.signal, (sessionID) => addItems(sessionID, items, request.signal));
+        const found = await conversations.find(owner, id, signal);
+        const added = await whileHeld(found, signal, (sessionID) => addItems(sessionID, items, signal));
         return toResponse(listOf(added));
-      },
+      }),
     },
     '/v1/conversations/:id/items/:item': {
-      async GET(request, { id = '', item: itemID = '' }) {
-        const found = await conversations.find(authenticate(request), id, request.signal);
-        const item = (await readItems(found, request.signal)).find((one) => one.id === itemID);
+      GET: tracked(async (request, { id = '', item: itemID = '' }, signal) => {
+        const found = await conversations.find(authenticate(request), id, signal);
+        const item = (await readItems(found, signal)).find((one) => one.id === itemID);
         if (item === undefined) throw itemNotFound();
         return toResponse(item);
-      },
-      async DELETE(request, { id = '', item: itemID = '' }) {
-        const { signal } = request;
+      }),
+      DELETE: tracked(async (request, { id = '', item: itemID = '' }, signal) => {
         const found = await conversations.find(authenticate(request), id, signal);
         const messageID = messageOfItem(itemID);
         const outcome = await whileHeld(found, signal, async (sessionID) => {
@@ -191,7 +201,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
         if (outcome === 'unknown') throw itemNotFound();
         if (outcome === 'of a turn') throw ITEM_OF_TURN;
         return jsonResponse(200, toConversation(found));
-      },
+      }),
     },
   };
 };

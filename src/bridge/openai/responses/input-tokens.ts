@@ -11,10 +11,12 @@ import type { ClientConversations } from '../../conversation/stored/created.ts';
 import type { Conversations, Owner } from '../../conversation/types.ts';
 import { badInput, type ConversationReference, type PromptFile } from '../../request.ts';
 import { parseBodyObject } from '../body.ts';
+import type { TrackRequest } from '../tracked.ts';
 import { messagesOfTurn } from './rebuild.ts';
 import { parseResponsesRequest } from './request.ts';
 
 type InputTokensOptions = {
+  readonly tracked: TrackRequest;
   readonly authenticate: (request: Request) => Owner;
   readonly conversations: Pick<Conversations, 'findResponse'> & {
     readonly ofClients: Pick<ClientConversations, 'find'>;
@@ -71,7 +73,7 @@ function* estimateStored(messages: readonly MessageRecord[]): Steps<number> {
 
 /** `POST /v1/responses/input_tokens`: an estimate, as the models' own tokenizers are not here. It says that it is one. */
 export const createInputTokensRoute = (options: InputTokensOptions): RouteTable => {
-  const { authenticate, conversations, agent, bodies, runInSlices } = options;
+  const { tracked, authenticate, conversations, agent, bodies, runInSlices } = options;
 
   /** The messages that a request continues. */
   const readStored = async (
@@ -108,9 +110,8 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
   };
   return {
     '/v1/responses/input_tokens': {
-      async POST(request) {
+      POST: tracked(async (request, _params, signal) => {
         const owner = authenticate(request);
-        const { signal } = request;
         const body = parseBodyObject(await bodies.readJson(request));
         const hasInput = body.input !== undefined && body.input !== null;
         const parsed = parseResponsesRequest(hasInput ? body : { ...body, input: '.' }, request.headers);
@@ -134,7 +135,7 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
           input_tokens,
           gatehouse: { is_estimate: true },
         });
-      },
+      }),
     },
   };
 };

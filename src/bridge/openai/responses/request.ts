@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
+import { sessionInConversationID } from '../../conversation/response-id.ts';
 import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
 import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
@@ -109,11 +110,13 @@ const explicitConversation = ({ conversationID, previousID }: ReferencedIDs): Co
       'conversation',
       "Invalid value at 'conversation': expected 1 to 200 printable characters",
     );
-  return parseConversationReference(
+  const named = parseConversationReference(
     new Headers(),
     { conversation_id: conversationID },
     { isStreamed: false, isTask: false },
   );
+  const isCreated = named.kind === 'named' && sessionInConversationID(named.id) !== undefined;
+  return isCreated ? { ...named, appends: true } : named;
 };
 
 /** Where the client names none explicitly, a response that its input refers to comes before an id in a header. */

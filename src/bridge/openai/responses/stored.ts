@@ -15,11 +15,13 @@ import { badInput } from '../../request.ts';
 import { toApprovalRequest } from '../../turn/approvals/text.ts';
 import { itemsOfPrompt } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
+import type { TrackRequest } from '../tracked.ts';
 import { NO_ECHO } from './echo.ts';
 import { rebuildResponse } from './rebuild.ts';
 import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
 
 type StoredResponseOptions = {
+  readonly tracked: TrackRequest;
   readonly authenticate: (request: Request) => Owner;
   readonly conversations: Pick<Conversations, 'findResponse' | 'deleteResponse'>;
   readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'permissionRequests' | 'abort'>;
@@ -61,7 +63,7 @@ const createResponseReader = ({
   agent,
   clock,
   showsReasoning,
-}: Omit<StoredResponseOptions, 'authenticate'>) => {
+}: Omit<StoredResponseOptions, 'authenticate' | 'tracked'>) => {
   const readApprovals = async ({ paused }: FoundResponse, signal: AbortSignal): Promise<readonly ApprovalRequest[]> => {
     if (paused === undefined || paused.approvalIDs.length === 0) return [];
     const open = await agent.permissionRequests(signal);
@@ -97,7 +99,7 @@ const createResponseReader = ({
 
 /** `GET` and `DELETE /v1/responses/{id}`, its `input_items`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
 export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
-  const { authenticate, conversations, agent, clock, runInSlices } = options;
+  const { tracked, authenticate, conversations, agent, clock, runInSlices } = options;
   const read = createResponseReader(options);
   const toResponse = async (response: ResponseObject): Promise<Response> =>
     jsonTextResponse(200, await runInSlices(writeJson(response), never));
@@ -131,35 +133,35 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
   };
   return {
     '/v1/responses/:id': {
-      async GET(request, { id = '' }) {
+      GET: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
         refuseStream(request);
-        return toResponse((await read(id, owner, request.signal)).response);
-      },
-      async DELETE(request, { id = '' }) {
+        return toResponse((await read(id, owner, signal)).response);
+      }),
+      DELETE: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
-        if (!(await conversations.deleteResponse(id, owner, request.signal))) throw notFound(id);
+        if (!(await conversations.deleteResponse(id, owner, signal))) throw notFound(id);
         return jsonResponse(200, toDeletedResponse(id));
-      },
+      }),
     },
     '/v1/responses/:id/input_items': {
-      async GET(request, { id = '' }) {
+      GET: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
         const query = parsePageQuery(request);
-        const found = await conversations.findResponse(id, owner, request.signal);
+        const found = await conversations.findResponse(id, owner, signal);
         if (found === undefined) throw notFound(id);
-        const messages = await agent.messages(found.sessionID, request.signal);
+        const messages = await agent.messages(found.sessionID, signal);
         const promptID = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
         const prompt = messages.find(({ info }) => info.id === promptID);
         const page = toItemPage(prompt === undefined ? [] : itemsOfPrompt(prompt), query);
         return jsonTextResponse(200, await runInSlices(writeJson(page), never));
-      },
+      }),
     },
     '/v1/responses/:id/cancel': {
-      async POST(request, { id = '' }) {
+      POST: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
-        return toResponse(await cancel(id, owner, request.signal));
-      },
+        return toResponse(await cancel(id, owner, signal));
+      }),
     },
   };
 };

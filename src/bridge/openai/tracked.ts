@@ -1,0 +1,9 @@
+type Params = Readonly<Record<string, string>>;
+
+/**
+ * Makes a route of a function that takes a signal in place of the request's own. It aborts with a `Fault` when the client disconnects or the
+ * bridge stops, and the bridge waits for the route before it stops.
+ */
+export type TrackRequest = (
+  handle: (request: Request, params: Params, signal: AbortSignal) => Promise<Response>,
+) => (request: Request, params: Params) => Promise<Response>;
