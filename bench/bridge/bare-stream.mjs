@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const opening =
-  '{"id":"chatcmpl-0123456789abcdefghij","object":"chat.completion.chunk","created":1700000000,"model":"bench/main"';
+  '{"id":"chatcmpl-0123456789abcdefghij","object":"chat.completion.chunk","created":1700000000,"model":"bench/main",' +
+  '"service_tier":"default","system_fingerprint":"fp_0123456789"';
 const chunkOf = (delta, finish) =>
   `data: ${opening},"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]}\n\n`;
 
