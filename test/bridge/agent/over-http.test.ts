@@ -199,7 +199,7 @@ describe('the agent server, over HTTP', (check) => {
         [
           ['text', true],
           ['text', undefined],
-          ['other', false],
+          ['file', false],
         ],
       );
       assert.equal(outputText, answer);
