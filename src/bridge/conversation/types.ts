@@ -131,6 +131,8 @@ export type FoundResponse = {
   readonly conversationName: string | undefined;
   /** The id of the agent's user message. Undefined until it is known: then it is the last of those that are not in `promptIDs`. */
   readonly promptID: string | undefined;
+  /** How many responses of the same turn came before: each of them ended with calls that its client then made. */
+  readonly answersBefore: number;
   /** Ids of the known prompts of its conversation. */
   readonly promptIDs: ReadonlySet<string>;
   readonly isBackground: boolean;

@@ -43,7 +43,8 @@ export const pauseAfter = (log: TurnLog, from: LogPosition): ClientCallsPause | 
 /** The agent asks for the calls of one step one after the other. They are shown together. */
 const MORE_REQUESTS_MS = 100;
 
-const usageSince = (usage: Usage, before: Usage): Usage => ({
+/** The tokens that came after `before` was counted. */
+export const usageSince = (usage: Usage, before: Usage): Usage => ({
   prompt: usage.prompt - before.prompt,
   cached: usage.cached - before.cached,
   cacheWritten: usage.cacheWritten - before.cacheWritten,

@@ -394,6 +394,37 @@ describe('functions of a client in a response', (check) => {
     }),
   );
 
+  check('are in the response when it is read again, and so is the answer to their outputs', () =>
+    withBridge(given(calling(weather), calling(clock), replying('Rain at noon.')), async (world) => {
+      const first = await respond(world, { input: 'How is the weather?' });
+      const second = await respond(world, { previous_response_id: first.json.id, input: outputsFor(first.output) });
+      const last = await respond(world, { previous_response_id: second.json.id, input: outputsFor(second.output) });
+      for (const { json } of [first, second, last]) {
+        const again = JSON.parse(await (await world.send(`/v1/responses/${json.id}`)).text());
+        assert.equal(again.output, json.output);
+        assert.equal([again.status, again.usage], ['completed', json.usage]);
+      }
+    }),
+  );
+
+  check('come in the background, too, and are continued there', () =>
+    withBridge(usual, async (world) => {
+      const finished = async (body: object) => {
+        const { json } = await respond(world, { ...body, background: true });
+        for (;;) {
+          const state = JSON.parse(await (await world.send(`/v1/responses/${json.id}`)).text());
+          if (state.status !== 'queued' && state.status !== 'in_progress') return state;
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      };
+      const asked = await finished({ input: 'How is the weather?' });
+      assert.equal(callsIn(asked.output).length, 1);
+      const answer = await finished({ previous_response_id: asked.id, input: outputsFor(asked.output) });
+      assert.match(JSON.stringify(answer.output), 'It rains.');
+      assert.is(answer.status, 'completed');
+    }),
+  );
+
   check('are refused with their place where the agent has such a tool', () =>
     withBridge({ tools: [toolNamed('look')] }, async (world) => {
       const tools = [{ type: 'function', name: 'look', parameters: { type: 'object' } }];

@@ -61,10 +61,15 @@ const toFoundResponse = ({ conversation, token }: Located): FoundResponse | unde
   const exchange = exchangeIn({ conversation, token });
   if (exchange === undefined ? !isUnrecorded({ conversation, token }) : exchange.promptID === '') return undefined;
   const promptID = exchange?.promptID ?? request?.promptID;
+  const { exchanges } = conversation;
+  const earlier = exchange === undefined ? exchanges : exchanges.slice(0, exchanges.indexOf(exchange));
+  // Without a prompt of its own it goes on with the turn of the last one, or its prompt is not there yet.
+  const turnID = promptID ?? exchanges.at(-1)?.promptID;
   return {
     sessionID,
     conversationName: isNamed ? name : undefined,
     promptID,
+    answersBefore: earlier.filter((one) => one.promptID === turnID).length,
     promptIDs: promptIDsIn(conversation),
     isBackground: exchange === undefined ? request?.isBackground === true : exchange.isBackground === true,
     requestedSeconds: isOfLastRequest(conversation, token) ? request?.createdSeconds : undefined,

@@ -1,17 +1,18 @@
 import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
 import { isStoredItem } from '../../conversation/stored/items.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
-import type { ApprovalRequest, OutputEvent } from '../../output.ts';
+import { type ApprovalRequest, NO_USAGE, type OutputEvent, type Usage } from '../../output.ts';
 import { isReasoning } from '../../stream/hidden-reasoning.ts';
 import { STRUCTURED_OUTPUT_CALL } from '../../stream/structured.ts';
 import { toApprovalText } from '../../turn/approvals/text.ts';
 import { INTERRUPTED_FAILURE, isAbortError, toTurnEnd } from '../../turn/failure.ts';
-import { createTurnLog, type TurnLog } from '../../turn/log.ts';
+import { type ClientCallsPause, createTurnLog, type TurnLog } from '../../turn/log.ts';
 import { readItems } from '../../turn/log-reader.ts';
+import { usageSince } from '../../turn/outcome.ts';
 import { createTurnReducer, type TurnReducer } from '../../turn/reducer.ts';
 import { NO_ECHO } from './echo.ts';
 import { createOutputItems, type OutputItem } from './items.ts';
-import { type ResponseObject, type ResponseState, toResponseObject } from './response.ts';
+import { isCompleted, type ResponseObject, type ResponseState, toResponseObject } from './response.ts';
 
 /** A response whose turn is at the agent. */
 export type StoredTurn = {
@@ -20,6 +21,8 @@ export type StoredTurn = {
   readonly promptID: string;
   /** When its request came. Where that is not known, it is the time of the first message, or now if there is none. */
   readonly requestedSeconds: number | undefined;
+  /** How many responses of the same turn came before, each up to calls of the client. */
+  readonly answersBefore: number;
   readonly nowSeconds: number;
   /** Whether the agent works in its session. */
   readonly isBusy: boolean;
@@ -47,10 +50,9 @@ export const messagesOfTurn = (
 const readTurn = (turn: readonly MessageRecord[]): { log: TurnLog; transcript: TurnReducer } => {
   const writer = createTurnLog();
   const transcript = createTurnReducer(writer, new Set());
-  for (const { info, parts } of turn) {
-    transcript.applyEvent({ type: 'message.updated', properties: { info } });
-    for (const part of parts) transcript.applyEvent({ type: 'message.part.updated', properties: { part } });
-  }
+  const [prompt] = turn;
+  if (prompt !== undefined) transcript.setPrompt(prompt.info.id);
+  transcript.applySnapshot(turn);
   return { log: writer.log, transcript };
 };
 
@@ -65,9 +67,22 @@ const textEvents = (id: string, text: string): readonly OutputEvent[] =>
         { kind: 'text-end', id },
       ];
 
-/** The output of a turn as its client got it: an answer that had to be one JSON value has that as its only text. */
-const outputOf = (log: TurnLog, approvalRequests: readonly ApprovalRequest[]): readonly OutputEvent[] => {
-  const events = [...readItems(log.items())];
+/** A part of a turn that is a response of its own, up to calls that the client had to make or to the turn's end. */
+type TurnSegment = { readonly from: number; readonly usageBefore: Usage; readonly pause: ClientCallsPause | undefined };
+
+const segmentAt = (log: TurnLog, answersBefore: number): TurnSegment => {
+  const before = log.pauses()[answersBefore - 1];
+  return { from: before?.items ?? 0, usageBefore: before?.usage ?? NO_USAGE, pause: log.pauses()[answersBefore] };
+};
+
+/** The output of such a part as its client got it: an answer that had to be one JSON value has that as its only text. */
+const outputOf = (
+  log: TurnLog,
+  { from, pause }: TurnSegment,
+  approvalRequests: readonly ApprovalRequest[],
+): readonly OutputEvent[] => {
+  const calls = (pause?.calls ?? []).map((call) => ({ kind: 'client-call', ...call }) as const);
+  const events = [...readItems(log.items().slice(from, pause?.items)), ...calls];
   const given = events.find((event) => isValueCall(event) && event.kind === 'call-end' && !event.isError);
   const closing = textEvents('closing', toApprovalText(approvalRequests));
   if (given?.kind !== 'call-end') return [...events, ...closing];
@@ -89,19 +104,33 @@ export const itemsOfTurn = (
   const { log, transcript } = readTurn(turn);
   if (isOver(transcript.lastAnswer())) log.closeTexts();
   const items = createOutputItems(responseID);
-  for (const event of outputOf(log, [])) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
+  const events = [...log.pauses(), undefined].flatMap((_pause, index) => outputOf(log, segmentAt(log, index), []));
+  for (const event of events) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
   items.close('in_progress');
   return items.list();
+};
+
+type ReadTurn = {
+  readonly isLast: boolean;
+  readonly last: AssistantInfo | undefined;
+  readonly log: TurnLog;
+  readonly segment: TurnSegment;
 };
 
 /** How far a turn is that was read from the agent. */
 const stateOf = (
   { isBusy, isBackground, approvalRequests }: StoredTurn,
-  { isLast, last, log }: { readonly isLast: boolean; readonly last: AssistantInfo | undefined; readonly log: TurnLog },
+  { isLast, last, log, segment }: ReadTurn,
 ): Exclude<ResponseState, { readonly kind: 'queued' }> => {
   const output: [] = [];
+  const { pause, usageBefore } = segment;
+  if (pause !== undefined) {
+    const end = { finish: 'tool_calls', usage: usageSince(pause.usage, usageBefore), approvalRequests: [] } as const;
+    return { kind: 'ended', output, end, endedSeconds: secondsOf(last?.time.completed ?? last?.time.created ?? 0) };
+  }
+  const usage = usageSince(log.usage(), usageBefore);
   if (approvalRequests.length > 0) {
-    const end = { finish: 'stop', usage: log.usage(), approvalRequests } as const;
+    const end = { finish: 'stop', usage, approvalRequests } as const;
     return { kind: 'ended', output, end, endedSeconds: secondsOf(last?.time.completed ?? last?.time.created ?? 0) };
   }
   // Between two steps the last message is complete, and the turn is not.
@@ -110,14 +139,14 @@ const stateOf = (
   if (isBackground && isAbortError(last.error)) return { kind: 'cancelled', output };
   const how = toTurnEnd(last);
   if (how.kind === 'failed') return { kind: 'failed', output, failure: how.failure };
-  const end = { finish: how.finish, usage: log.usage(), approvalRequests };
+  const end = { finish: how.finish, usage, approvalRequests };
   return { kind: 'ended', output, end, endedSeconds: secondsOf(last.time.completed ?? last.time.created) };
 };
 
 /** The status of items that are open in such a response. */
 const itemStatusIn = (state: ResponseState) => {
   if (state.kind === 'running') return 'in_progress';
-  return state.kind === 'ended' && state.end.finish === 'stop' ? 'completed' : 'incomplete';
+  return state.kind === 'ended' && isCompleted(state.end) ? 'completed' : 'incomplete';
 };
 
 /**
@@ -130,10 +159,11 @@ export const rebuildResponse = (messages: readonly MessageRecord[], stored: Stor
   if (turn.length === 0) return undefined;
   const { log, transcript } = readTurn(turn);
   const last = transcript.lastAnswer();
-  const state = stateOf(stored, { isLast, last, log });
+  const segment = segmentAt(log, stored.answersBefore);
+  const state = stateOf(stored, { isLast, last, log, segment });
   if (state.kind !== 'running') log.closeTexts();
   const items = createOutputItems(responseID);
-  for (const event of outputOf(log, stored.approvalRequests))
+  for (const event of outputOf(log, segment, stored.approvalRequests))
     if (stored.showsReasoning || !isReasoning(event)) items.applyEvent(event);
   items.close(itemStatusIn(state));
 

@@ -81,15 +81,18 @@ const createResponseReader = ({
   return async (id: string, owner: Owner, signal: AbortSignal) => {
     const found = await conversations.findResponse(id, owner, signal);
     if (found === undefined) throw notFound(id);
-    const { sessionID, isBackground, conversationName, requestedSeconds } = found;
+    const { sessionID, isBackground, conversationName, answersBefore, requestedSeconds } = found;
     // Before the messages: a turn that ends in between is seen as running once more, and never as cut off.
     const isBusy = (await agent.busySessions(signal)).has(sessionID);
     const messages = await agent.messages(sessionID, signal);
     const nowSeconds = Math.floor(clock.now() / 1000);
-    const promptID = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
+    const begun = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
+    // A turn that goes on with results of the client has no prompt of its own.
+    const promptID = begun ?? (isBusy ? [...found.promptIDs].at(-1) : undefined);
     if (promptID === undefined) return { found, response: unsentResponse(id, found, nowSeconds), isPaused: false };
     const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
-    const place = { responseID: id, promptID, requestedSeconds, nowSeconds, isBusy, isBackground, conversationName };
+    const asked = { responseID: id, promptID, answersBefore, requestedSeconds, nowSeconds };
+    const place = { ...asked, isBusy, isBackground, conversationName };
     const stored = { ...place, approvalRequests, showsReasoning };
     const response = rebuildResponse(messages, stored);
     if (response === undefined) throw notFound(id);

@@ -42,6 +42,7 @@ const PLACE = {
   nowSeconds: 77,
   isBusy: false,
   isBackground: false,
+  answersBefore: 0,
   conversationName: undefined,
   approvalRequests: [],
   showsReasoning: true,
