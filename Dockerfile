@@ -50,7 +50,7 @@ COPY --from=build /src/dist/licenses.txt /src/dist/bridge.js ./
 ENV HOST=0.0.0.0
 EXPOSE 4100
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "/app/health.mjs", "4100"]
-ENTRYPOINT ["node", "--max-semi-space-size=8", "/app/bridge.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "--initial-old-space-size=32", "--heap-growing-percent=60", "/app/bridge.js"]
 
 FROM listening AS agent
 LABEL org.opencontainers.image.title="gatehouse-agent" \

@@ -1,6 +1,6 @@
 // The bridge: what it adds to an agent's first words, what a chunk costs, and many streams at once. Prints, judges nothing.
 // node bench/bridge/bridge.mjs [--rounds 3] [--calls 20] [--streams 500] [--idle 2000] [--seconds 10] [--against DIST|COMMIT]
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -32,6 +32,12 @@ const CHUNK_PIECES = 2000;
 /** Memory does not grow with the length of a stream. */
 const SECONDS_BESIDE_IDLE = 5;
 
+/** What Node is started with in the image. */
+const imageFlags = (() => {
+  const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8');
+  const [entrypoint] = /(?<=^ENTRYPOINT )\["node", .*bridge\.js"\]$/m.exec(dockerfile);
+  return JSON.parse(entrypoint).slice(1, -1);
+})();
 const directory = mkdtempSync(join(tmpdir(), 'bridge-bench-'));
 process.on('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
 const versions = versionsToMeasure(flags.against, ['bridge.js'], directory);
@@ -46,8 +52,7 @@ const startOn = async (plan, readyPath) => {
 };
 const startScript = (name, readyPath, cpu) => startOn({ args: [join(import.meta.dirname, name)], cpu }, readyPath);
 const startBridge = (version, agent, more = {}) => {
-  // The flag is that of the image.
-  const args = ['--max-semi-space-size=8', version.programs['bridge.js']];
+  const args = [...imageFlags, version.programs['bridge.js']];
   const env = { AGENT_BASE_URL: `http://127.0.0.1:${agent.port}`, MAX_CONCURRENCY: '1000', ...more };
   return startOn({ args, cpu: cores.servers[0], env }, '/ready');
 };

@@ -1,5 +1,5 @@
 /** The most pieces a second that all streams send together. Each is a write of its own to a connection. */
-const PIECES_PER_SECOND = 20_000;
+const PIECES_PER_SECOND = 10_000;
 
 /** What the streams that send at the same time share: so many pieces a second, however many streams there are. */
 export type PieceShare = {
