@@ -233,6 +233,9 @@ export const isWithdrawn = ({ state }: ToolPart): boolean =>
 /** Metadata of a call that the client carries out. */
 export const CLIENT_TOOL = { clientTool: true } as const;
 
+/** The same for a call that has ended without a result of the client. */
+export const UNANSWERED = { ...CLIENT_TOOL, unanswered: true } as const;
+
 /** Whether a call was handed to the client. */
 export const isClientCall = ({ state }: ToolPart): boolean =>
   state.status !== 'pending' && state.metadata?.clientTool === true;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
-import { CLIENT_TOOL, type Session, type ToolPart } from '../protocol/types.ts';
+import { type Session, type ToolPart, UNANSWERED } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -29,10 +29,10 @@ export const readAwaitedCalls = async (
 };
 
 /** A call as it is stored once no result is waited for. */
-export const withoutResult = (part: ToolPart, why: string, now: number): ToolPart => {
+const withoutResult = (part: ToolPart, why: string, now: number): ToolPart => {
   const { input } = part.state;
   const start = part.state.status === 'running' ? part.state.time.start : now;
-  return { ...part, state: { status: 'error', input, error: why, metadata: CLIENT_TOOL, time: { start, end: now } } };
+  return { ...part, state: { status: 'error', input, error: why, metadata: UNANSWERED, time: { start, end: now } } };
 };
 
 /** The session without the calls that it waits for. */

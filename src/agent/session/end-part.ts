@@ -1,4 +1,4 @@
-import { CLIENT_TOOL, type Part, type ToolState } from '../protocol/types.ts';
+import { type Part, type ToolState, UNANSWERED } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED } from './awaited-calls.ts';
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';
@@ -15,7 +15,7 @@ const endCall = (state: ToolState, now: number): ToolState | undefined => {
       status: 'error',
       input,
       error: CALL_NOT_AWAITED.copied,
-      metadata: CLIENT_TOOL,
+      metadata: UNANSWERED,
       time: { start: state.time.start, end: now },
     };
   return { status: 'error', input, error: CALL_OUTCOME_UNKNOWN, time: { start: state.time.start, end: now } };

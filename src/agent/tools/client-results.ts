@@ -67,10 +67,10 @@ const requireGiven = async (
 /** The prompt as it is stored when its answer goes on: the choice of tools held for the calls that were made. */
 const resumedPrompt = (
   { time, clientTools: before, ...user }: UserMessage,
-  { given, now }: { readonly given: ClientTools | undefined; readonly now: number },
+  { given, now }: { readonly given: { readonly tools: ClientTools | undefined } | undefined; readonly now: number },
 ): UserMessage => {
   const kept: ClientTools | undefined = before && { ...before, choice: before.choice === 'none' ? 'none' : 'auto' };
-  const clientTools = given ?? kept;
+  const clientTools = given === undefined ? kept : given.tools;
   return { ...user, time: { ...time, resumed: now }, ...(clientTools === undefined ? {} : { clientTools }) };
 };
 
@@ -95,7 +95,8 @@ export const createClientResults = (needs: ResultsNeeds) => {
   };
   return async (sessionID: string, body: ClientToolResultsBody): Promise<TakenResults> => {
     const { results, noReply } = body;
-    const given = usableClientTools(body.clientTools);
+    // An empty list: none from here on.
+    const given = body.clientTools && { tools: usableClientTools(body.clientTools) };
     const isExpired = ({ awaitedCalls }: Session): boolean =>
       awaitedCalls !== undefined && awaitedCalls.expiresAt <= clock.now();
     const before = await endAwaitedCalls(needs, sessionID, { why: CALL_NOT_AWAITED.expired, isMeant: isExpired });

@@ -3,7 +3,6 @@ import { messagePublication, partPublication, sessionErrorPublication } from '..
 import { costOf } from '../model/cost.ts';
 import { ModelError, type ModelMessage, type ModelRequest, type ToolSpec } from '../model/types.ts';
 import type { AssistantMessage, MessageError } from '../protocol/types.ts';
-import { withoutResult } from '../session/awaited-calls.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
 import { sessionBytes, sessionLimitBytes } from '../session/sessions.ts';
 import type { MessageWithParts } from '../store/store.ts';
@@ -21,7 +20,7 @@ import type { TurnMessages } from './turn-messages.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
 
 const LAST_STEP = 'This is the last step of this turn, and no tools are left. Answer with what is known.';
-const LAST_VALUE = 'This is the last step of this turn. Answer with what is known.';
+const LAST_CALL = 'This is the last step of this turn. Answer with what is known.';
 const LOOPING = serverEndedTurn('The model made the same call again and again');
 const OUT_OF_STEPS = serverEndedTurn('The turn took all the steps it may, and the model asked for more');
 
@@ -70,6 +69,8 @@ export const createStep = (
   });
   const ownSpecs = tools.map(({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }));
   const specs = [...ownSpecs, ...clientTools.specs];
+  /** The last step ends with a call too: of the value, or of a client tool. */
+  const isCallWanted = output !== undefined || clientTools.isForced;
   const outputNames = new Set(output?.tools.map(({ name }) => name));
   // Not a part of the agent's prompt, which a summary may be asked for with.
   const instruction = output?.instruction ?? '';
@@ -105,7 +106,7 @@ export const createStep = (
   let reminder: readonly ModelMessage[] = [];
   const requestFor = (messages: readonly MessageWithParts[], isLast: boolean): ModelRequest => ({
     target: responder.model.target,
-    system: isLast ? `${system}\n\n${output === undefined ? LAST_STEP : LAST_VALUE}`.trim() : system,
+    system: isLast ? `${system}\n\n${isCallWanted ? LAST_CALL : LAST_STEP}`.trim() : system,
     messages: [...toModelHistory(messages, user.id, responder.model.media), ...reminder],
     ...toolsFor(isLast),
     sessionID,
@@ -226,8 +227,13 @@ export const createStep = (
     } catch (error) {
       if (!isExpectedEnd(error)) onBug(error);
       const why = signal.aborted ? 'The call was aborted' : 'The answer failed';
-      const unmade = forClient.map(({ part }) => withoutResult(part, why, clock.now()));
-      const last = joinPublications(parts.end(why, false), ...unmade.map((part) => partPublication(part, clock.now())));
+      const now = clock.now();
+      const unmade = forClient.map(({ part }) => {
+        const { input } = part.state;
+        const state = { status: 'error' as const, input, error: why, time: { start: now, end: now } };
+        return partPublication({ ...part, state }, now);
+      });
+      const last = joinPublications(parts.end(why, false), ...unmade);
       const left = await withStoredUsage(needs, accounted, error);
       return close(left, { last, error: toMessageError(error, responder.model.ref.providerID) });
     }

@@ -90,6 +90,9 @@ describe('calls that wait for the results of a client', (check) => {
       await end(given);
       await idle(world);
       assert.equal(await errorsAt(world, id), [why, why]);
+      const [part] = callsOf(answersIn(await messagesOf(world, id))[0] ?? given.answer);
+      const metadata = part?.state.status === 'error' ? part.state.metadata : undefined;
+      assert.equal(metadata, { clientTool: true, unanswered: true });
       assert.is((await sessionAt(world, id)).awaitedCalls, undefined);
       const asked = world.asked.length;
       const late = await giveResults(

@@ -12,7 +12,7 @@ import {
   sessionAt,
   weatherCall,
 } from '../harness/client-tools.ts';
-import { answersIn, isQuiet, messagesOf, until } from '../harness/permission-requests.ts';
+import { answersIn, asksWhen, isQuiet, messagesOf, reply, until } from '../harness/permission-requests.ts';
 import { type AgentWorld, calling, createAgentWorld, prompt, replying, toolNamed } from '../harness/world.ts';
 
 const idle = (world: AgentWorld): Promise<void> => until(world, () => isQuiet(world));
@@ -144,6 +144,38 @@ describe('tools that run at the client', (check) => {
     );
   });
 
+  check('are not called where an abort ends the step, or another call of it ends the turn', async () => {
+    const desk = { name: 'desk_find', input: {} };
+    const started = Promise.withResolvers<void>();
+    const hangingTool = toolNamed('desk_find', async (_input, { signal }) => {
+      started.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    const world = await createAgentWorld({ scripts: [calling(weatherCall, desk)], tools: [hangingTool] });
+    const id = await world.session();
+    const asking = askWithTools(world, id);
+    await started.promise;
+    await world.post(`/session/${id}/abort`);
+    const aborted = await asking;
+    assert.equal(callsOf(aborted).map(errorOf), ['The call was aborted', 'The call was aborted']);
+    assert.is((await sessionAt(world, id)).awaitedCalls, undefined);
+    const results = [{ callID: callIDsOf(aborted)[0], output: 'rain' }];
+    assert.is((await world.call('POST', `/session/${id}/client-tool-results`, { results })).status, 404);
+
+    const asksFirst = await createAgentWorld({
+      scripts: [calling(weatherCall, desk)],
+      tools: [toolNamed('desk_find')],
+      rules: [{ permission: '*', pattern: '*', action: 'ask' }],
+    });
+    const other = await asksFirst.session();
+    const answer = askWithTools(asksFirst, other);
+    const [request] = await asksWhen(asksFirst, 1);
+    await reply(asksFirst, request, { reply: 'reject' });
+    const rejected = await answer;
+    assert.match(errorOf(callsOf(rejected)[0]) ?? '', 'The turn ended with another call');
+    assert.is((await sessionAt(asksFirst, other)).awaitedCalls, undefined);
+  });
+
   check('may be called one at a time', async () => {
     const world = await createAgentWorld({ scripts: [calling(weatherCall, clockCall)] });
     const id = await world.session();
@@ -192,6 +224,43 @@ describe('tools that run at the client', (check) => {
     assert.is((await sessionAt(world, id)).awaitedCalls, undefined);
   });
 
+  check('may be forced in the last step, and the result gets an answer without calls', async () => {
+    const world = await createAgentWorld({
+      scripts: [calling(weatherCall), replying('It rains.')],
+      agents: [{ name: 'brief', steps: 1 }],
+    });
+    const id = await world.session();
+    const forced = { agent: 'brief', ...clientTools({ choice: { name: 'weather' } }) };
+    const [callID] = callIDsOf(await askWithTools(world, id, forced));
+    await giveResults(world, id, [{ callID, output: 'rain' }]);
+    await idle(world);
+    assert.equal(
+      world.asked.map(({ toolChoice, tools, system }) => [
+        toolChoice,
+        tools.map(({ name }) => name),
+        system.includes('no tools are left'),
+      ]),
+      [
+        ['required', ['weather'], false],
+        ['none', ['weather', 'clock'], true],
+      ],
+    );
+  });
+
+  check('have results that a summary covers where the context is full, and the turn goes on', async () => {
+    const world = await createAgentWorld({
+      scripts: [calling(weatherCall), replying('Rain was reported.'), replying('It rains.')],
+      resolvedModel: { usableTokens: 15 },
+    });
+    const id = await world.session();
+    const [callID] = callIDsOf(await askWithTools(world, id));
+    await giveResults(world, id, [{ callID, output: 'rain' }]);
+    await idle(world);
+    assert.match(JSON.stringify(world.asked[1]?.messages), '"output":"rain"');
+    assert.match(JSON.stringify(world.asked[2]?.messages), 'Rain was reported.');
+    assert.is(answersIn(await messagesOf(world, id)).at(-1)?.info.error, undefined);
+  });
+
   check('and a value that is asked for: the value ends the turn, and a call beside it is not made', async () => {
     const format = { type: 'json_schema', schema: { type: 'object', required: ['sky'] } };
     const value = { name: 'StructuredOutput', input: { sky: 'grey' } };
@@ -214,6 +283,15 @@ describe('tools that run at the client', (check) => {
     await giveResults(world, id, [{ callID, output: 'rain' }], { clientTools: other });
     await idle(world);
     assert.equal([world.asked[1]?.tools.map(({ name }) => name), world.asked[1]?.toolChoice], [['map'], 'required']);
+  });
+
+  check('are taken away by an empty list with the results', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('done')] });
+    const id = await world.session();
+    const [callID] = callIDsOf(await askWithTools(world, id));
+    await giveResults(world, id, [{ callID, output: 'rain' }], { clientTools: { tools: [] } });
+    await idle(world);
+    assert.equal(world.asked[1]?.tools, []);
   });
 
   check('are not given to the sessions of tasks', async () => {
