@@ -54,7 +54,6 @@ export const withGuardCategories = (policy: Policy): Policy => ({
  * its threshold on a category is unsafe, from its lower one on controversial. A missing score counts as 1. Throws without a text.
  */
 export const guardVerdict = ({ categories }: Policy, texts: readonly CategoryScores[]): GuardVerdict => {
-  if (texts.length === 0) throw new TypeError('No text was judged');
   const scores = highestScores(texts, categories.length);
   const namesFrom = (least: (category: PolicyCategory) => number): readonly string[] => [
     ...new Set(categories.filter((category, index) => (scores[index] ?? 1) >= least(category)).flatMap(namesOf)),

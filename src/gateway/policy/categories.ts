@@ -30,6 +30,8 @@ export const CATEGORY_NAMES: readonly CategoryName[] = CATEGORIES.map(({ name })
 /** A number 0..1 for each category of a policy, in its order: `CATEGORIES`, then the others. Only a whole valid verdict becomes one. */
 export type CategoryScores = readonly number[];
 
-/** The highest score of each of `count` categories. A missing score counts as 1. */
-export const highestScores = (verdicts: readonly CategoryScores[], count: number): CategoryScores =>
-  Array.from({ length: count }, (_, index) => Math.max(...verdicts.map((scores) => scores[index] ?? 1)));
+/** The highest score of each of `count` categories. A missing score counts as 1. Throws where there is no verdict at all. */
+export const highestScores = (verdicts: readonly CategoryScores[], count: number): CategoryScores => {
+  if (verdicts.length === 0) throw new TypeError('No verdict to take scores from');
+  return Array.from({ length: count }, (_, index) => Math.max(...verdicts.map((scores) => scores[index] ?? 1)));
+};

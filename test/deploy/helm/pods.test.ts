@@ -5,6 +5,7 @@ import {
   readBridgeSettings,
   unknownBridgeVariables as unknownBridgeVariablesIn,
 } from '../../../src/bridge/settings.ts';
+import { parsePolicyFile } from '../../../src/gateway/policy/policy-file.ts';
 import {
   GatewayVariables,
   readGatewayConfig,
@@ -229,6 +230,15 @@ describe('the services', (check) => {
     assert.is(version, 'acme-1');
     const illicit = JSON.stringify(categories);
     assert.match(illicit, 'Betting under 20 is legal here: \\"<&>\\".');
+    const several = {
+      version: '1',
+      policies: { a: { extends: 'coding-agent', own_categories: { guns: { definition: 'x' } } } },
+      use: { default: 'a', keys: { '0123abcd': 'standard' } },
+    };
+    const rendered = only(manifests({ ...LEAST, config: { policy: several } }), 'ConfigMap', 'gateway').data[
+      'policy.json'
+    ];
+    assert.equal(parsePolicyFile(rendered).use, { default: 'a', aliases: {}, keys: { '0123abcd': 'standard' } });
     const { models } = readGatewayConfig(filled(only(all, 'Deployment', 'gateway')));
     assert.is(models.get('seeing')?.vision, true);
     assert.is(models.get('moderation-fast')?.model, 'gpt-oss-safeguard:20b');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../../src/core/config.ts';
-import { CATEGORY_NAMES } from '../../../src/gateway/policy/categories.ts';
+import { CATEGORY_NAMES, highestScores } from '../../../src/gateway/policy/categories.ts';
 import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
 import { judgedBy, parsePolicy } from '../harness/policies.ts';
@@ -134,5 +134,12 @@ describe('a policy file is refused', (check) => {
       assert.ok(problemsOf(text).length > 0, text);
       assert.not.match(problemsOf(text).join('\n'), /canary|cana ry/, text);
     }
+  });
+});
+
+describe('the worst of several verdicts', (check) => {
+  check('is none where there is no verdict, and never a clean one', () => {
+    assert.throws(() => highestScores([], 13), /No verdict/);
+    assert.equal(highestScores([[0, 0.4], [0.2]], 2), [0.2, 1]);
   });
 });

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -114,6 +115,23 @@ describe('a start of the Node bundle that fails', (check) => {
     ]);
   });
 
+  check('over a policy that nobody uses, or an own category with the name of one of the 13, says so', async () => {
+    const problemOf = async (file: object): Promise<readonly string[]> => {
+      const MODERATION_POLICY_FILE = fileOf('policies.json', JSON.stringify({ version: '1', ...file }));
+      const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, MODERATION_POLICY_FILE });
+      assert.is(code, 1);
+      return errorTexts(stderr);
+    };
+    assert.match(
+      (await problemOf({ policies: { idle: {} } })).join(),
+      /^gatehouse gateway: MODERATION_POLICY_FILE: policies\.idle: no request is judged by it: name it in use\.default/,
+    );
+    assert.match(
+      (await problemOf({ own_categories: { Violence: { definition: 'x' } } })).join(),
+      /^gatehouse gateway: MODERATION_POLICY_FILE: own_categories: "Violence" is OpenAI's category "violence"/,
+    );
+  });
+
   check('over a policy file that is not there, or is none, says so', async () => {
     const files = [join(directory, 'nowhere.json'), fileOf('text.json', 'no JSON'), directory];
     for (const MODERATION_POLICY_FILE of files) {
@@ -199,6 +217,17 @@ describe('a start of the Node bundle that succeeds', (check) => {
     );
     await withGateway({ variables: empty }, async ({ gateway }) => {
       assert.is((await moderate(gateway.address, { input: 'good morning' })).status, 200);
+    });
+  });
+
+  check('judges a key by the policy that its SHA-256 has in the file', async () => {
+    const keys = { [hash('sha256', KEY).slice(0, 12)]: 'mild' };
+    const policies = { mild: { own_categories: { 'weapon sales': { definition: 'offers weapons.' } } } };
+    const MODERATION_POLICY_FILE = fileOf('keys.json', JSON.stringify({ version: '1', policies, use: { keys } }));
+    await withGateway({ variables: { MODERATION_POLICY_FILE } }, async ({ gateway }) => {
+      const answer = await moderate(gateway.address, { input: 'good morning' });
+      assert.is(answer.headers.get('x-moderation-policy'), 'mild/1');
+      assert.match(answer.text, '"x_categories":{"weapon sales":{"flagged":false,"score":0}}');
     });
   });
 
