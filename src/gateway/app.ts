@@ -13,6 +13,7 @@ import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts'
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache, type SharedVerdicts } from './judge/cache.ts';
+import type { KnownText } from './judge/moderate.ts';
 import { createModeration } from './judge/moderation.ts';
 import { contextTokensFor } from './judge/prompt.ts';
 import type { GatewayMetrics } from './metrics.ts';
@@ -117,6 +118,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const semaphore = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
+  const texts = createVerdictCache<KnownText>(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
   const views = createMakeViews({
     clock,
     runInSlices,
@@ -135,6 +137,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       policy,
       contextTokens,
       cache,
+      texts,
       shared: sharedVerdicts,
       digest: needs.digest,
       newNonce: needs.newNonce,

@@ -18,6 +18,8 @@ import { createJudgeExcerpts } from './window-verdicts.ts';
 type ModerateNeeds = {
   readonly judge: Judge;
   readonly cache: VerdictCache;
+  /** Texts whose views were made before. */
+  readonly texts: VerdictCache<KnownText>;
   readonly shared: SharedVerdicts | undefined;
   readonly clock: Clock;
   readonly runInSlices: RunInSlices;
@@ -47,12 +49,17 @@ export type ItemVerdict = FoundScores & { readonly hidden: readonly Hiding[] };
 /** Whose items they are, by the digest of a gateway key, and how long they may take. */
 export type Caller = Deadline & { readonly owner: string };
 
+/** A text whose views were made: the key of its verdict, and how something was hidden in it. */
+export type KnownText = { readonly key: string; readonly hidden: readonly Hiding[] };
+
 /** What the judge would read of an item, and the key of its verdict. */
 export type PreparedItem = {
   readonly views: readonly string[];
   readonly hidden: readonly Hiding[];
   readonly image: ChatImage | undefined;
   readonly key: string;
+  /** Its scores, where they are known by the text alone. There are no views then. */
+  readonly known?: CategoryScores;
 };
 
 /** The two steps of moderating one item. */
@@ -104,6 +111,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const {
     judge,
     cache,
+    texts,
     shared,
     clock,
     windowChars,
@@ -129,7 +137,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   ): Promise<string> => {
     settingsDigest ??= digest(settings);
     const parts = [await settingsDigest, model, String(think), image?.mediaType ?? '', image?.base64 ?? '', ...views];
-    // Views hold no NUL, normalising removes it: two different lists never join to the same text.
+    // Views hold no NUL, normalising removes it: two different lists never join to the same text. A text as it came in is alone.
     const whole = parts.join('\0');
     if (whole.length <= PIECE_CHARS) return digest(whole);
     const digests = await Promise.all(await runInSlices(digestPieces(whole, digest), signal, owner));
@@ -151,13 +159,23 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
 
   const prepare: ItemModeration['prepare'] = async ({ text, image }, alias, caller) => {
     // Most texts are such: they take a few microseconds, less than it takes to wait for a turn.
-    const made = createShortHintlessViews(text) ?? (await makeViews(text, caller.owner, caller.signal));
-    const { texts: views, hidden } = made;
-    return { views, hidden, image, key: await cacheKeyFor(views, image, alias, caller) };
+    const plain = createShortHintlessViews(text)?.texts;
+    if (plain !== undefined)
+      return { views: plain, hidden: [], image, key: await cacheKeyFor(plain, image, alias, caller) };
+    // Making views takes a hundred times as long as a digest, and a client may send the same history with each prompt. An image
+    // is much longer than its text.
+    const textKey = image === undefined ? await cacheKeyFor([text], image, alias, caller) : undefined;
+    const earlier = textKey === undefined ? undefined : texts.find(textKey);
+    const known = earlier === undefined ? undefined : cache.find(earlier.key);
+    if (earlier !== undefined && known !== undefined) return { ...earlier, views: [], image, known };
+    const { texts: views, hidden } = await makeViews(text, caller.owner, caller.signal);
+    const key = await cacheKeyFor(views, image, alias, caller);
+    if (textKey !== undefined) texts.store(textKey, { key, hidden });
+    return { views, hidden, image, key };
   };
 
-  const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key }, alias, signal) => {
-    const cached = cache.find(key);
+  const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key, known }, alias, signal) => {
+    const cached = known ?? cache.find(key);
     if (cached !== undefined) return { scores: cached, isCached: true, hidden };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
       const found = shared === undefined ? undefined : await shared.find(key, categoryCount);

@@ -12,7 +12,7 @@ import { createBatchParser } from './batch-verdict.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import { createJudgeCall, type JudgeCallNeeds } from './call.ts';
 import { createJudge } from './judge.ts';
-import { createItemModeration, createModerate, type Moderate, type TextDigest } from './moderate.ts';
+import { createItemModeration, createModerate, type KnownText, type Moderate, type TextDigest } from './moderate.ts';
 import { createJudgePrompts } from './prompt.ts';
 import { createVerdictParser } from './verdict.ts';
 
@@ -26,6 +26,8 @@ type ModerationNeeds = {
   /** The context that a local server gives the model, in tokens. */
   readonly contextTokens: number;
   readonly cache: VerdictCache;
+  /** Texts whose views were made before. */
+  readonly texts: VerdictCache<KnownText>;
   readonly shared: SharedVerdicts | undefined;
   readonly digest: TextDigest;
   /** Twelve unguessable digits. */
@@ -58,6 +60,7 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
   const items = createItemModeration({
     judge: createJudge({ callJudge, prompts, parseVerdict, memory, newNonce, onUnusable }),
     cache,
+    texts: needs.texts,
     shared,
     clock,
     runInSlices: needs.runInSlices,
