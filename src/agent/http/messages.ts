@@ -137,7 +137,7 @@ export const messageRoutes = ({
       const prompt = await readBody(request, PromptBody);
       const isOwed = prompt.noReply !== true;
       const accepted = await acceptPrompt(id, prompt, isOwed);
-      const answer = isOwed ? runs.run(accepted.session, accepted.user) : undefined;
+      const answer = isOwed ? runs.run(accepted.session, accepted.user, { asksForAnswer: true }) : undefined;
       return { accepted, answer };
     });
   const isAborted = ({ info }: MessageWithParts): boolean =>

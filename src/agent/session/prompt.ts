@@ -17,7 +17,7 @@ import type {
 } from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
 import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
-import { createClientMessageIDs, createMessageIDs } from './message-ids.ts';
+import { createClientMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
 import { notFound, requireCapacity, type Sessions, toSessionModel } from './sessions.ts';
 
@@ -112,13 +112,12 @@ export const createPromptAcceptance = ({
   isClosing,
 }: PromptAcceptanceNeeds) => {
   const withClientID = createClientMessageIDs({ store, clock });
-  const nextID = createMessageIDs({ store, ids });
   const requireOpen = (sessionID: string): void => {
     if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
   return async (sessionID: string, prompt: PromptBody, isOwed: boolean): Promise<AcceptedPrompt> => {
     const before = await sessions.get(sessionID);
-    await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
+    const stored = await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
     const format = usableFormat(prompt, compileSchema);
     const clientTools = usableClientTools(prompt.clientTools);
@@ -151,16 +150,19 @@ export const createPromptAcceptance = ({
         return { ...going, agent: agent.name, model: toSessionModel(model) };
       };
       const owed = isOwed ? answerStatePublication(user, 'owed') : {};
-      const stored = joinPublications(promptPublication(user, parts), owed);
-      const session = await sessions.update(sessionID, rememberChoices, (changed) =>
-        joinPublications(changed, removal, stored),
+      const asked = joinPublications(promptPublication(user, parts), owed);
+      const session = await sessions.update(
+        sessionID,
+        rememberChoices,
+        (changed) => joinPublications(changed, removal, asked),
+        before,
       );
       requireOpen(sessionID);
       return { session, user, message: { info: user, parts } };
     };
     const { messageID } = prompt;
     return messageID === undefined
-      ? storePrompt(await nextID(sessionID))
+      ? storePrompt(ids('message', stored.at(-1)?.id))
       : withClientID(sessionID, messageID, () => storePrompt(messageID));
   };
 };

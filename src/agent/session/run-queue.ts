@@ -25,7 +25,14 @@ export type QueuedPrompt = {
   readonly atEnd: () => Promise<Publication>;
   /** The lease under which everything of the answer is stored. */
   readonly leaseID: string | undefined;
+  /** Whether it is known to ask for an answer, and not for a summary. */
+  readonly asksForAnswer: boolean;
 };
+/**
+ * What is known of a stored prompt. `isOwed` (true): the store has it as owed, so that another server may have given the
+ * answer by then; it is not asked for again. `asksForAnswer` (false): nobody needs to look whether it asks for a summary.
+ */
+type KnownOfPrompt = { readonly isOwed?: boolean; readonly asksForAnswer?: boolean };
 /** Answers a prompt, and publishes that the session is busy when it begins. Rejects only when the store fails. */
 export type AnswerPrompt = (prompt: QueuedPrompt, signal: AbortSignal) => Promise<AssistantMessage>;
 /** Publishes a session's status, here and to other servers. */
@@ -33,11 +40,8 @@ type ShowStatus = (status: SessionStatus) => Promise<void>;
 
 /** The runs of all sessions: one at a time for each session, in the order of the prompts. */
 export type RunQueue = {
-  /**
-   * Runs a stored prompt when those before it are done. Settles with the answer to this very prompt. `isOwed` (true): the
-   * store has it as owed, so that another server may have given the answer by then; it is not asked for again.
-   */
-  readonly run: (session: Session, user: UserMessage, isOwed?: boolean) => Promise<AssistantMessage>;
+  /** Runs a stored prompt when those before it are done. Settles with the answer to this very prompt. */
+  readonly run: (session: Session, user: UserMessage, known?: KnownOfPrompt) => Promise<AssistantMessage>;
   /** Whether something runs or waits in a session on this server. */
   readonly isBusyHere: (sessionID: string) => boolean;
   /** The statuses of sessions that are not idle, here and at other servers, by session id. */
@@ -78,6 +82,7 @@ type QueuedRun = {
   readonly session: Session;
   readonly user: UserMessage;
   readonly isOwed: boolean;
+  readonly asksForAnswer: boolean;
   readonly controller: AbortController;
   readonly done: PromiseWithResolvers<AssistantMessage>;
   /** Settles when the run has ended, and the session was published as idle if it was the last one. */
@@ -93,7 +98,7 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
   let isStopped = false;
 
   const answerWithLease = (lease: SessionLease, run: QueuedRun, queue: SessionQueue): Promise<AssistantMessage> => {
-    const { session, user, controller } = run;
+    const { session, user, asksForAnswer, controller } = run;
     const showStatus = async (status: SessionStatus): Promise<void> => {
       queue.status = status;
       await Promise.all([publishStatus(session, status), lease.showStatus(status)]);
@@ -104,7 +109,7 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
       const idle = queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
       return joinPublications(answerStatePublication(user, 'ended'), idle);
     };
-    return answer({ session, user, showStatus, atEnd, leaseID: lease.id }, controller.signal);
+    return answer({ session, user, showStatus, atEnd, leaseID: lease.id, asksForAnswer }, controller.signal);
   };
   const runNext = async (run: QueuedRun, queue: SessionQueue): Promise<void> => {
     const { session, user, controller, done } = run;
@@ -151,12 +156,12 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
     await Promise.all([abortHere(sessionID), leases.abort(sessionID)]);
   };
   return {
-    run(session, user, isOwed = true) {
+    run(session, user, { isOwed = true, asksForAnswer = false } = {}) {
       const done = Promise.withResolvers<AssistantMessage>();
       // A rejection that no caller waits for must not end the process.
       done.promise.catch(() => {});
       const controller = new AbortController();
-      const run: QueuedRun = { session, user, isOwed, controller, done, ended: Promise.withResolvers() };
+      const run: QueuedRun = { session, user, isOwed, asksForAnswer, controller, done, ended: Promise.withResolvers() };
       if (isStopped || closing.has(session.id)) run.controller.abort(new RunAborted());
       const queue = queues.get(session.id);
       if (queue !== undefined) queue.runs.push(run);

@@ -8,7 +8,7 @@ import { type Ids, isId } from '../protocol/ids.ts';
 import { type PromptBody, parseDataUrl } from '../protocol/request-schemas.ts';
 import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../protocol/types.ts';
 import { StaleSessionError } from '../store/errors.ts';
-import type { Store } from '../store/store.ts';
+import type { MessageOutline, Store } from '../store/store.ts';
 
 /** What a session is created with. */
 type NewSession = {
@@ -35,12 +35,14 @@ export type Sessions = {
   readonly get: (id: string) => Promise<Session>;
   /**
    * Stores a session as changed, with the time of the change. `within` adds what is stored and sent in the same commit,
-   * before or after the session's own publication. `change` runs again when another server was faster.
+   * before or after the session's own publication. `change` runs again when another server was faster. `known`: the session
+   * as it was read a moment ago, which saves a read.
    */
   readonly update: (
     id: string,
     change: (session: Session) => Session | Promise<Session>,
     within?: (changed: Publication) => Publication,
+    known?: Session,
   ) => Promise<Session>;
   readonly remove: (id: string) => Promise<void>;
 };
@@ -142,10 +144,12 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
       });
       return session;
     },
-    update: (id, change, within = (changed) => changed) =>
-      inOrder(id, async () => {
+    update(id, change, within = (changed) => changed, known = undefined) {
+      // What waits here changes it.
+      const first = changing.has(id) ? undefined : known;
+      return inOrder(id, async () => {
         for (let tries = 1; ; tries++) {
-          const before = await get(id);
+          const before = (tries === 1 ? first : undefined) ?? (await get(id));
           const changed = await change(before);
           const session = { ...changed, time: { ...changed.time, updated: clock.now() } };
           const fact: Publication = {
@@ -160,7 +164,8 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
             if (!(error instanceof StaleSessionError) || tries === TRIES) throw error;
           }
         }
-      }),
+      });
+    },
     remove: (id) =>
       inOrder(id, async () => {
         const session = await get(id);
@@ -207,19 +212,21 @@ const countTextFiles = (parts: PromptBody['parts']): number =>
   }, 0);
 const tooLarge = (limitBytes: number, message: string) => new Fault({ kind: 'body-too-large', limitBytes, message });
 
+const bytesOf = (outlines: readonly MessageOutline[]): number => outlines.reduce((sum, { bytes }) => sum + bytes, 0);
 /** The size of a session's messages as they are stored, with their parts. */
 export const sessionBytes = async (store: Pick<Store, 'messageOutlines'>, sessionID: string): Promise<number> =>
-  (await store.messageOutlines(sessionID)).reduce((sum, { bytes }) => sum + bytes, 0);
+  bytesOf(await store.messageOutlines(sessionID));
 
 /**
  * A `body-too-large` fault when a prompt has too much text, or its session no capacity for it: a turn holds all messages since
  * the last summary, so they have to fit into memory. Answers are not limited here, and a turn that no longer fits ends.
+ * Returns the messages that the session has.
  */
 export const requireCapacity = async (
   store: Pick<Store, 'messageOutlines'>,
   { sessionID, limitBytes }: { readonly sessionID: string; readonly limitBytes: number },
   { parts, system = '' }: PromptBody,
-): Promise<void> => {
+): Promise<readonly MessageOutline[]> => {
   const texts = [system, ...parts.map((part) => (part.type === 'text' ? part.text : ''))];
   const textBytes = countBytes(texts) + countTextFiles(parts);
   if (textBytes > TEXT_LIMIT_BYTES)
@@ -227,9 +234,10 @@ export const requireCapacity = async (
       TEXT_LIMIT_BYTES,
       `The texts of a prompt, and of its files, may have ${TEXT_LIMIT_BYTES} bytes together, in UTF-8`,
     );
-  const storedBytes = await sessionBytes(store, sessionID);
+  const stored = await store.messageOutlines(sessionID);
+  const storedBytes = bytesOf(stored);
   const fileChars = countChars(parts.map((part) => (part.type === 'text' ? '' : part.url)));
-  if (storedBytes + textBytes + fileChars <= limitBytes) return;
+  if (storedBytes + textBytes + fileChars <= limitBytes) return stored;
   throw tooLarge(
     limitBytes,
     `The session holds ${storedBytes} bytes, and no more than ${limitBytes} may be in one. Begin a new session`,

@@ -191,7 +191,7 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
     const onAbort = () => void runs().abort(child.id);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      const running = runs().run(session, user, false);
+      const running = runs().run(session, user, { isOwed: false, asksForAnswer: true });
       // The abort may have come while the child session was being created.
       if (signal.aborted) onAbort();
       const message = await running;

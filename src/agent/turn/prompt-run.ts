@@ -168,7 +168,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     responder: Responder,
     signal: AbortSignal,
   ): Promise<AssistantMessage> => {
-    const { session, user } = prompted;
+    const { session, user, asksForAnswer } = prompted;
     const counted = countAttempts(needs.model);
     const model: ChatModel = responder.model.splitsThinking
       ? (...request) => splitThinking(counted.model(...request))
@@ -180,7 +180,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
       attempts: counted.attempts,
     });
     const context = createContext(prompted, model, failures);
-    const stored = await store.message(session.id, user.id);
+    const stored = asksForAnswer ? undefined : await store.message(session.id, user.id);
     const run = stored !== undefined && isSummaryRequest(stored) ? runSummary : runWithTools;
     const message = await run(context, { session, user, responder }, signal);
     failures.onEnd(message);

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import * as assert from 'uvu/assert';
+import { createIds } from '../../../src/agent/protocol/ids.ts';
+import type { Session } from '../../../src/agent/protocol/types.ts';
+import type { Store } from '../../../src/agent/store/store.ts';
+import { describe } from '../../check.ts';
+import { createFakeClock } from '../../fake-clock.ts';
+import { ask } from '../harness/permission-requests.ts';
+import { createAgentWorld } from '../harness/world.ts';
+import { createMemoryStore } from '../store/memory-store.ts';
+
+/** A store that counts its calls, and lets something happen before a commit. */
+const countingStore = (inner: Store) => {
+  const calls: Record<string, number> = {};
+  let beforeCommit = async (): Promise<void> => {};
+  const counted = <Name extends keyof Store>(name: Name) => {
+    const call = inner[name] as (...given: readonly unknown[]) => Promise<unknown>;
+    return async (...given: readonly unknown[]) => {
+      calls[name] = (calls[name] ?? 0) + 1;
+      if (name === 'commit') await beforeCommit();
+      return call(...given);
+    };
+  };
+  const store = Object.fromEntries((Object.keys(inner) as (keyof Store)[]).map((name) => [name, counted(name)]));
+  const taken = (): Readonly<Record<string, number>> => {
+    const all = { ...calls };
+    for (const name of Object.keys(calls)) delete calls[name];
+    return all;
+  };
+  return {
+    store: store as unknown as Store,
+    /** What was called since the last time. */
+    takeCalls: taken,
+    onCommit(listener: () => Promise<void>) {
+      beforeCommit = listener;
+    },
+  };
+};
+const createCountedWorld = async () => {
+  const clock = createFakeClock();
+  const ids = createIds(clock, randomBytes);
+  const inner = createMemoryStore({ ids });
+  const counting = countingStore(inner);
+  return {
+    ...counting,
+    inner,
+    world: await createAgentWorld({ store: counting.store, titler: null, changes: { clock, ids } }),
+  };
+};
+
+describe('a message', (check) => {
+  check('takes three commits, and asks the store for nothing that it knows', async () => {
+    const { world, takeCalls } = await createCountedWorld();
+    const id = await world.session({ title: 'Has one' });
+    await ask(world, id, 'first');
+    takeCalls();
+    await ask(world, id, 'second');
+    assert.equal(takeCalls(), {
+      // At the front, when its turn comes, and when its usage is added.
+      session: 3,
+      // For the capacity, and for the id of the answer.
+      messageOutlines: 2,
+      commit: 3,
+      owed: 1,
+      messageHeads: 1,
+      messages: 1,
+      // The answer for the client.
+      message: 1,
+    });
+  });
+
+  check('keeps a change of its session that another server makes while it is accepted', async () => {
+    const { world, inner, onCommit } = await createCountedWorld();
+    const id = await world.session();
+    onCommit(async () => {
+      onCommit(async () => {});
+      const before = (await inner.session(id)) as Session;
+      await inner.commit([{ kind: 'session', session: { ...before, title: 'Given elsewhere' }, before }], []);
+    });
+    await ask(world, id, 'hello');
+    const after = (await inner.session(id)) as Session;
+    assert.is(after.title, 'Given elsewhere');
+    assert.is(after.agent, 'build');
+  });
+});
