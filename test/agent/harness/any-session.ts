@@ -160,11 +160,19 @@ type Loose<M> = Omit<M, 'id' | 'sessionID' | 'parentID'>;
 const user: fc.Arbitrary<Loose<UserMessage>> = fc.record(
   {
     role: fc.constant('user' as const),
-    time: fc.record({ created: time }),
+    time: fc.record({ created: time, resumed: time }, { requiredKeys: ['created'] }),
     agent: text,
     model: fc.record({ providerID: text, modelID: text, variant: text }, { requiredKeys: ['providerID', 'modelID'] }),
     system: text,
     tools: fc.dictionary(text, fc.boolean()).map((value) => JSON.parse(JSON.stringify(value))),
+    clientTools: fc.record({
+      tools: fc.array(fc.record({ name: text, description: text, inputSchema: named })),
+      choice: fc.oneof(
+        fc.constantFrom('auto' as const, 'required' as const, 'none' as const),
+        fc.record({ name: text }),
+      ),
+      parallel: fc.boolean(),
+    }),
   },
   { requiredKeys: ['role', 'time', 'agent', 'model'] },
 );
