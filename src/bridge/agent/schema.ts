@@ -11,6 +11,8 @@ export const SessionRecord = v.object({
   parentID: v.optional(v.string()),
   metadata: v.optional(v.record(v.string(), v.unknown())),
   time: v.object({ created: v.number(), updated: v.number() }),
+  /** Calls of a client that wait for their results; absent at OpenCode. */
+  awaitedCalls: v.fallback(v.optional(v.object({ callIDs: v.array(v.string()) })), undefined),
 });
 export type SessionRecord = v.InferOutput<typeof SessionRecord>;
 

@@ -1,7 +1,7 @@
 import { Agent, OpenAIConversationsSession, OpenAIProvider, Runner } from '@openai/agents';
 import OpenAI, { APIError } from 'openai';
 import * as assert from 'uvu/assert';
-import { replying } from '../../agent/harness/world.ts';
+import { calling, replying } from '../../agent/harness/world.ts';
 import { describe, rejection } from '../../check.ts';
 import { answering, byPrompt, dictated, messagesTo } from '../harness/model-scripts.ts';
 import { idIn, pay, paying, reporting } from '../harness/recharge-world.ts';
@@ -14,6 +14,7 @@ import {
   quietTime,
   sessionsDeleted,
   sessionsMade,
+  until,
   user,
   withBridge,
 } from '../harness/world.ts';
@@ -339,6 +340,48 @@ describe('a conversation of a client', (check) => {
       assert.is((await linesIn(client, id)).at(-1), 'user: later');
     });
   });
+
+  for (const background of [false, true])
+    check(
+      `has the calls of its client's functions, and what came of them${background ? ', in the background' : ''}`,
+      () => {
+        const scripts = [calling({ name: 'weather', input: { city: 'Oslo' } }), replying('It rains.')];
+        return withBridge({ scripts }, async (world) => {
+          const client = clientOf(world);
+          const { id } = await client.conversations.create();
+          const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+          const tools = [{ type: 'function' as const, name: 'weather', parameters, strict: false }];
+          const respond = async (input: OpenAI.Responses.ResponseInput) => {
+            const begun = await client.responses.create({ input, tools, conversation: id, background });
+            await until(async () => (await client.responses.retrieve(begun.id)).status === 'completed');
+            return client.responses.retrieve(begun.id);
+          };
+          const asked = await respond([said('user', 'The weather?')]);
+          const [call] = asked.output;
+          if (call?.type !== 'function_call') throw new Error('no call');
+          assert.equal([call.name, call.arguments], ['weather', '{"city":"Oslo"}']);
+          const early = client.conversations.items.create(id, { items: [said('user', 'x')] });
+          assert.is(await failureOf(early), '409 conflict');
+          const result = { type: 'function_call_output' as const, call_id: call.call_id, output: 'rain' };
+          const answered = await respond([result]);
+          assert.is(answered.output_text, 'It rains.');
+          assert.equal((await client.responses.retrieve(asked.id)).output, asked.output);
+          assert.equal(await linesIn(client, id), [
+            'user: The weather?',
+            'function_call',
+            'function_call_output',
+            'assistant: It rains.',
+          ]);
+          const { data } = await client.conversations.items.list(id, { order: 'asc' });
+          assert.equal([data[1], data[3]], [call, answered.output[0]]);
+          const output = data[2];
+          assert.equal(output?.type === 'function_call_output' && [output.call_id, output.output], [
+            call.call_id,
+            'rain',
+          ]);
+        });
+      },
+    );
 
   check('takes nothing of a client that leaves while it waits, and holds nobody up for it', () => {
     const model = dictated();

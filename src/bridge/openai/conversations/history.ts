@@ -74,16 +74,19 @@ type ConversationHistory = {
 export function* readHistoryItems(history: ConversationHistory): Steps<readonly HistoryItem[]> {
   const { sessionID, exchanges, messages, showsReasoning } = history;
   const prompts = promptIDsOfUsers(messages, new Set(exchanges.map(({ promptID }) => promptID)));
-  const responseIDOf = (promptID: string): string => {
-    const token = exchanges.find((exchange) => exchange.promptID === promptID)?.token ?? '';
-    return token === '' ? `turn_${promptID}` : responseIDFor(sessionID, token);
+  const responseIDsOf = (promptID: string): ((answersBefore: number) => string) => {
+    const answers = exchanges.filter((exchange) => exchange.promptID === promptID);
+    return (index) => {
+      const token = answers[index]?.token ?? '';
+      return token === '' ? `turn${index}_${promptID}` : responseIDFor(sessionID, token);
+    };
   };
   const items: HistoryItem[] = [];
   let turn: MessageRecord[] = [];
   const endTurn = (): void => {
     const [prompt] = turn;
     if (prompt !== undefined)
-      items.push(...itemsOfPrompt(prompt), ...itemsOfTurn(turn, responseIDOf(prompt.info.id), showsReasoning));
+      items.push(...itemsOfPrompt(prompt), ...itemsOfTurn(turn, responseIDsOf(prompt.info.id), showsReasoning));
     turn = [];
   };
   for (const record of messages) {

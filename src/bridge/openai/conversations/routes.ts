@@ -26,7 +26,7 @@ type ConversationRoutesOptions = {
   readonly tracked: TrackRequest;
   readonly authenticate: (request: Request) => Owner;
   readonly conversations: ClientConversations;
-  readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'prompt' | 'deleteMessage'>;
+  readonly agent: Pick<AgentClient, 'session' | 'messages' | 'busySessions' | 'prompt' | 'deleteMessage'>;
   readonly catalog: Pick<ModelCatalog, 'find'>;
   readonly bodies: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>;
   readonly clock: Clock;
@@ -51,6 +51,12 @@ const WAITING = new Fault({
   kind: 'conflict',
   message:
     'The agent is at work in this conversation, or waits for an approval there: answer that first, or wait for the end',
+});
+
+const AWAITED_CALLS = new Fault({
+  kind: 'conflict',
+  message:
+    'The agent waits here for results of your functions: send them with a request for a response in this conversation',
 });
 
 const ITEM_OF_TURN = badInput(
@@ -89,6 +95,8 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
     const { release } = await conversations.hold(conversation, signal);
     try {
       if ((await agent.busySessions(signal)).has(sessionID)) throw WAITING;
+      // A new message, or one that is deleted, ends them.
+      if ((await agent.session(sessionID, signal)).awaitedCalls !== undefined) throw AWAITED_CALLS;
       return await work(sessionID);
     } catch (error) {
       throw isNotFound(error) ? conversationNotFound(name) : error;

@@ -45,7 +45,8 @@ const notFound = (id: string): Fault =>
 const NOT_SENT: AnswerFailure = {
   status: 502,
   code: 'agent_interrupted',
-  message: 'The agent server did not get this request. Nothing was done: send it again',
+  message:
+    'The agent server has not answered this request, and may not have got it: look into the conversation, or send it again',
 };
 
 const refuseStream = (request: Request): void => {
