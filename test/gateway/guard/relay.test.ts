@@ -83,11 +83,6 @@ describe("a relay platform's parser", (check) => {
 
 /** The demo's judge behind a gateway, as a node of the platform. */
 const demoJudge: Answer = (sent) => replying(sent, judgePrompt(userMessageOf(sent)));
-/** The same, but in doubt about everything. */
-const doubtful: Answer = (sent) => {
-  const { HR: _, ...verdict } = JSON.parse(judgePrompt(userMessageOf(sent))) as Record<string, unknown>;
-  return replying(sent, JSON.stringify({ HR: 30, ...verdict }));
-};
 const nodeOver =
   (answer: Answer): GuardNode =>
   (body) =>
@@ -106,7 +101,7 @@ describe('a whole request of a relay platform', (check) => {
       assert.is(await auditPrompt(parts, [nodeOver(demoJudge)]), 'block');
   });
   check('is flagged, and goes on, where the judge is in doubt', async () => {
-    assert.is(await auditPrompt(['Hello'], [nodeOver(doubtful)]), 'flag');
+    assert.is(await auditPrompt(['Hello', 'Shut up'], [nodeOver(demoJudge)]), 'flag');
   });
   check('goes to the next node where a gateway is down, or has no backend', async () => {
     const broken = nodeOver(() => received(500, 'no'));
