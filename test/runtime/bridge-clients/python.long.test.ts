@@ -17,6 +17,7 @@ import {
 import { run, type Variables } from '../processes.ts';
 import { createPythonClients } from './python-clients.ts';
 import { installPythonPackages } from './python-packages.ts';
+import { checkPythonTools, checkPythonToolsAndValue } from './python-tools.ts';
 import { callsIn, scriptSlowTool } from './slow-tool.ts';
 
 // Client libraries and programs for Python, in the versions of the three lists. Aider and LlamaIndex pin what the others want newer.
@@ -96,6 +97,40 @@ const COMPLETIONS: readonly Client[] = [
   llamaIndex('OpenAILike as it is by default', 'like_complete'),
   llamaIndex('OpenAILike as it is by default, streamed', 'like_stream_complete'),
 ];
+
+const TOOLS: readonly Client[] = [
+  ['openai', 'openai_clients.tools'],
+  ['openai, streamed', 'openai_clients.tools_stream'],
+  ['openai, responses', 'openai_clients.responses_tools'],
+  ['openai, responses, streamed', 'openai_clients.responses_tools_stream'],
+  ['LangChain with bound tools', 'langchain_clients.bound_tools'],
+  ['LangChain with bound tools, responses', 'langchain_clients.bound_tools_in_responses'],
+  ['LangChain with bound tools, after the last response', 'langchain_clients.bound_tools_after_responses'],
+  ["LangChain's agent", 'langchain_clients.agent'],
+  ["LangChain's agent, streamed", 'langchain_clients.agent_stream'],
+  ['pydantic-ai', 'pydantic_ai_clients.tools'],
+  ['pydantic-ai, responses', 'pydantic_ai_clients.tools_in_responses'],
+  ['pydantic-ai, streamed', 'pydantic_ai_clients.tools_stream'],
+  ['OpenAI Agents', 'agents_clients.tools'],
+  ['OpenAI Agents, chat model', 'agents_clients.tools_in_chat'],
+  ['OpenAI Agents, streamed', 'agents_clients.tools_stream'],
+  llamaIndex("OpenAILike's function agent", 'like_agent'),
+  llamaIndex("OpenAI's function agent", 'openai_agent'),
+];
+/** With the tool by which the library has the object given. */
+const TOOLS_AND_VALUE: readonly (readonly [client: Client, tool: string])[] = [
+  [['pydantic-ai', 'pydantic_ai_clients.tools_and_structured'], 'final_result'],
+  [['OpenAI Agents', 'agents_clients.tools_and_structured'], 'StructuredOutput'],
+  [["LangChain's agent", 'langchain_clients.agent_structured'], 'City'],
+];
+
+const pythonClient = ([name, client, place = MAIN]: Client) => ({ name, client, ...place });
+
+describe('a client library for Python with a tool', (check) => {
+  checkPythonTools(check, { clients: TOOLS.map(pythonClient), beside });
+  const clients = TOOLS_AND_VALUE.map(([client, tool]) => ({ ...pythonClient(client), tool }));
+  checkPythonToolsAndValue(check, { clients, beside });
+});
 
 describe('a client library for Python', (check) => {
   for (const [name, client, place = MAIN] of CHATS) {

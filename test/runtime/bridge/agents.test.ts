@@ -1,7 +1,8 @@
 import { Agent, type AgentInputItem, OpenAIProvider, Runner, setTracingDisabled, tool, user } from '@openai/agents';
 import OpenAI from 'openai';
 import { describe } from '../../check.ts';
-import { type ChatNeeds, type Client, checkClient, OWN_TOOL, type Received } from './clients.ts';
+import { type ChatNeeds, type Client, checkClient, OWN_PARAMETERS, OWN_TOOL, type Received } from './clients.ts';
+import { checkOwnTools } from './own-tools.ts';
 import { sharedBridgeWorld } from './world.ts';
 
 setTracingDisabled(true);
@@ -16,8 +17,7 @@ const agentOf = ({ model, onOwnTool }: ChatNeeds) =>
       tool({
         name: OWN_TOOL,
         description: 'Says it again',
-        strict: false,
-        parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+        parameters: OWN_PARAMETERS,
         execute: onOwnTool,
       }),
     ],
@@ -74,6 +74,7 @@ const clientOf = (name: string, isStreamed: boolean, useResponses: boolean): Cli
   name,
   isStreamed,
   hasThoughts: useResponses,
+  runsTools: true,
   startChat(needs) {
     const runner = runnerOf(needs, useResponses);
     const agent = agentOf(needs);
@@ -97,4 +98,7 @@ const CLIENTS = [
 ];
 
 for (const client of CLIENTS)
-  describe(`OpenAI's agents, ${client.name}`, (check) => checkClient(check, { beside, client }));
+  describe(`OpenAI's agents, ${client.name}`, (check) => {
+    checkClient(check, { beside, client });
+    checkOwnTools(check, { beside, client });
+  });

@@ -1,6 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateText, jsonSchema, type LanguageModel, type ModelMessage, streamText, tool } from 'ai';
+import { generateText, isStepCount, jsonSchema, type LanguageModel, type ModelMessage, streamText, tool } from 'ai';
 import * as assert from 'uvu/assert';
 import { answer, refusal, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
@@ -12,9 +12,11 @@ import {
   checkClient,
   countedFetch,
   newText,
+  OWN_PARAMETERS,
   OWN_TOOL,
   type Received,
 } from './clients.ts';
+import { checkOwnTools } from './own-tools.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
 type Asking = { readonly model: LanguageModel; readonly messages: ModelMessage[]; readonly needs: ChatNeeds };
@@ -28,37 +30,45 @@ type Usage = {
 const beside = sharedBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: '200' } });
 
 const toolsOf = ({ onOwnTool }: ChatNeeds) => ({
-  [OWN_TOOL]: tool({ inputSchema: jsonSchema({ type: 'object' }), execute: async () => onOwnTool() }),
+  [OWN_TOOL]: tool({ inputSchema: jsonSchema(OWN_PARAMETERS), execute: async (input) => onOwnTool(input) }),
 });
+/** More than any check takes: without a limit it sends no result back. */
+const STEPS = isStepCount(5);
 const tokensIn = ({ inputTokens, outputTokens, totalTokens }: Usage) => [inputTokens, outputTokens, totalTokens];
 
 const streamed = async ({ model, messages, needs }: Asking): Promise<Reported> => {
-  const result = streamText({ model, messages, tools: toolsOf(needs), maxRetries: 0, onError: () => {} });
+  const result = streamText({
+    model,
+    messages,
+    tools: toolsOf(needs),
+    stopWhen: STEPS,
+    maxRetries: 0,
+    onError: () => {},
+  });
   const pieces: string[] = [];
   for await (const part of result.fullStream) {
     if (part.type === 'error') throw part.error;
     if (part.type === 'text-delta') pieces.push(part.text);
   }
-  assert.is((await result.steps).length, 1);
   return {
     words: await result.text,
     pieces,
     thoughts: (await result.reasoningText) ?? '',
     tokens: tokensIn(await result.usage),
     finish: await result.finishReason,
-    messages: (await result.response).messages,
+    messages: await result.responseMessages,
   };
 };
 
 const whole = async ({ model, messages, needs }: Asking): Promise<Reported> => {
-  const result = await generateText({ model, messages, tools: toolsOf(needs), maxRetries: 0 });
+  const result = await generateText({ model, messages, tools: toolsOf(needs), stopWhen: STEPS, maxRetries: 0 });
   return {
     words: result.text,
     pieces: [result.text],
     thoughts: result.reasoningText ?? '',
     tokens: tokensIn(result.usage),
     finish: result.finishReason,
-    messages: result.response.messages,
+    messages: result.responseMessages,
   };
 };
 
@@ -70,6 +80,7 @@ const clientOf = (name: string, { isStreamed, ask }: How, modelOf: (needs: ChatN
   name,
   isStreamed,
   hasThoughts: true,
+  runsTools: true,
   startChat(needs) {
     const model = modelOf(needs);
     const messages: ModelMessage[] = [];
@@ -101,7 +112,10 @@ const CLIENTS = [
 ];
 
 for (const client of CLIENTS)
-  describe(`Vercel's AI SDK, ${client.name}`, (check) => checkClient(check, { beside, client }));
+  describe(`Vercel's AI SDK, ${client.name}`, (check) => {
+    checkClient(check, { beside, client });
+    checkOwnTools(check, { beside, client });
+  });
 
 describe("Vercel's AI SDK, a client that leaves", (check) => {
   for (const [name, modelOf] of Object.entries({ compatible, responses })) {

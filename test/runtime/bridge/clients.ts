@@ -26,8 +26,8 @@ export type ChatNeeds = {
   readonly apiKey: string;
   readonly model: string;
   readonly fetch: typeof fetch;
-  /** Called when the library runs the client's own tool. */
-  readonly onOwnTool: () => string;
+  /** Called with its arguments when the library runs the client's own tool; gives its result. */
+  readonly onOwnTool: (input: unknown) => string;
 };
 
 export type Client = {
@@ -35,6 +35,8 @@ export type Client = {
   readonly isStreamed: boolean;
   /** Whether it shows what was thought. */
   readonly hasThoughts: boolean;
+  /** Whether it runs the client's own tool when it is called, and asks again with the result. */
+  readonly runsTools?: boolean;
   readonly startChat: (needs: ChatNeeds) => Chat;
 };
 
@@ -42,6 +44,12 @@ export type Client = {
 export const TOOL = 'tools_echo';
 /** The tool that every client brings. */
 export const OWN_TOOL = 'client_lookup';
+export const OWN_PARAMETERS = {
+  type: 'object' as const,
+  properties: { city: { type: 'string' as const } },
+  required: ['city'],
+  additionalProperties: false as const,
+};
 const MODEL = 'demo/main';
 const FAMILY = '👨‍👩‍👧‍👦';
 /** Flags, families, skin tones, Thai, Hindi, Hangul of parts, accents of their own, and a line break of two. */

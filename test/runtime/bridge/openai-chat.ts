@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { type ChatNeeds, type Client, OWN_TOOL, type Received } from './clients.ts';
+import { type ChatNeeds, type Client, OWN_PARAMETERS, OWN_TOOL, type Received } from './clients.ts';
 
 type Message = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 type ChatUsage = OpenAI.CompletionUsage | null | undefined;
@@ -13,25 +13,32 @@ type Asking = {
   readonly asking: { model: string; messages: Message[] };
   readonly needs: ChatNeeds;
 };
+/** `history`: all messages with those of tools, where the library has them. */
+type Answered = Received & { readonly history?: readonly Message[] };
 
 /** A client that sends the whole chat each time. */
 const chatClient = (
   name: string,
-  { isStreamed, hasThoughts = true }: { readonly isStreamed: boolean; readonly hasThoughts?: boolean },
-  ask: (given: Asking) => Promise<Received>,
+  {
+    isStreamed,
+    hasThoughts = true,
+    runsTools = false,
+  }: { readonly isStreamed: boolean; readonly hasThoughts?: boolean; readonly runsTools?: boolean },
+  ask: (given: Asking) => Promise<Answered>,
 ): Client => ({
   name,
   isStreamed,
   hasThoughts,
+  runsTools,
   startChat(needs) {
     const openai = openaiOf(needs);
-    const messages: Message[] = [];
+    let messages: readonly Message[] = [];
     return {
       async sendText(words) {
-        messages.push({ role: 'user', content: words });
-        const collected = await ask({ openai, asking: { model: needs.model, messages: [...messages] }, needs });
-        messages.push({ role: 'assistant', content: collected.words });
-        return collected;
+        const asked: Message[] = [...messages, { role: 'user', content: words }];
+        const { history, ...received } = await ask({ openai, asking: { model: needs.model, messages: asked }, needs });
+        messages = history ?? [...asked, { role: 'assistant', content: received.words }];
+        return received;
       },
     };
   },
@@ -43,7 +50,7 @@ const toolOf = ({ onOwnTool }: ChatNeeds) =>
     function: {
       name: OWN_TOOL,
       description: 'Says it again',
-      parameters: { type: 'object', properties: {} },
+      parameters: OWN_PARAMETERS,
       parse: JSON.parse,
       function: onOwnTool,
     },
@@ -51,7 +58,7 @@ const toolOf = ({ onOwnTool }: ChatNeeds) =>
 
 const inert = {
   type: 'function',
-  function: { name: OWN_TOOL, parameters: { type: 'object', properties: {} } },
+  function: { name: OWN_TOOL, parameters: OWN_PARAMETERS },
 } as const;
 
 const whole = chatClient('whole', { isStreamed: false }, async ({ openai, asking }) => {
@@ -99,18 +106,22 @@ const helped = chatClient(
   },
 );
 
-const withTools = chatClient('its runner of tools', { isStreamed: false }, async ({ openai, asking, needs }) => {
-  const runner = openai.chat.completions.runTools({ ...asking, tools: [toolOf(needs)] });
-  const words = (await runner.finalContent()) ?? '';
-  const { choices } = await runner.finalChatCompletion();
-  const thoughts = (choices[0]?.message as Thoughtful | undefined)?.reasoning_content ?? '';
-  const tokens = costOf(await runner.totalUsage());
-  return { words, pieces: [words], thoughts, tokens, finish: choices[0]?.finish_reason };
-});
+const withTools = chatClient(
+  'its runner of tools',
+  { isStreamed: false, runsTools: true },
+  async ({ openai, asking, needs }) => {
+    const runner = openai.chat.completions.runTools({ ...asking, tools: [toolOf(needs)] });
+    const words = (await runner.finalContent()) ?? '';
+    const { choices } = await runner.finalChatCompletion();
+    const thoughts = (choices[0]?.message as Thoughtful | undefined)?.reasoning_content ?? '';
+    const tokens = costOf(await runner.totalUsage());
+    return { history: runner.messages, words, pieces: [words], thoughts, tokens, finish: choices[0]?.finish_reason };
+  },
+);
 
 const withToolsStreamed = chatClient(
   'its runner of tools, streamed',
-  { isStreamed: true, hasThoughts: false },
+  { isStreamed: true, hasThoughts: false, runsTools: true },
   async ({ openai, asking, needs }) => {
     const options = { include_usage: true };
     const runner = openai.chat.completions.runTools({
@@ -123,7 +134,14 @@ const withToolsStreamed = chatClient(
     runner.on('content', (delta) => pieces.push(delta));
     const words = (await runner.finalContent()) ?? '';
     const { choices, usage } = await runner.finalChatCompletion();
-    return { words, pieces, thoughts: '', tokens: costOf(usage), finish: choices[0]?.finish_reason };
+    return {
+      history: runner.messages,
+      words,
+      pieces,
+      thoughts: '',
+      tokens: costOf(usage),
+      finish: choices[0]?.finish_reason,
+    };
   },
 );
 
