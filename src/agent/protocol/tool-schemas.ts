@@ -59,7 +59,7 @@ export type ClientToolsBody = v.InferOutput<typeof ClientToolsBody>;
 
 const RESULTS_LIMIT = 128;
 
-/** Results of client tools. `noReply`: the turn does not go on. `clientTools`: replace those of the prompt from here on. */
+/** Results of client tools. `noReply`: the turn does not go on. `system` and `clientTools`: replace those of the prompt from here on. */
 export const ClientToolResultsBody = v.object({
   results: v.pipe(
     v.array(v.object({ callID: TextUpTo(NAME_CHARS), output: v.string(), isError: v.optional(v.boolean(), false) })),
@@ -67,6 +67,7 @@ export const ClientToolResultsBody = v.object({
     v.maxLength(RESULTS_LIMIT),
   ),
   noReply: v.optional(v.boolean(), false),
+  system: v.optional(v.string()),
   clientTools: v.optional(ClientToolsBody),
 });
 export type ClientToolResultsBody = v.InferOutput<typeof ClientToolResultsBody>;

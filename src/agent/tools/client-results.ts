@@ -67,11 +67,24 @@ const requireGiven = async (
 /** The prompt as it is stored when its answer goes on: the choice of tools held for the calls that were made. */
 const resumedPrompt = (
   { time, clientTools: before, ...user }: UserMessage,
-  { given, now }: { readonly given: { readonly tools: ClientTools | undefined } | undefined; readonly now: number },
+  {
+    given,
+    system,
+    now,
+  }: {
+    readonly given: { readonly tools: ClientTools | undefined } | undefined;
+    readonly system: string | undefined;
+    readonly now: number;
+  },
 ): UserMessage => {
   const kept: ClientTools | undefined = before && { ...before, choice: before.choice === 'none' ? 'none' : 'auto' };
   const clientTools = given === undefined ? kept : given.tools;
-  return { ...user, time: { ...time, resumed: now }, ...(clientTools === undefined ? {} : { clientTools }) };
+  return {
+    ...user,
+    time: { ...time, resumed: now },
+    ...(system === undefined ? {} : { system }),
+    ...(clientTools === undefined ? {} : { clientTools }),
+  };
 };
 
 /**
@@ -94,7 +107,7 @@ export const createClientResults = (needs: ResultsNeeds) => {
     return user?.role === 'user' ? user : undefined;
   };
   return async (sessionID: string, body: ClientToolResultsBody): Promise<TakenResults> => {
-    const { results, noReply } = body;
+    const { results, noReply, system } = body;
     // An empty list: none from here on.
     const given = body.clientTools && { tools: usableClientTools(body.clientTools) };
     const isExpired = ({ awaitedCalls }: Session): boolean =>
@@ -117,7 +130,7 @@ export const createClientResults = (needs: ResultsNeeds) => {
       taken = { accepted, settled: callIDs.filter((id) => !accepted.includes(id)), waiting };
       const goesOn = accepted.length > 0 && waiting.length === 0 && !noReply;
       const prompt = goesOn ? await promptOf(session) : undefined;
-      user = prompt && resumedPrompt(prompt, { given, now: clock.now() });
+      user = prompt && resumedPrompt(prompt, { given, system, now: clock.now() });
       const resuming = user === undefined ? [] : [messagePublication(user), answerStatePublication(user, 'owed')];
       end = joinPublications(...answered.map(({ part, result }) => endOf(part, result)), ...resuming);
       const { awaitedCalls } = session;

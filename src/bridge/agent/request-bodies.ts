@@ -42,8 +42,9 @@ export const promptBody = ({
 });
 
 /** The body with results of a client's calls; an addition of our agent server to the API of OpenCode. */
-export const toolResultsBody = ({ results, noReply, clientTools }: ClientToolAnswer) => ({
+export const toolResultsBody = ({ results, noReply, system, clientTools }: ClientToolAnswer) => ({
   results,
   ...(noReply ? { noReply } : {}),
+  ...(system === '' ? {} : { system }),
   ...(clientTools === undefined ? {} : { clientTools: clientToolsBody(clientTools) }),
 });

@@ -46,7 +46,8 @@ export type ClientToolAnswer = {
   readonly results: readonly ClientToolResult[];
   /** The turn does not go on: a prompt follows. */
   readonly noReply: boolean;
-  /** In place of those of the prompt from here on; undefined: those stay. */
+  /** In place of those of the prompt from here on. Empty, and undefined: those stay. */
+  readonly system: string;
   readonly clientTools: ClientFunctions | undefined;
 };
 

@@ -108,12 +108,13 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
   const give = async (
     sessionID: string,
     { results }: ClientToolResults,
-    { given, clientTools, noReply }: { given: GivenCalls; clientTools: ClientFunctions | undefined; noReply: boolean },
+    { given, noReply, request }: { given: GivenCalls; noReply: boolean; request: BridgeRequest },
     signal: AbortSignal,
   ) => {
+    const { system, clientTools } = request;
     const known = results.filter(({ callID }) => given.callIDs.includes(callID));
     try {
-      return await agent.giveToolResults(sessionID, { results: known, noReply, clientTools }, signal);
+      return await agent.giveToolResults(sessionID, { results: known, noReply, system, clientTools }, signal);
     } catch (error) {
       throw isBridgeFault(error) ? toToolFault(error, clientTools) : error;
     }
@@ -141,7 +142,7 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
   };
 
   return async function use({ sessionID, knownMessageIDs }, request, signal): Promise<ResultsUse | undefined> {
-    const { toolResults, clientTools } = request;
+    const { toolResults } = request;
     // In a session without messages no call waits.
     if (toolResults === undefined || knownMessageIDs.size === 0) return undefined;
     const { results, files, after } = toolResults;
@@ -160,7 +161,7 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
         return follow(sessionID, given, given.next === undefined ? async () => true : undefined);
       }
       const post = async (): Promise<boolean> => {
-        const { accepted, waiting } = await give(sessionID, toolResults, { given, clientTools, noReply }, signal);
+        const { accepted, waiting } = await give(sessionID, toolResults, { given, noReply, request }, signal);
         if (waiting.length > 0 && !noReply) throw missingResults(waiting);
         return accepted.length > 0;
       };

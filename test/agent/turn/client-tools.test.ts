@@ -224,6 +224,26 @@ describe('tools that run at the client', (check) => {
     assert.is((await sessionAt(world, id)).awaitedCalls, undefined);
   });
 
+  check('go on with the instructions that come with the results, and else with those of the prompt', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), calling(weatherCall), replying('done')] });
+    const id = await world.session();
+    const [first] = callIDsOf(await askWithTools(world, id, { system: 'You are the desk.', ...clientTools() }));
+    await giveResults(world, id, [{ callID: first, output: 'rain' }]);
+    await idle(world);
+    const [second] = callIDsOf(await lastOf(world, id));
+    await giveResults(world, id, [{ callID: second, output: 'rain' }], { system: 'You are the forecast.' });
+    await idle(world);
+    const hasDesk = world.asked.map(({ system }) => JSON.stringify(system).includes('You are the desk.'));
+    const hasForecast = world.asked.map(({ system }) => JSON.stringify(system).includes('You are the forecast.'));
+    assert.equal(
+      [hasDesk, hasForecast],
+      [
+        [true, true, false],
+        [false, false, true],
+      ],
+    );
+  });
+
   check('may be forced in the last step, and the result gets an answer without calls', async () => {
     const world = await createAgentWorld({
       scripts: [calling(weatherCall), replying('It rains.')],

@@ -19,6 +19,7 @@ import {
   dataIn,
   prompts,
   sessionsMade,
+  system,
   user,
   withBridge,
 } from '../harness/world.ts';
@@ -49,6 +50,18 @@ describe('functions of a client in a chat', (check) => {
       assert.equal([answer.finish, answer.message.content], ['stop', 'It rains.']);
       assert.equal(resultsTo(world.agent.asked[1]), ['weather: weather is fine']);
       assert.equal([sessionsMade(world).length, prompts(world).length], [1, 1]);
+    }),
+  );
+
+  check('go on with the system message that comes with the results, as where an agent hands over to another one', () =>
+    withBridge(usual, async (world) => {
+      const asked = await chatWith(world, [system('You are the desk.'), ...QUESTION]);
+      await chatWith(world, [system('You are the forecast.'), ...QUESTION, asked.message, ...resultsOf(asked.calls)]);
+      const instructions = world.agent.asked.map((request) => JSON.stringify(request.system));
+      assert.match(instructions[0] ?? '', 'You are the desk.');
+      assert.match(instructions[1] ?? '', 'You are the forecast.');
+      assert.not.match(instructions[1] ?? '', 'You are the desk.');
+      assert.is(sessionsMade(world).length, 1);
     }),
   );
 

@@ -130,6 +130,21 @@ describe('a client library for Python with a tool', (check) => {
   checkPythonTools(check, { clients: TOOLS.map(pythonClient), beside });
   const clients = TOOLS_AND_VALUE.map(([client, tool]) => ({ ...pythonClient(client), tool }));
   checkPythonToolsAndValue(check, { clients, beside });
+
+  for (const [name, client] of [
+    ['OpenAI Agents', 'agents_clients.handoff'],
+    ['OpenAI Agents, chat model', 'agents_clients.handoff_in_chat'],
+  ] as const)
+    check.needing(
+      missing,
+      `(${name}) is handed over to another one`,
+      beside(missing, async (world) => {
+        world.model.addReply(answer(calls({ name: 'transfer_to_weather', arguments: {} })), isNoTitle);
+        world.model.addReply('It is five.', isNoTitle);
+        assert.equal(await MAIN.call(client, world.bridge, [newText()]), ['It is five.', 'weather']);
+        assert.match(asked(world)[1]?.system ?? '', 'You are the weather agent.');
+      }),
+    );
 });
 
 describe('a client library for Python', (check) => {
