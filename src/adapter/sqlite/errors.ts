@@ -2,12 +2,13 @@ import { type StoreTrouble, StoreUnavailableError } from '../../agent/store/erro
 import { databaseConfigError } from '../sql-store.ts';
 
 const BUSY = 5;
+const FULL = 13;
 const REASONS: ReadonlyMap<number, string> = new Map([
   [BUSY, 'expected a database that no other process holds locked'],
   [8, 'expected a file that this process may write, in a directory that it may write'],
   [10, 'expected a disk that can be read and written'],
   [11, 'expected a sound database, and this one is damaged'],
-  [13, 'expected space on the disk of the database, and it is full'],
+  [FULL, 'expected space on the disk of the database, and it is full'],
   [14, 'expected a file that can be opened or made, in a directory that this process may write'],
   [26, 'expected a SQLite database, and the file is none'],
 ]);
@@ -22,7 +23,7 @@ const TROUBLES: ReadonlyMap<number, StoreTrouble> = new Map([
   [8, 'disk-failing'],
   [10, 'disk-failing'],
   [11, 'damaged'],
-  [13, 'disk-full'],
+  [FULL, 'disk-full'],
   [14, 'disk-failing'],
   [26, 'damaged'],
 ]);
@@ -35,6 +36,9 @@ export const toStoreError = (error: unknown): unknown => {
 
 /** Whether SQLite did nothing because another process holds a lock. */
 export const isBusy = (error: unknown): boolean => error instanceof Error && kindOf(error) === BUSY;
+
+/** Whether SQLite found no space for what was to be written. */
+export const isDiskFull = (error: unknown): boolean => error instanceof Error && kindOf(error) === FULL;
 
 /** Maps an error of opening a file to a `ConfigError`. Returns errors unchanged that have another cause. */
 export const explainSqliteError = (error: unknown): unknown => {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { BUSY_MS, inTransaction } from './database.ts';
-import { isBusy } from './errors.ts';
+import { isBusy, isDiskFull } from './errors.ts';
 
 /** The pause before a group is retried when another process is writing. */
 const RETRY_AFTER_MS = 10;
@@ -24,7 +24,7 @@ type PendingWrite = {
 
 /**
  * Groups the writes of one turn of the event loop into one transaction: waiting for the disk is nearly all of their cost. A
- * task that throws is rolled back alone; when the disk fails, all of them fail. While another process writes, the group waits
+ * task that throws is rolled back alone; when the disk fails, all of them fail, and when it is full, those that need space. While another process writes, the group waits
  * for at most `busyLimitMs`, without blocking the event loop. The checkpoint behind a long group runs in a later turn. `onFailure` receives each error, and returns the one to reject with.
  */
 export const createWriteQueue = (
@@ -89,24 +89,33 @@ export const createWriteQueue = (
     }
   };
   const flush = (isLast: boolean): void => {
-    const group = waiting;
+    let rest = waiting;
     waiting = [];
-    if (group.length === 0) return;
-    const work = () => runGroup(group);
-    try {
-      const settlers = isLast ? work() : withoutWaiting(work);
-      busySinceMs = undefined;
-      for (const settle of settlers) settle();
-    } catch (error) {
-      if (!isLast && canWait(error)) {
-        // Nothing was written. Tasks that are added meanwhile run after these.
-        waiting = group;
-        setTimeout(flush, RETRY_AFTER_MS, false);
-        return;
+    let size = rest.length;
+    while (rest.length > 0) {
+      const group = rest.slice(0, size);
+      const work = () => runGroup(group);
+      try {
+        const settlers = isLast ? work() : withoutWaiting(work);
+        busySinceMs = undefined;
+        for (const settle of settlers) settle();
+      } catch (error) {
+        if (!isLast && canWait(error)) {
+          // Nothing was written. Tasks that are added meanwhile run after these.
+          waiting = rest;
+          setTimeout(flush, RETRY_AFTER_MS, false);
+          return;
+        }
+        busySinceMs = undefined;
+        if (group.length > 1 && isDiskFull(error)) {
+          // SQLite has rolled back all of them, and some may need no space.
+          size = 1;
+          continue;
+        }
+        const reason = onFailure(error);
+        for (const { fail } of group) fail(reason);
       }
-      busySinceMs = undefined;
-      const reason = onFailure(error);
-      for (const { fail } of group) fail(reason);
+      rest = rest.slice(size);
     }
   };
   return {
