@@ -1,50 +1,9 @@
-import OpenAI, { APIError } from 'openai';
 import * as assert from 'uvu/assert';
 import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
-import { describe, rejection } from '../../check.ts';
-import { byPrompt, dictated } from '../harness/model-scripts.ts';
+import { describe } from '../../check.ts';
+import { clientOf, failureOf, JOB, statusOf, untilStatus, withJob } from '../harness/background-world.ts';
 import { pay, paying, reporting } from '../harness/recharge-world.ts';
-import {
-  aborts,
-  type BridgeGiven,
-  type BridgeWorld,
-  KEY,
-  OTHER_KEY,
-  prompts,
-  quietTime,
-  sessionsMade,
-  until,
-  withBridge,
-} from '../harness/world.ts';
-
-const clientOf = (world: BridgeWorld, apiKey = KEY): OpenAI =>
-  new OpenAI({
-    apiKey,
-    baseURL: 'http://bridge.test/v1',
-    maxRetries: 0,
-    fetch: async (input, init) => world.bridge.handler(new Request(input as string, init)),
-  });
-
-const JOB = { model: 'demo/main', input: 'story', background: true } as const;
-
-/** A world whose model tells a story as the test dictates it, and has short answers for everything else. */
-const withJob = (
-  given: BridgeGiven,
-  body: (world: BridgeWorld, client: OpenAI, model: ReturnType<typeof dictated>) => Promise<void>,
-): Promise<void> => {
-  const model = dictated();
-  const script = byPrompt({ story: model.script }, replying('Well.'));
-  return withBridge({ scripts: Array(8).fill(script), ...given }, (world) => body(world, clientOf(world), model));
-};
-
-const statusOf = async (client: OpenAI, id: string) => (await client.responses.retrieve(id)).status;
-const untilStatus = (client: OpenAI, id: string, status: string) =>
-  until(async () => (await statusOf(client, id)) === status, status);
-const failureOf = async (promise: PromiseLike<unknown>) => {
-  const error = (await rejection(Promise.resolve(promise))) as APIError;
-  assert.instance(error, APIError);
-  return { status: error.status, code: error.code, param: error.param };
-};
+import { aborts, OTHER_KEY, prompts, quietTime, sessionsMade, until, withBridge } from '../harness/world.ts';
 
 describe('a response in the background', (check) => {
   check('is answered before its end, shows how far it is, and is whole in the end', () =>
@@ -218,49 +177,6 @@ describe('a response in the background', (check) => {
       const { id } = await client.responses.create(JOB);
       const streamed = client.responses.retrieve(id, { stream: true, starting_after: 2 });
       assert.equal(await failureOf(streamed), { status: 400, code: 'unsupported_value', param: 'stream' });
-    }),
-  );
-
-  check('is found when its bridge was killed: while it runs, and when it has ended', () =>
-    withJob({}, async (world, client, model) => {
-      const { id } = await client.responses.create(JOB);
-      await model.begun;
-      model.addReply('Once upon ');
-      const next = await world.restartKilled();
-      const later = clientOf(next);
-      await until(async () => (await later.responses.retrieve(id)).output_text === 'Once upon ');
-      assert.is(await statusOf(later, id), 'in_progress');
-      model.addReply('a time.');
-      model.end();
-      await untilStatus(later, id, 'completed');
-      const more = await later.responses.create({ model: 'demo/main', input: 'more', previous_response_id: id });
-      assert.is(more.output_text, 'Well.');
-      const whole = await later.responses.retrieve(id);
-      assert.equal([whole.output_text, whole.background], ['Once upon a time.', true]);
-      assert.is(sessionsMade(world).length + sessionsMade(next).length, 1);
-    }),
-  );
-
-  check('that a killed bridge has left is deleted when it has ended', () =>
-    withJob({}, async (world, client, model) => {
-      const { id } = await client.responses.create(JOB);
-      await model.begun;
-      const later = clientOf(await world.restartKilled());
-      assert.is((await failureOf(later.responses.delete(id))).status, 409);
-      model.end();
-      await untilStatus(later, id, 'completed');
-      await later.responses.delete(id);
-      assert.is((await failureOf(later.responses.retrieve(id))).status, 404);
-    }),
-  );
-
-  check('is cancelled at another bridge than the one that began it', () =>
-    withJob({}, async (world, client, model) => {
-      const { id } = await client.responses.create(JOB);
-      await model.begun;
-      const next = await world.restartKilled();
-      assert.is((await clientOf(next).responses.cancel(id)).status, 'cancelled');
-      await model.left;
     }),
   );
 });
