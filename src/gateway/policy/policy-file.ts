@@ -128,9 +128,17 @@ const policyNameProblem = (name: string): string[] => {
   return POLICY_NAME.test(name) ? [] : [`${where}: expected a name of 1 to 32 of A-Z a-z 0-9 _ . -`];
 };
 
+/** Not quoted: a gateway key may stand where only its SHA-256 may, or one level too high. */
+const strayUses = (use: unknown): string[] => {
+  const known = Object.keys(Use.entries);
+  return entriesOf(use).some(([name]) => !known.includes(name))
+    ? [`use: expected nothing but ${known.join(', ')}`]
+    : [];
+};
+
 const namesInNamedFile = (file: Readonly<Record<string, unknown>>): string[] => [
   ...unknownNames(file, Object.keys(NamedPoliciesFile.entries), 'top level'),
-  ...unknownNames(file.use, Object.keys(Use.entries), 'use'),
+  ...strayUses(file.use),
   ...entriesOf(file.policies).flatMap(([name, policy]) => [
     ...policyNameProblem(name),
     ...unknownNames(policy, Object.keys(PolicyEntry.entries), `policies.${name}`),
@@ -180,9 +188,9 @@ const parseWith = <Schema extends v.GenericSchema>(
 ): v.InferOutput<Schema> => {
   const parsed = v.safeParse(schema, file, { message: expectedText });
   const wrong = (parsed.issues ?? []).map((issue) => {
-    // A key of `use.keys` may be a gateway key that somebody has written there.
-    const path = v.getDotPath(issue) ?? 'top level';
-    return `${path.startsWith('use.keys.') ? 'use.keys' : path}: ${issue.message}`;
+    // A name in `use` may be a gateway key that somebody has written there.
+    const path = (v.getDotPath(issue) ?? 'top level').replace(/^(use\.(?:keys|aliases))\..*$/s, '$1');
+    return `${path}: ${issue.message}`;
   });
   const problems = [...unknown, ...wrong].map((problem) => `MODERATION_POLICY_FILE: ${problem}`);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);

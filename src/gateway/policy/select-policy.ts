@@ -1,4 +1,5 @@
-import { ConfigError, nearestName } from '../../core/config.ts';
+import { ConfigError } from '../../core/config.ts';
+import { notConfiguredText } from '../../core/identifier.ts';
 import type { Policy, PolicySelection } from './policy.ts';
 import type { PolicyFile } from './policy-file.ts';
 
@@ -25,26 +26,24 @@ const keyProblems = (fingerprints: readonly string[], keyDigests: readonly strin
   });
 
 const policyProblems = ({ policies, use }: PolicyFile): string[] => {
-  const names = [...policies.keys()];
-  const rule = `expected the name of a policy: ${names.join(', ')}`;
+  const rule = `expected the name of a policy: ${[...policies.keys()].join(', ')}`;
   return [
     ...(policies.has(use.default) ? [] : [`use.default: ${rule}`]),
-    ...Object.entries(use.aliases)
-      .filter(([, name]) => !policies.has(name))
-      .map(([alias]) => `use.aliases.${alias}: ${rule}`),
     ...Object.values(use.keys).flatMap((name, index) =>
       policies.has(name) ? [] : [`use.keys: entry ${index + 1}: ${rule}`],
     ),
   ];
 };
 
-const aliasProblems = ({ use }: PolicyFile, aliases: readonly string[]): string[] =>
-  Object.keys(use.aliases)
-    .filter((alias) => !aliases.includes(alias))
-    .map(
-      (alias) =>
-        `use.aliases: no alias ${JSON.stringify(alias)}, the nearest is "${nearestName(alias, aliases)}"; MODERATION_MODELS adds aliases`,
-    );
+/** An unknown alias is quoted only if it is near to a known one: it may be a key in the wrong place. */
+const aliasProblems = ({ policies, use }: PolicyFile, aliases: readonly string[]): string[] =>
+  Object.entries(use.aliases).flatMap(([alias, name]) => {
+    if (!aliases.includes(alias))
+      return [`use.aliases: ${notConfiguredText('alias', alias, aliases)}; MODERATION_MODELS adds aliases`];
+    return policies.has(name)
+      ? []
+      : [`use.aliases.${alias}: expected the name of a policy: ${[...policies.keys()].join(', ')}`];
+  });
 
 /**
  * Finds out which policy each request is judged by: that of its key, or else of its alias, or else the default one. A client

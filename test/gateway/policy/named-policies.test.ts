@@ -277,7 +277,7 @@ const REFUSED: Readonly<Record<string, readonly [file: unknown, ...problems: Reg
   ],
   'an alias that is not there': [
     named({ a: {} }, { default: 'a', aliases: { 'moderation-fats': 'standard' } }),
-    /use\.aliases: no alias "moderation-fats", the nearest is "moderation-fast"; MODERATION_MODELS adds aliases/,
+    /use\.aliases: alias "moderation-fats" is not configured; the nearest is "moderation-fast"; MODERATION_MODELS adds/,
   ],
   'a key that is not there': [
     named({}, { keys: { '0123456789ab': 'coding-agent' } }),
@@ -309,6 +309,15 @@ describe('a file of policies is refused', (check) => {
     const problems = problemsOf(named({}, { keys: { [GATEWAY_KEY]: 'coding-agent' } }));
     assert.match(problems.join('\n'), /use\.keys: entry 1: expected the first 8 to 64 digits of the SHA-256/);
     assert.not.match(problems.join('\n'), GATEWAY_KEY);
-    assert.not.match(problemsOf(named({}, { keys: { [GATEWAY_KEY]: 7 } })).join('\n'), GATEWAY_KEY);
+    for (const use of [
+      { keys: { [GATEWAY_KEY]: 7 } },
+      { aliases: { [GATEWAY_KEY]: 'standard' } },
+      { [GATEWAY_KEY]: 'standard' },
+      { aliases: { [GATEWAY_KEY]: 7 } },
+    ]) {
+      const texts = problemsOf(named({}, use));
+      assert.ok(texts.length > 0);
+      assert.not.match(texts.join('\n'), GATEWAY_KEY);
+    }
   });
 });
