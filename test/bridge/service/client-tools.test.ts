@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { ModelRequest } from '../../../src/agent/model/types.ts';
 import { calling, outcome, replying, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
-import { messagesTo } from '../harness/model-scripts.ts';
+import { dictated, messagesTo } from '../harness/model-scripts.ts';
 import {
   CLOCK,
   chatWith,
@@ -14,12 +14,15 @@ import {
   WEATHER,
 } from '../harness/tools-world.ts';
 import {
+  aborts,
   type BridgeGiven,
   type BridgeWorld,
   dataIn,
   prompts,
+  quietTime,
   sessionsMade,
   system,
+  until,
   user,
   withBridge,
 } from '../harness/world.ts';
@@ -285,6 +288,115 @@ describe('functions of a client in a chat', (check) => {
       assert.equal([sessionsMade(world).length, resultRequests(world).length], [2, 2]);
     }),
   );
+});
+
+describe('functions of a client in front of a server without them', (check) => {
+  /** As OpenCode's own server: it names no features, and knows nothing of calls of clients. */
+  const withPlainServer = (body: (world: BridgeWorld) => Promise<void>) =>
+    withBridge(given(replying('Hello.')), async (world) => {
+      world.replaceAgent(async (request) => {
+        const { pathname } = new URL(request.url);
+        if (pathname === '/global/health') return Response.json({ healthy: true, version: '1.18.33' });
+        if (pathname.endsWith('/client-tool-results')) return new Response('<html></html>', { status: 404 });
+        return world.agent.server.handler(request);
+      });
+      await body(world);
+    });
+
+  check('are ignored, and the header says so', () =>
+    withPlainServer(async (world) => {
+      const answer = await chatWith(world, QUESTION, { tools: TOOLS, temperature: 0.5 });
+      assert.equal([answer.message.content, answer.finish], ['Hello.', 'stop']);
+      assert.is(answer.headers.get('x-gatehouse-ignored'), 'temperature, tools');
+      assert.not.match(JSON.stringify(prompts(world)[0]?.body), 'clientTools');
+    }),
+  );
+
+  check('are refused where one of several is forced, with what is missing', () =>
+    withPlainServer(async (world) => {
+      const { status, error } = await chatWith(world, QUESTION, { tools: TOOLS, tool_choice: 'required' });
+      assert.equal([status, error?.code, error?.param], [400, 'unsupported_value', 'tool_choice']);
+      assert.match(error?.message ?? '', 'the agent server takes no functions of clients');
+      assert.is(prompts(world).length, 0);
+    }),
+  );
+
+  check('reach the model in words where the client sends results', () =>
+    withPlainServer(async (world) => {
+      const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
+      const message = { role: 'assistant', content: null, tool_calls: [call] };
+      const answer = await chatWith(world, [...QUESTION, message, ...resultsOf([call])]);
+      assert.is(answer.message.content, 'Hello.');
+      assert.match(messagesTo(world.agent.asked[0]), 'weather is fine');
+    }),
+  );
+});
+
+describe('a call without its result', (check) => {
+  check('ends with its time, and a result that comes later is a prompt in words', () => {
+    const short = { clientToolTimeoutMs: 20 };
+    return withBridge({ ...usual, changes: short }, async (world) => {
+      const asked = await chatWith(world, QUESTION);
+      await quietTime(40);
+      const answer = await chatWith(world, [...QUESTION, asked.message, ...resultsOf(asked.calls)]);
+      assert.is(answer.message.content, 'It rains.');
+      const told = messagesTo(world.agent.asked[1]);
+      assert.match(told, 'did not come in time');
+      assert.match(told, '[weather returned]');
+      assert.is(sessionsMade(world).length, 1);
+    });
+  });
+
+  check('ends with the next words of the user, and a result that comes later is not lost', () =>
+    withBridge(given(calling(weather), replying('As you like.'), replying('Rain, I see.')), async (world) => {
+      const headers = { 'x-session-id': 'chat-1' };
+      const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
+      await chatWith(world, [user('Never mind')], { tools: TOOLS }, headers);
+      const late = await chatWith(world, resultsOf(asked.calls), { tools: TOOLS }, headers);
+      assert.is(late.message.content, 'Rain, I see.');
+      assert.match(messagesTo(world.agent.asked[2]), 'weather is fine');
+    }),
+  );
+});
+
+describe('a client that leaves while its turn goes on with results', (check) => {
+  const leaveDuring = async (world: BridgeWorld, begun: Promise<void>) => {
+    const asked = await chatWith(world, QUESTION);
+    const messages = [...QUESTION, asked.message, ...resultsOf(asked.calls)];
+    const leaving = new AbortController();
+    const headers = { 'idempotency-key': 'results-1' };
+    const left = world
+      .send('/v1/chat/completions', { messages, tools: TOOLS }, headers, leaving.signal)
+      .then((response) => response.text())
+      .catch(() => '');
+    await begun;
+    leaving.abort();
+    await left;
+    return () => chatWith(world, messages, { tools: TOOLS }, headers);
+  };
+
+  check('gets its answer when it comes back in time', () => {
+    const dictation = dictated();
+    const settings = { onDisconnect: { kind: 'grace', ms: 5000 } } as const;
+    return withBridge({ ...given(calling(weather), dictation.script), settings }, async (world) => {
+      const retry = await leaveDuring(world, dictation.begun);
+      const answer = retry();
+      dictation.addReply('It rains.');
+      dictation.end();
+      assert.is((await answer).message.content, 'It rains.');
+      assert.equal([world.agent.asked.length, aborts(world).length], [2, 0]);
+    });
+  });
+
+  check('has its turn aborted, and gives the results in words when it comes back', () => {
+    const dictation = dictated();
+    return withBridge(given(calling(weather), dictation.script, replying('It rains.')), async (world) => {
+      const retry = await leaveDuring(world, dictation.begun);
+      await until(() => aborts(world).length === 1, 'the abort');
+      assert.is((await retry()).message.content, 'It rains.');
+      assert.match(messagesTo(world.agent.asked[2]), '[weather returned]');
+    });
+  });
 });
 
 describe('a request with results', (check) => {
