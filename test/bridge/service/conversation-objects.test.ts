@@ -366,6 +366,11 @@ describe('a conversation of a client', (check) => {
           const answered = await respond([result]);
           assert.is(answered.output_text, 'It rains.');
           assert.equal((await client.responses.retrieve(asked.id)).output, asked.output);
+          const inputs = await Promise.all([asked, answered].map((one) => client.responses.inputItems.list(one.id)));
+          assert.equal(
+            inputs.map((page) => page.data.map(({ type }) => type)),
+            [['message'], ['function_call_output']],
+          );
           assert.equal(await linesIn(client, id), [
             'user: The weather?',
             'function_call',

@@ -73,6 +73,21 @@ export type CallOutputItem = {
   readonly output: string;
 };
 
+const resultItemsOf = ({ results }: TurnSegment): readonly CallOutputItem[] =>
+  results.map(({ callID, state }) => ({
+    id: `fco_${callID}`,
+    type: 'function_call_output',
+    status: 'completed',
+    call_id: callID,
+    output: state.status === 'completed' ? state.output : '',
+  }));
+
+/** The client's results with which an answer of a turn begins, by how many came before it. */
+export const resultsBefore = (turn: readonly MessageRecord[], answersBefore: number): readonly CallOutputItem[] => {
+  const before = replayTurn(turn).segments[answersBefore - 1];
+  return before === undefined ? [] : resultItemsOf(before);
+};
+
 /**
  * The items of a turn as far as it is, with the client's results of its calls. Its first message is the prompt, which has none.
  * `responseIDOf`: the id of each of its answers.
@@ -86,14 +101,7 @@ export const itemsOfTurn = (
     const items = createOutputItems(responseIDOf(index));
     for (const event of outputOf(segment, [])) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
     items.close('in_progress');
-    const results = segment.results.map(({ callID, state }) => ({
-      id: `fco_${callID}`,
-      type: 'function_call_output' as const,
-      status: 'completed' as const,
-      call_id: callID,
-      output: state.status === 'completed' ? state.output : '',
-    }));
-    return [...items.list(), ...results];
+    return [...items.list(), ...resultItemsOf(segment)];
   });
 
 /** How far an answer is whose turn was read from the agent. */

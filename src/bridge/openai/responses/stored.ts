@@ -17,8 +17,9 @@ import { itemsOfPrompt } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
 import type { TrackRequest } from '../tracked.ts';
 import { NO_ECHO } from './echo.ts';
-import { rebuildResponse } from './rebuild.ts';
+import { rebuildResponse, resultsBefore } from './rebuild.ts';
 import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
+import { messagesOfTurn } from './turn-segments.ts';
 
 type StoredResponseOptions = {
   readonly tracked: TrackRequest;
@@ -156,8 +157,11 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         if (found === undefined) throw notFound(id);
         const messages = await agent.messages(found.sessionID, signal);
         const promptID = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
-        const prompt = messages.find(({ info }) => info.id === promptID);
-        const page = toItemPage(prompt === undefined ? [] : itemsOfPrompt(prompt), query);
+        const { turn } = messagesOfTurn(messages, promptID ?? '');
+        const [prompt] = turn;
+        const isByResults = found.answersBefore > 0;
+        const items = prompt === undefined || isByResults ? [] : itemsOfPrompt(prompt);
+        const page = toItemPage([...items, ...resultsBefore(turn, found.answersBefore)], query);
         return jsonTextResponse(200, await runInSlices(writeJson(page), never));
       }),
     },
