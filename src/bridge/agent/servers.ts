@@ -169,7 +169,7 @@ const balanceServers = (options: AgentTransportOptions): AgentTransport => {
     httpClient({ isPrompt, isRepeatable, ...request }) {
       const kind = isPrompt ? 'prompt' : 'call';
       return sendToAny({ kind, isRepeatable }, (baseUrl) =>
-        httpClient({ ...request, url: `${baseUrl}${request.url}` }),
+        httpClient({ ...request, isRepeatable, url: `${baseUrl}${request.url}` }),
       );
     },
     stream({ url, headers: sent, signal }) {

@@ -7,6 +7,8 @@ export type HttpRequest = {
   readonly signal: AbortSignal;
   /** A longer answer is given up, as an `HttpClientError`. */
   readonly limitBytes: number;
+  /** To do it twice makes no difference: it may take a connection that the server may have closed just now. */
+  readonly isRepeatable?: boolean;
 };
 
 export type HttpResponse = {

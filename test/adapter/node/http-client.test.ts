@@ -43,6 +43,45 @@ describe("an exchange over Node's own client", (check) => {
     );
   });
 
+  check('changes what may be changed twice over a kept connection, and again when that was closed', () => {
+    const used = new Map<unknown, number>();
+    const seen: string[] = [];
+    return withHttpServer(
+      (request, response) => {
+        const times = (used.get(request.socket) ?? 0) + 1;
+        used.set(request.socket, times);
+        seen.push(`${request.method} ${used.size} ${times}`);
+        if (times === 3) request.socket.destroy();
+        else response.end('{}');
+      },
+      async ({ url }) => {
+        const { httpClient, close } = createNodeHttpClient();
+        const change = post(url, { method: 'PATCH', body: '{"a":1}', isRepeatable: true });
+        for (let time = 0; time < 3; time++) assert.is((await httpClient(change)).status, 200);
+        assert.equal(seen, ['PATCH 1 1', 'PATCH 1 2', 'PATCH 1 3', 'PATCH 2 1']);
+        assert.is((await httpClient(post(url, { isRepeatable: false }))).status, 200);
+        assert.is(seen.at(-1), 'POST 3 1');
+        await close();
+      },
+    );
+  });
+
+  check('sends nothing a second time that was the first on its connection', () => {
+    let requests = 0;
+    return withHttpServer(
+      (request) => {
+        requests += 1;
+        request.socket.destroy();
+      },
+      async ({ url }) => {
+        const { httpClient, close } = createNodeHttpClient();
+        assert.is(await codeOf(httpClient(post(url, { method: 'PATCH', isRepeatable: true }))), 'ECONNRESET');
+        assert.is(requests, 1);
+        await close();
+      },
+    );
+  });
+
   check('changes and removes, too', async () => {
     const seen: string[] = [];
     await withHttpServer(
