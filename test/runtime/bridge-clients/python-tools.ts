@@ -15,7 +15,8 @@ export type PythonClient = {
   readonly call: CallPythonClient;
 };
 
-type Needs = {
+/** The clients, and what gives the body of a check the servers. `lacking`: what the check needs and is not there. */
+export type PythonToolNeeds = {
   readonly clients: readonly PythonClient[];
   readonly beside: (
     lacking: string | undefined,
@@ -32,7 +33,7 @@ const lastResult = (world: BridgeWorld): string | undefined =>
     ?.turns.findLast(({ role }) => role === 'tool')?.text;
 
 /** Libraries that run a tool of the client: `client_lookup` of `python/shared.py`. */
-export const checkPythonTools = (check: Check, { clients, beside }: Needs): void => {
+export const checkPythonTools = (check: Check, { clients, beside }: PythonToolNeeds): void => {
   for (const { name, client, missing, call } of clients)
     check.needing(
       missing,
@@ -57,7 +58,7 @@ type ValueClient = PythonClient & { readonly tool: ScriptedCall['name'] };
 /** Libraries that run a tool of the client, and then get an object of a class. */
 export const checkPythonToolsAndValue = (
   check: Check,
-  { clients, beside }: Needs & { readonly clients: readonly ValueClient[] },
+  { clients, beside }: PythonToolNeeds & { readonly clients: readonly ValueClient[] },
 ): void => {
   for (const { name, client, missing, call, tool } of clients)
     check.needing(

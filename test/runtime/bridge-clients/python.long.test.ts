@@ -16,6 +16,7 @@ import {
 } from '../bridge/world.ts';
 import { run, type Variables } from '../processes.ts';
 import { createPythonClients } from './python-clients.ts';
+import { checkPythonConversations } from './python-conversations.ts';
 import { installPythonPackages } from './python-packages.ts';
 import { checkPythonTools, checkPythonToolsAndValue } from './python-tools.ts';
 import { callsIn, scriptSlowTool } from './slow-tool.ts';
@@ -145,6 +146,10 @@ describe('a client library for Python with a tool', (check) => {
         assert.match(asked(world)[1]?.system ?? '', 'You are the weather agent.');
       }),
     );
+});
+
+describe('a client library for Python that keeps its conversations at the bridge', (check) => {
+  checkPythonConversations(check, { ...MAIN, beside });
 });
 
 describe('a client library for Python', (check) => {
