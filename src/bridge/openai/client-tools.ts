@@ -4,7 +4,8 @@ import { clientFunctionsIn, parseFunctionSchema, toolChoiceOf } from './answer-f
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const TOOLS_LIMIT = 128;
-const DESCRIPTION_CHARS = 16_384;
+/** As the agent server has it. */
+const DESCRIPTION_CHARS = 16_000;
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 const invalid = (at: string, expected: string) =>

@@ -58,7 +58,14 @@ export const positionAfter = ({ messageID, items, usage }: ClientCallsPause): Lo
   afterMessageID: messageID,
 });
 
-const TOOL_PATH = /^clientTools\.tools\[(\d{1,4})\]\.(name|description|inputSchema)/;
+/** How often results are given whose calls the agent lists as waiting, and takes none for. */
+const TRIES = 3;
+const TOOL_PATH = /^clientTools\.tools(?:\[(\d{1,4})\]\.(name|description|inputSchema))?/;
+const TOO_MANY_TOOLS = badInput(
+  'invalid_value',
+  'tools',
+  "Invalid value at 'tools': the agent server does not take so many, or such long schemas together",
+);
 
 /** The fault for a refusal of the agent: with the place in the client's body, where it is about one of its tools. */
 export const toToolFault = (
@@ -66,9 +73,11 @@ export const toToolFault = (
   clientTools: ClientFunctions | undefined,
 ): Fault<BridgeFault> => {
   const { detail } = fault;
-  const [, index = '', member] = (detail.kind === 'agent-failed' && TOOL_PATH.exec(detail.path ?? '')) || [];
-  const tool = clientTools?.tools[Number(index)];
-  if (index === '' || tool === undefined) return fault;
+  const found = detail.kind === 'agent-failed' ? TOOL_PATH.exec(detail.path ?? '') : null;
+  if (found === null || clientTools === undefined) return fault;
+  const [, index, member] = found;
+  const tool = index === undefined ? undefined : clientTools.tools[Number(index)];
+  if (tool === undefined) return TOO_MANY_TOOLS;
   const at = `${tool.at}.${member === 'inputSchema' ? 'parameters' : member}`;
   if (member === 'name')
     return badInput(
@@ -148,12 +157,14 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
     const { results, files, after } = toolResults;
     const callIDs = results.map(({ callID }) => callID);
     const inWords: ResultsUse = { kind: 'prompt', prompt: request.prompt };
-    const followUp = [...files, ...after];
-    const noReply = followUp.length > 0;
-    for (;;) {
+    for (let tries = 1; tries <= TRIES; tries += 1) {
       const records = await readMessages(sessionID, signal);
       const given = findGivenCalls(records, callIDs);
       if (given === undefined || promptIDsAfter(records, new Set([given.promptID])).length > 0) return inWords;
+      // The agent takes no results of calls that it does not know, so the model is told of these in words.
+      const areAllKnown = callIDs.every((id) => given.callIDs.includes(id));
+      const followUp = areAllKnown ? [...files, ...after] : request.prompt;
+      const noReply = followUp.length > 0;
       if (given.waiting.length === 0) {
         if (isGivenUp(given) || callIDs.some((id) => given.unanswered.includes(id))) return inWords;
         if (noReply) return { kind: 'prompt', prompt: followUp };
@@ -171,5 +182,6 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
       if (used) return used;
       // They ended just now: another request was faster, or their time is over.
     }
+    return inWords;
   };
 };

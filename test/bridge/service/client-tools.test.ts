@@ -3,6 +3,7 @@ import type { ModelRequest } from '../../../src/agent/model/types.ts';
 import { calling, outcome, replying, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { dictated, messagesTo } from '../harness/model-scripts.ts';
+import { idIn, paying } from '../harness/recharge-world.ts';
 import {
   CLOCK,
   chatWith,
@@ -108,6 +109,41 @@ describe('functions of a client in a chat', (check) => {
       assert.equal([sessionsMade(world).length, world.agent.asked.length], [1, 3]);
     }),
   );
+
+  check('are refused together where the agent takes no more', () =>
+    withBridge({}, async (world) => {
+      const long = (index: number) => functionNamed(`f${index}`, { type: 'object', description: 'x'.repeat(60_000) });
+      const { status, error } = await chatWith(world, QUESTION, { tools: [0, 1, 2, 3, 4].map(long) });
+      assert.equal([status, error?.param], [400, 'tools']);
+    }),
+  );
+
+  check('reach the model with a result that belongs to no call', () =>
+    withBridge(usual, async (world) => {
+      const headers = { 'x-session-id': 'chat-1' };
+      const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
+      const stray = { role: 'tool', tool_call_id: 'call_of_nobody', content: 'a stray result' };
+      const answer = await chatWith(world, [...resultsOf(asked.calls), stray], { tools: TOOLS }, headers);
+      assert.is(answer.message.content, 'It rains.');
+      assert.match(messagesTo(world.agent.asked[1]), 'a stray result');
+      assert.match(messagesTo(world.agent.asked[1]), 'weather is fine');
+    }),
+  );
+
+  check('come after an approval that a tool of the agent needs beside them', () => {
+    const { given: place, paid } = paying([calling({ name: 'pay', input: { amount: 5 } }, weather), replying('Paid.')]);
+    return withBridge(place, async (world) => {
+      const headers = { 'x-session-id': 'chat-1' };
+      const request = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
+      assert.is(request.finish, 'stop');
+      const approval = `approve ${idIn(String(request.message.content))}`;
+      const asked = await chatWith(world, [user(approval)], { tools: TOOLS }, headers);
+      assert.equal([asked.finish, asked.calls.length], ['tool_calls', 1]);
+      const answer = await chatWith(world, resultsOf(asked.calls), { tools: TOOLS }, headers);
+      assert.is(answer.message.content, 'Paid.');
+      assert.equal([paid.length, resultsTo(world.agent.asked[1]).length], [1, 2]);
+    });
+  });
 
   check('stand beside the tools of the agent, which run once', () => {
     let looked = 0;
