@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
+import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
@@ -120,11 +121,17 @@ const RuleBody = v.object({
   action: v.picklist(['allow', 'ask', 'deny']),
 });
 const METADATA_BYTES = 64 * 1024;
-/** Every event about a session contains all of its metadata, so it is limited. */
+const bytesAsJson = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;
+/**
+ * Every event about a session contains all of its metadata, so it is limited. What bridges write counts for itself: without
+ * room for it, two of them would answer in one conversation at once.
+ */
 const Metadata = v.pipe(
   v.record(v.string(), v.unknown()),
   v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || new TextEncoder().encode(JSON.stringify(dataset.value)).length <= METADATA_BYTES) return;
+    if (!dataset.typed) return;
+    const { [BRIDGE_METADATA_KEY]: ofBridges = {}, ...others } = dataset.value;
+    if (Math.max(bytesAsJson(others), bytesAsJson(ofBridges)) <= METADATA_BYTES) return;
     addIssue({ expected: `an object of at most ${METADATA_BYTES} bytes as JSON` });
   }),
 );

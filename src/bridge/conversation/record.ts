@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { metadataRevision } from '../../core/http/metadata-revision.ts';
+import { BRIDGE_METADATA_KEY, metadataRevision } from '../../core/http/metadata-revision.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { HistoryFingerprint } from './fingerprint.ts';
 import type { Owner, PausedTurn, RequestMark } from './types.ts';
@@ -54,7 +54,6 @@ export type StoredConversation = {
 export type ClientMetadata = Readonly<Record<string, string>>;
 
 const VERSION = 1;
-const KEY = 'gatehouse';
 /** The trait of an exchange that was made in the background. */
 const BACKGROUND = 'background';
 /** All conversations are read at once, so each of them has to be small. */
@@ -150,13 +149,13 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     ...(paused === undefined ? {} : { paused: toPausedRecord(paused) }),
     revision,
   };
-  return { ...conversation.otherMetadata, [KEY]: record };
+  return { ...conversation.otherMetadata, [BRIDGE_METADATA_KEY]: record };
 };
 
 /** The conversation that a session holds; undefined for a session that the bridge did not create. */
 export const readConversation = (session: SessionRecord): StoredConversation | undefined => {
   const { id, parentID, metadata = {}, time } = session;
-  const { [KEY]: ours, ...otherMetadata } = metadata;
+  const { [BRIDGE_METADATA_KEY]: ours, ...otherMetadata } = metadata;
   const read = v.safeParse(ConversationRecord, ours);
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;

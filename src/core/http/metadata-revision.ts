@@ -6,9 +6,12 @@ import { isRecord } from '../json.ts';
  */
 export const IF_REVISION_HEADER = 'x-gatehouse-if-revision';
 
+/** The member of a session's metadata that bridges write. */
+export const BRIDGE_METADATA_KEY = 'gatehouse';
+
 /** How often the bridges have written a session's metadata: `gatehouse.revision` in it, 0 if there is none. */
 export const metadataRevision = (metadata: Readonly<Record<string, unknown>> | undefined): number => {
-  const ours = metadata?.gatehouse;
+  const ours = metadata?.[BRIDGE_METADATA_KEY];
   const revision = isRecord(ours) ? ours.revision : undefined;
   return Number.isSafeInteger(revision) ? Math.max(0, Number(revision)) : 0;
 };
