@@ -2,7 +2,13 @@ import { type CompileSchema, SchemaError } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import type { ToolSpec } from '../model/types.ts';
-import { type AwaitedCalls, CLIENT_TOOL, type ClientTools, type ToolPart } from '../protocol/types.ts';
+import {
+  type AwaitedCalls,
+  CLIENT_TOOL,
+  type ClientTools,
+  type ToolPart,
+  type UserMessage,
+} from '../protocol/types.ts';
 import { LATE, MAX_CALLS_PER_STEP, TOO_MANY } from '../tools/call.ts';
 import { type RequestedCall, unfitArguments, unreadableArguments } from '../tools/tool.ts';
 
@@ -90,6 +96,13 @@ export const createClientTools = (
     },
   };
 };
+
+/**
+ * Stores a prompt without its client tools, which nothing needs after its turn: each step of later turns reads all prompts.
+ * Clients learn nothing of it.
+ */
+export const withoutClientTools = ({ clientTools, ...user }: UserMessage): Publication =>
+  clientTools === undefined ? {} : { changes: [{ kind: 'message', message: user }] };
 
 /** Calls that are handed to the client: what the session waits for from now on, and what is stored and sent of them. */
 export const handToClient = (

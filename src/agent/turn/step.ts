@@ -9,7 +9,7 @@ import type { MessageWithParts } from '../store/store.ts';
 import { type CallEnd, createCallRunner } from '../tools/call.ts';
 import { createLoopGuard } from '../tools/loop-guard.ts';
 import type { RequestedCall } from '../tools/tool.ts';
-import { handToClient } from './client-tools.ts';
+import { handToClient, withoutClientTools } from './client-tools.ts';
 import { isContextFull, summarise } from './compaction.ts';
 import { isExpectedEnd, serverEndedTurn, toMessageError } from './errors.ts';
 import { toModelHistory } from './history.ts';
@@ -32,6 +32,8 @@ type Closing = {
   readonly structured?: { readonly value: unknown } | undefined;
   /** Whether the turn ends with this message; false when another step follows. */
   readonly isEnd?: boolean;
+  /** Whether the turn goes on with the results of client tools. */
+  readonly isPause?: boolean;
   /** Publishes the closed message, together with more where that is needed. */
   readonly publishEnd?: (fact: Publication) => Promise<unknown>;
 };
@@ -78,14 +80,15 @@ export const createStep = (
 
   const close = async (
     message: AssistantMessage,
-    { last, error, structured, isEnd = true, publishEnd = publish }: Closing,
+    { last, error, structured, isEnd = true, isPause = false, publishEnd = publish }: Closing,
   ): Promise<AssistantMessage> => {
     const time = { ...message.time, completed: clock.now() };
     const value = structured === undefined ? {} : { structured: structured.value, finish: 'stop' as const };
     const failure = error === undefined ? {} : { error, finish: 'error' as const };
     const closed: AssistantMessage = { ...message, time, ...value, ...failure };
     const failed = error === undefined ? {} : sessionErrorPublication(sessionID, error);
-    const end = joinPublications(messagePublication(closed), failed, isEnd ? await needs.atEnd() : {});
+    const over = isEnd && !isPause ? withoutClientTools(user) : {};
+    const end = joinPublications(messagePublication(closed), failed, over, isEnd ? await needs.atEnd() : {});
     await publishEnd(joinPublications(last, end)).catch(async (reason: unknown) => {
       if (error === undefined) throw reason;
       // The last output could not be stored. The message must be closed all the same.
@@ -175,6 +178,7 @@ export const createStep = (
     const { awaitedCalls, publication } = handToClient(calls, handover);
     return close(message, {
       last: joinPublications(publication, finished()),
+      isPause: true,
       publishEnd: (closing) =>
         needs.changeSession(
           (now) => ({ ...now, awaitedCalls }),

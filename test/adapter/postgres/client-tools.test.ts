@@ -93,20 +93,23 @@ describe('client tools at several servers', (check) => {
   );
 
   check('are owed their answer where the server that took the results is killed', () =>
-    withWaiting([{}, { scripts: [hanging] }, { scripts: [replying('done')] }], async (given) => {
-      const { servers, id, results } = given;
-      const [, b, c] = servers;
-      await giveResults(b, id, results);
-      await b.vanish();
-      await until(async () => (await answersAt(c, id)).length === 2 && (await c.store.owed(id)).length === 0);
-      const [first, last] = await answersAt(c, id);
-      assert.equal(
-        callsOf(first!).map(({ state }) => state.status),
-        ['completed', 'completed'],
-      );
-      // Begun at the killed server: then it is ended, as any answer is.
-      assert.ok(textOf(last!) === 'done' || last?.info.error?.name === 'MessageAbortedError');
-    }),
+    withWaiting(
+      [{ scripts: [replying('done')] }, { scripts: [hanging] }, { scripts: [replying('done')] }],
+      async (given) => {
+        const { servers, id, results } = given;
+        const [, b, c] = servers;
+        await giveResults(b, id, results);
+        await b.vanish();
+        await until(async () => (await answersAt(c, id)).length === 2 && (await c.store.owed(id)).length === 0);
+        const [first, last] = await answersAt(c, id);
+        assert.equal(
+          callsOf(first!).map(({ state }) => state.status),
+          ['completed', 'completed'],
+        );
+        // Begun at the killed server: then it is ended, as any answer is.
+        assert.ok(textOf(last!) === 'done' || last?.info.error?.name === 'MessageAbortedError');
+      },
+    ),
   );
 
   check('end with their time at a server that did not call them', () =>
@@ -118,4 +121,8 @@ describe('client tools at several servers', (check) => {
       assert.equal(callsOf(answer!).map(errorOf), Array(2).fill('The result of this call did not come in time.'));
     }),
   );
+
+  check('leave no database behind', async () => {
+    await database.stop();
+  });
 });

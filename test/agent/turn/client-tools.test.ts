@@ -305,6 +305,20 @@ describe('tools that run at the client', (check) => {
     assert.equal([world.asked[1]?.tools.map(({ name }) => name), world.asked[1]?.toolChoice], [['map'], 'required']);
   });
 
+  check('are stored with their prompt until its turn has ended', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('done')] });
+    const id = await world.session();
+    const namesNow = async () => {
+      const prompted = (await messagesOf(world, id))[0]?.info;
+      return prompted?.role === 'user' ? prompted.clientTools?.tools.map(({ name }) => name) : [];
+    };
+    const [callID] = callIDsOf(await askWithTools(world, id));
+    assert.equal(await namesNow(), ['weather', 'clock']);
+    await giveResults(world, id, [{ callID, output: 'rain' }]);
+    await idle(world);
+    assert.is(await namesNow(), undefined);
+  });
+
   check('are taken away by an empty list with the results', async () => {
     const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('done')] });
     const id = await world.session();
