@@ -75,6 +75,25 @@ describe('a response in the background', (check) => {
     });
   });
 
+  check('is in progress, and has not failed, where its turn begins while it is read', () =>
+    withJob({}, async (world, client, model) => {
+      const sendPrompt = world.hold(({ method, path }) => method === 'POST' && path.endsWith('/message'));
+      const { id } = await client.responses.create(JOB);
+      const isReading = ({ method, path }: { method: string; path: string }): boolean =>
+        method === 'GET' && /\/message(?:\?|$)/.test(path);
+      const before = world.calls.filter(isReading).length;
+      const readMessages = world.hold(isReading);
+      const read = client.responses.retrieve(id);
+      await until(() => world.calls.filter(isReading).length > before, 'the messages are read after the statuses');
+      sendPrompt();
+      await model.begun;
+      readMessages();
+      assert.is((await read).status, 'in_progress');
+      model.end();
+      await untilStatus(client, id, 'completed');
+    }),
+  );
+
   check('is cancelled, once however often, and is not begun again', () =>
     withJob({}, async (world, client, model) => {
       const { id } = await client.responses.create(JOB);

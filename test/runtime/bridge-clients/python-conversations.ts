@@ -41,6 +41,16 @@ export const checkPythonConversations = (check: Check, { missing, call, beside }
 
   check.needing(
     missing,
+    '(openai) cancels a response in the background',
+    beside(missing, async (world) => {
+      world.model.addReply(answer([{ kind: 'hang' }]), isNoTitle);
+      const statuses = await call('openai_clients.cancelled', world.bridge, [newText()]);
+      assert.equal(statuses, ['cancelled', 'cancelled']);
+    }),
+  );
+
+  check.needing(
+    missing,
     '(openai) lists the input of a response, and has the tokens of a request estimated',
     beside(missing, async (world) => {
       const words = newText();

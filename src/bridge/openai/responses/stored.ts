@@ -13,6 +13,7 @@ import type { AnswerFailure } from '../../errors.ts';
 import type { ApprovalRequest } from '../../output.ts';
 import { badInput } from '../../request.ts';
 import { toApprovalRequest } from '../../turn/approvals/text.ts';
+import { INTERRUPTED_FAILURE } from '../../turn/failure.ts';
 import { itemsOfPrompt } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
 import type { TrackRequest } from '../tracked.ts';
@@ -36,6 +37,8 @@ const QUEUED_SECONDS = 60;
 /** How long an agent may take to end an aborted turn, or to get a prompt that is to be aborted. */
 const CANCEL_LIMIT_MS = 3000;
 const CANCEL_PAUSE_MS = 50;
+/** How long an agent takes from a prompt that is stored to a session that is busy. */
+const BEGIN_PAUSE_MS = 50;
 
 /** A client that has left by then waits for nothing, and the rest of the writing is short. */
 const never = new AbortController().signal;
@@ -80,7 +83,7 @@ const createResponseReader = ({
       isQueued ? { kind: 'queued', output: [] } : { kind: 'failed', output: [], failure: NOT_SENT },
     );
   };
-  return async (id: string, owner: Owner, signal: AbortSignal) => {
+  const readOnce = async (id: string, owner: Owner, signal: AbortSignal) => {
     const found = await conversations.findResponse(id, owner, signal);
     if (found === undefined) throw notFound(id);
     const { sessionID, isBackground, conversationName, answersBefore, requestedSeconds } = found;
@@ -99,6 +102,13 @@ const createResponseReader = ({
     const response = rebuildResponse(messages, stored);
     if (response === undefined) throw notFound(id);
     return { found, response, isPaused: approvalRequests.length > 0 };
+  };
+  return async (id: string, owner: Owner, signal: AbortSignal) => {
+    const read = await readOnce(id, owner, signal);
+    if (read.response.error?.code !== INTERRUPTED_FAILURE.code) return read;
+    // One that began after the statuses were read looks as if its agent had stopped.
+    await pause(clock, BEGIN_PAUSE_MS, signal);
+    return readOnce(id, owner, signal);
   };
 };
 
