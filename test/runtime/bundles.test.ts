@@ -18,10 +18,10 @@ const NAMES = [
   'moderation-gateway.js',
 ];
 const MOST_KILOBYTES: Readonly<Record<string, number>> = {
-  'gateway.worker.js': 136,
+  'gateway.worker.js': 152,
   'gateway.js': 1600,
   'agent.js': 2900,
-  'bridge.js': 700,
+  'bridge.js': 760,
   'relay-admin.js': 450,
 };
 const textOf = (name: string): string => readFileSync(bundle(name), 'utf8');

@@ -32,6 +32,6 @@ export type CategoryScores = readonly number[];
 
 /** The highest score of each of `count` categories. A missing score counts as 1. Throws where there is no verdict at all. */
 export const highestScores = (verdicts: readonly CategoryScores[], count: number): CategoryScores => {
-  if (verdicts.length === 0) throw new TypeError('No verdict to take scores from');
+  if (verdicts.length === 0) throw new TypeError('Scores need at least one verdict');
   return Array.from({ length: count }, (_, index) => Math.max(...verdicts.map((scores) => scores[index] ?? 1)));
 };
