@@ -1,4 +1,10 @@
-import { type AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage } from '@langchain/core/messages';
+import {
+  type AIMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+  HumanMessage,
+  ToolMessage,
+} from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import * as assert from 'uvu/assert';
 import { refusal } from '../../../src/demo/model/reply.ts';
@@ -11,17 +17,16 @@ import {
   checkClient,
   countedFetch,
   newText,
+  OWN_PARAMETERS,
   OWN_TOOL,
   type Received,
 } from './clients.ts';
+import { checkOwnTools } from './own-tools.ts';
 import { BRIDGE_KEY, sharedBridgeWorld } from './world.ts';
 
 const beside = sharedBridgeWorld();
 
-/** It runs no tools itself, so it is told of one and must not be asked to call it. */
-const TOOLS = [
-  { type: 'function' as const, function: { name: OWN_TOOL, parameters: { type: 'object', properties: {} } } },
-];
+const TOOLS = [{ type: 'function' as const, function: { name: OWN_TOOL, parameters: OWN_PARAMETERS } }];
 
 const modelOf = ({ baseURL, apiKey, fetch, model }: ChatNeeds, useResponsesApi: boolean) =>
   new ChatOpenAI({ model, apiKey, useResponsesApi, maxRetries: 0, configuration: { baseURL, fetch } }).bindTools(TOOLS);
@@ -40,9 +45,8 @@ const thoughtsIn = ({ content, additional_kwargs }: Message): string => {
 };
 
 const receivedIn = (message: Message, pieces: readonly string[] = [message.text]): Received => {
-  const { tool_calls = [], response_metadata: facts } = message;
+  const { response_metadata: facts } = message;
   const usage = message.usage_metadata as Cost | undefined;
-  if (tool_calls.length > 0) throw new Error('the client is to call something');
   const { finish_reason, status } = facts as { finish_reason?: string; status?: string };
   return {
     words: message.text,
@@ -53,7 +57,7 @@ const receivedIn = (message: Message, pieces: readonly string[] = [message.text]
   };
 };
 
-type Reported = { readonly collected: Received; readonly message: BaseMessage };
+type Reported = { readonly collected: Received; readonly message: Message };
 type Model = ReturnType<typeof modelOf>;
 
 const invoked = async (model: Model, messages: readonly BaseMessage[]): Promise<Reported> => {
@@ -77,15 +81,22 @@ const clientOf = (name: string, { isStreamed, isResponses }: How): Client => ({
   name,
   isStreamed,
   hasThoughts: true,
+  runsTools: true,
   startChat(needs) {
     const model = modelOf(needs, isResponses);
     const messages: BaseMessage[] = [];
     return {
       async sendText(words) {
         messages.push(new HumanMessage(words));
-        const { collected, message } = await (isStreamed ? streamed : invoked)(model, messages);
-        messages.push(message);
-        return collected;
+        // A model by itself runs no tools: this is the loop that programs write around it.
+        for (;;) {
+          const { collected, message } = await (isStreamed ? streamed : invoked)(model, messages);
+          messages.push(message);
+          const { tool_calls: calls = [] } = message;
+          if (calls.length === 0) return collected;
+          for (const { id = '', args } of calls)
+            messages.push(new ToolMessage({ tool_call_id: id, content: needs.onOwnTool(args) }));
+        }
       },
     };
   },
@@ -98,7 +109,11 @@ const CLIENTS = [
   clientOf('responses, invoked', { isStreamed: false, isResponses: true }),
 ];
 
-for (const client of CLIENTS) describe(`LangChain, ${client.name}`, (check) => checkClient(check, { beside, client }));
+for (const client of CLIENTS)
+  describe(`LangChain, ${client.name}`, (check) => {
+    checkClient(check, { beside, client });
+    checkOwnTools(check, { beside, client });
+  });
 
 describe('LangChain, asking again of its own accord', (check) => {
   check(
