@@ -163,8 +163,9 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     if (plain !== undefined)
       return { views: plain, hidden: [], image, key: await cacheKeyFor(plain, image, alias, caller) };
     // Making views takes a hundred times as long as a digest, and a client may send the same history with each prompt. An image
-    // is much longer than its text.
-    const textKey = image === undefined ? await cacheKeyFor([text], image, alias, caller) : undefined;
+    // is much longer than its text. A digest takes every half of a surrogate pair for the same character, and decoders join them.
+    const textKey =
+      image === undefined && text.isWellFormed() ? await cacheKeyFor([text], image, alias, caller) : undefined;
     const earlier = textKey === undefined ? undefined : texts.find(textKey);
     const known = earlier === undefined ? undefined : cache.find(earlier.key);
     if (earlier !== undefined && known !== undefined) return { ...earlier, views: [], image, known };

@@ -43,6 +43,20 @@ describe('a text that came before', (check) => {
     });
   }
 
+  check(
+    'is told apart from one that differs in halves of surrogate pairs, which have no UTF-8 of their own',
+    async () => {
+      // Letters in a mathematical font, each cut in two by an override of direction, which a decoder removes.
+      const cut = (word: string): string =>
+        [...word].map((letter) => `\ud835\u202e${String.fromCharCode(0xdc1a + letter.charCodeAt(0) - 97)}`).join('');
+      const [calm, threat] = ['lovethemall', 'killthemall'].map((word) => `hello ${cut(word)}`);
+      assert.is(calm?.toWellFormed(), threat?.toWellFormed());
+      const { ask } = gatewayOver((sent) => judging(/killthem/.test(shownTextOf(sent)) ? { VI: 90 } : {})(sent));
+      assert.is((await resultsOf(await ask({ input: calm })))[0]?.flagged, false);
+      assert.is((await resultsOf(await ask({ input: threat })))[0]?.flagged, true);
+    },
+  );
+
   check('is judged anew when its verdict is too old', async () => {
     const { ask, calls, clock } = gatewayOver(finding, { variables: { CACHE_TTL_SECONDS: '10' } });
     await ask({ input: HIDDEN });
