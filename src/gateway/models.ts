@@ -45,14 +45,17 @@ const DEFAULTS: Readonly<Record<string, Entry>> = {
   'moderation-accurate': { model: 'gpt-oss:120b', vision: false },
 };
 
-/** Aliases with a guard face, judged by the model of `moderation-fast`. The second is what a relay platform sends unless it is told otherwise. */
-const GUARD_ALIASES: Readonly<Record<string, GuardForm>> = {
-  qwen3guard: 'text',
-  'sileader/qwen3guard:0.6b': 'text',
-  'qwen3guard-json': 'json',
-};
+/**
+ * Aliases with a guard face, judged by the model of `moderation-fast`. The second is what a relay platform sends unless it is told
+ * otherwise. Platforms that ask for JSON do so where `qwen3guard` is no part of the name.
+ */
+const GUARD_ALIASES: ReadonlyMap<string, GuardForm> = new Map([
+  ['qwen3guard', 'text'],
+  ['sileader/qwen3guard:0.6b', 'text'],
+  ['guard-json', 'json'],
+]);
 
-const toModelAlias = (alias: string, { model, vision, think, guard = GUARD_ALIASES[alias] }: Entry): ModelAlias => {
+const toModelAlias = (alias: string, { model, vision, think, guard = GUARD_ALIASES.get(alias) }: Entry): ModelAlias => {
   // gpt-oss always thinks; sent `false`, a local server answers nothing at all.
   const level = think ?? (isGptOss(model) ? 'low' : undefined);
   return {
@@ -113,7 +116,7 @@ export const parseModelAliases = (text: string | undefined): ReadonlyMap<string,
   }
   if (problems.length > 0) throw new ConfigError(problems);
   const fast = entries.get('moderation-fast');
-  for (const alias of [DEFAULT_ALIAS, ...Object.keys(GUARD_ALIASES)])
+  for (const alias of [DEFAULT_ALIAS, ...GUARD_ALIASES.keys()])
     if (fast !== undefined && !entries.has(alias))
       entries.set(alias, { model: fast.model, vision: fast.vision, think: fast.think });
   return new Map([...entries].map(([alias, entry]) => [alias, toModelAlias(alias, entry)]));

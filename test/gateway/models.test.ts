@@ -26,7 +26,7 @@ describe('aliases', (check) => {
         { alias: 'omni-moderation-latest', model: 'gpt-oss:20b', vision: false, think: 'low' },
         { alias: 'qwen3guard', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'text' },
         { alias: 'sileader/qwen3guard:0.6b', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'text' },
-        { alias: 'qwen3guard-json', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'json' },
+        { alias: 'guard-json', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'json' },
       ],
     );
   });
@@ -49,16 +49,14 @@ describe('aliases', (check) => {
     );
     assert.equal(models.get('qwen3guard'), { alias: 'qwen3guard', model: 'gemma4:31b', vision: false, guard: 'text' });
     assert.equal(
-      ['qwen3guard-json', 'mine', 'moderation-fast'].map((alias) => [
-        models.get(alias)?.model,
-        models.get(alias)?.guard,
-      ]),
+      ['guard-json', 'mine', 'moderation-fast'].map((alias) => [models.get(alias)?.model, models.get(alias)?.guard]),
       [
         ['qwen3:8b', 'json'],
         ['m', 'json'],
         ['qwen3:8b', undefined],
       ],
     );
+    assert.is(parseModelAliases('{"toString":"m"}').get('toString')?.guard, undefined);
     assert.match(problemsOf('{"a":{"model":"m","guard":"words"}}').join(), /a\.guard: expected "text" or "json"/);
   });
   for (const name of [
@@ -129,7 +127,7 @@ describe('the list of models', (check) => {
     const { object, data } = (await (await visit('/v1/models')).json()) as { object: string; data: { id: string }[] };
     assert.is(object, 'list');
     const ids = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'my/own', 'omni-moderation-latest'];
-    ids.push('qwen3guard', 'sileader/qwen3guard:0.6b', 'qwen3guard-json');
+    ids.push('qwen3guard', 'sileader/qwen3guard:0.6b', 'guard-json');
     assert.equal(data.map(({ id }) => id).sort(), ids.sort());
     for (const model of data) {
       assert.equal(model, { id: model.id, object: 'model', created: 1767225600, owned_by: 'gatehouse' });

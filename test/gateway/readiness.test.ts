@@ -178,7 +178,7 @@ describe('readiness', (check) => {
       warnings.map((warning) => warning.split(':')[0]),
       [
         ...['moderation-fast', 'moderation-accurate', 'omni-moderation-latest', 'qwen3guard', 'sileader/qwen3guard'],
-        'qwen3guard-json',
+        'guard-json',
       ],
     );
     assert.ok(warnings.every((warning) => warning.includes('"think"')));

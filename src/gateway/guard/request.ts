@@ -8,30 +8,37 @@ import type { GuardForm, ModelAlias } from '../models.ts';
 /** The body of `POST /v1/chat/completions`. Everything else in it is for a chat model, and ignored. */
 export const GuardRequest = v.object({
   model: v.string(),
-  messages: v.pipe(v.array(v.looseObject({ role: v.string(), content: v.unknown() })), v.minLength(1)),
+  messages: v.pipe(v.array(v.looseObject({ role: v.string(), content: v.optional(v.unknown()) })), v.minLength(1)),
   stream: v.nullish(v.boolean()),
 });
-type GuardRequest = v.InferOutput<typeof GuardRequest>;
-type Message = GuardRequest['messages'][number];
+const Envelope = v.object({ ...GuardRequest.entries, messages: v.pipe(v.array(v.unknown()), v.minLength(1)) });
+type Message = { readonly role: string } & Readonly<Record<string, unknown>>;
+type AskedGuard = Omit<v.InferOutput<typeof Envelope>, 'messages'> & { readonly messages: readonly Message[] };
 
 /** How many texts a request may hold, and how many characters each. */
 type TextLimits = { readonly inputs: number; readonly chars: number };
 
-const TextPart = v.object({ type: v.nullish(v.picklist(['text', 'input_text', 'output_text'])), text: v.string() });
-const Content = v.union([v.string(), v.pipe(v.array(TextPart), v.minLength(1))]);
-
-/** Parses the body's outer fields. Throws `bad-input` that says where it is no request for a chat. */
-export const parseGuardRequest = (body: unknown): GuardRequest => {
-  const result = v.safeParse(GuardRequest, Array.isArray(body) ? undefined : body, { abortEarly: true });
-  if (result.success) return result.output;
-  const { path, expected } = issueOf(result.issues[0]);
-  const at = path === '' ? 'the body' : path;
-  throw new Fault({
+const misfit = (path: string, expected: string): Fault =>
+  new Fault({
     kind: 'bad-input',
     code: 'invalid_type',
     param: path === '' ? null : path,
-    message: `Expected ${expected} at ${at}`,
+    message: `Expected ${expected} at ${path === '' ? 'the body' : path}`,
   });
+
+/** By hand: a body may hold a hundred thousand messages, and a schema takes a microsecond for each. */
+const isMessage = (value: unknown): value is Message => isRecord(value) && typeof value.role === 'string';
+
+/** Parses the body's outer fields. Throws `bad-input` that says where it is no request for a chat. */
+export const parseGuardRequest = (body: unknown): AskedGuard => {
+  const result = v.safeParse(Envelope, Array.isArray(body) ? undefined : body, { abortEarly: true });
+  if (!result.success) {
+    const { path, expected } = issueOf(result.issues[0]);
+    throw misfit(path, expected);
+  }
+  const wrong = result.output.messages.findIndex((message) => !isMessage(message));
+  if (wrong !== -1) throw misfit(`messages[${wrong}]`, 'an object with a role');
+  return { ...result.output, messages: result.output.messages.filter(isMessage) };
 };
 
 const unjudged = (message: string): Fault<GatewayFault> => new Fault<GatewayFault>({ kind: 'unjudged-text', message });
@@ -47,33 +54,52 @@ export const guardFormOf = ({ guard }: ModelAlias): GuardForm => {
   });
 };
 
-/** Whether a message holds something beside its content that a model would read. */
-const hasCalls = ({ tool_calls: calls, function_call: call }: Message): boolean =>
-  (Array.isArray(calls) ? calls.length > 0 : isRecord(calls)) || isRecord(call);
+const TEXT_TYPES: readonly unknown[] = [undefined, null, 'text', 'input_text', 'output_text'];
+
+const partText = (part: unknown): string | undefined =>
+  isRecord(part) && TEXT_TYPES.includes(part.type) && typeof part.text === 'string' ? part.text : undefined;
+
+/** The text of a message's content; undefined where some of it is no text, or there is none. */
+const contentText = (content: unknown): string | undefined => {
+  if (typeof content === 'string') return content;
+  const texts = Array.isArray(content) ? content.map(partText) : [];
+  return texts.includes(undefined) ? undefined : texts.join('\n');
+};
+
+/** What says nothing to a model beside the content. */
+const SILENT_MEMBERS: readonly string[] = ['role', 'content', 'tool_call_id'];
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+/** Whether a message holds what a model may read and nobody would judge: calls of tools, a refusal, reasoning, a name. */
+const holdsMore = (message: Message): boolean =>
+  Object.keys(message).some((name) => !SILENT_MEMBERS.includes(name) && !isNothing(message[name]));
 
 const textOf = (message: Message, index: number, limits: TextLimits): string => {
-  const param = `messages[${index}].content`;
-  const content = v.safeParse(Content, message.content);
-  if (!content.success || hasCalls(message)) throw unjudged(`Expected a text, or parts of text alone, at ${param}`);
-  const text = typeof content.output === 'string' ? content.output : content.output.map((part) => part.text).join('\n');
-  if (text === '') throw unjudged(`Expected a text at ${param}`);
-  if (text.length > limits.chars) throw unjudged(`Expected at most ${limits.chars} characters at ${param}`);
+  const param = `messages[${index}]`;
+  if (holdsMore(message))
+    throw unjudged(`Expected nothing but ${SILENT_MEMBERS.join(', ')} at ${param}: only a content is judged`);
+  const text = contentText(message.content);
+  if (text === undefined) throw unjudged(`Expected a text, or parts of text alone, at ${param}.content`);
+  if (text === '') throw unjudged(`Expected a text at ${param}.content`);
+  if (text.length > limits.chars) throw unjudged(`Expected at most ${limits.chars} characters at ${param}.content`);
   return text;
 };
 
-const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer';
+/** The instructions that platforms which ask for JSON send along: one system message, the first of all. */
+const isInstruction = ({ role }: Message, index: number): boolean =>
+  index === 0 && (role === 'system' || role === 'developer');
 
 /**
- * The texts to judge, one for each message. Who asks for JSON sends the guard's instructions along, in a system message: these are
- * not judged. In the other form everything is, whatever its role. Throws `unjudged-text` where something is no text, or too much.
+ * The texts to judge, one for each message. Who asks for JSON sends the guard's instructions along, as the first message: that is
+ * not judged. Everything else is, whatever its role. Throws `unjudged-text` where something is no text, or too much.
  */
-export const guardTexts = ({ messages }: GuardRequest, form: GuardForm, limits: TextLimits): readonly string[] => {
-  const judged = messages
-    .map((message, index) => ({ message, index }))
-    .filter(({ message }) => form === 'text' || !isInstruction(message));
-  if (judged.length === 0) throw unjudged('Expected a message that is no instruction at messages');
-  if (judged.length > limits.inputs) throw unjudged(`Expected at most ${limits.inputs} messages`);
-  return judged.map(({ message, index }) => textOf(message, index, limits));
+export const guardTexts = ({ messages }: AskedGuard, form: GuardForm, limits: TextLimits): readonly string[] => {
+  const isJudged = (message: Message, index: number): boolean => form === 'text' || !isInstruction(message, index);
+  const count = messages.filter(isJudged).length;
+  if (count === 0) throw unjudged('Expected a message that is no instruction at messages');
+  if (count > limits.inputs) throw unjudged(`Expected at most ${limits.inputs} messages`);
+  return messages.flatMap((message, index) => (isJudged(message, index) ? [textOf(message, index, limits)] : []));
 };
 
 /** What the limits of this service leave without a verdict, as a fault for which a caller asks another service. */

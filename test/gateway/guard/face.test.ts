@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { BUILT_IN_POLICIES, onePolicy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
-import { askGuard, contentOf, guarding, guardSays, guardVerdictJson } from '../harness/guards.ts';
+import { askGuard, guarding, guardSays, guardVerdictJson } from '../harness/guards.ts';
 import { judgedBy, parsePolicy } from '../harness/policies.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
 import { auditBody } from '../harness/relay-audit.ts';
@@ -48,7 +48,7 @@ describe('the guard face', (check) => {
 
   check('says the same as JSON by an alias for that', async () => {
     const said = async (scores: Readonly<Record<string, number>>) =>
-      JSON.parse(await guardSays(gatewayOver(guarding(scores)), 'a', 'qwen3guard-json')) as unknown;
+      JSON.parse(await guardSays(gatewayOver(guarding(scores)), 'a', 'guard-json')) as unknown;
     assert.equal(await said({}), { safety: 'Safe', categories: [] });
     assert.equal(await said({ JB: 90, VI: 90 }), { safety: 'Unsafe', categories: ['Violent', 'Jailbreak'] });
     assert.equal(await said({ HR: 30 }), { safety: 'Controversial', categories: ['Unethical Acts'] });
@@ -102,49 +102,6 @@ describe('the guard face', (check) => {
     assert.match(await guardSays(gatewayOver(finding), long), /^Safety: Unsafe/);
   });
 
-  check('judges every message, and the worst counts', async () => {
-    const finding: Answer = (sent) => guarding(/bomb/.test(shownTextOf(sent)) ? { ILV: 90 } : {})(sent);
-    for (const messages of [
-      [
-        { role: 'user', content: 'bomb' },
-        { role: 'assistant', content: 'no' },
-      ],
-      [
-        { role: 'user', content: 'hello' },
-        { role: 'assistant', content: 'bomb' },
-      ],
-      [
-        { role: 'system', content: 'bomb' },
-        { role: 'user', content: 'hello' },
-      ],
-      [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'hello' },
-            { type: 'input_text', text: 'bomb' },
-          ],
-        },
-      ],
-    ])
-      assert.match(
-        await contentOf(await askGuard(gatewayOver(finding), { model: 'qwen3guard', messages })),
-        /^Safety: Unsafe/,
-      );
-  });
-
-  check('does not judge the instructions of a platform that asks for JSON', async () => {
-    const world = gatewayOver(guarding());
-    const messages = [
-      { role: 'system', content: 'You are a safety classifier.' },
-      { role: 'user', content: 'hello' },
-    ];
-    await contentOf(
-      await askGuard(world, { model: 'qwen3guard-json', messages, response_format: { type: 'json_object' } }),
-    );
-    assert.equal(world.calls.map(shownTextOf), ['hello']);
-  });
-
   check('asks the judge about white space too: a chunk may hold nothing else', async () => {
     const world = gatewayOver(guarding());
     assert.is(await guardSays(world, ' \n\t '), 'Safety: Safe\nCategories: None');
@@ -179,59 +136,7 @@ describe('the guard face', (check) => {
 
 type Chunk = { object: string; choices: { delta: object; finish_reason: string | null }[] };
 
-const chat = (...messages: readonly object[]) => ({ model: 'qwen3guard', messages });
-const user = (content: unknown) => ({ role: 'user', content });
-const UNJUDGED: Readonly<Record<string, unknown>> = {
-  'an image': chat(user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }])),
-  'an image beside a text': chat(
-    user([
-      { type: 'text', text: 'a' },
-      { type: 'image_url', image_url: { url: 'x' } },
-    ]),
-  ),
-  'no content': chat(user(null)),
-  'an empty text': chat(user('')),
-  'no parts': chat(user([])),
-  'a call of a tool beside a text': chat({ role: 'assistant', content: 'a', tool_calls: [{ id: 'x' }] }),
-  'an old call of a function': chat({ role: 'assistant', content: 'a', function_call: { name: 'x' } }),
-  'a text that is too long': chat(user('a'.repeat(100_001))),
-  'too many messages': chat(...Array.from({ length: 33 }, () => user('a'))),
-  'one message of many that is no text': chat(user('a'), user(7)),
-  'instructions alone, where they are not judged': {
-    model: 'qwen3guard-json',
-    messages: [{ role: 'system', content: 'a' }],
-  },
-  'a body that is too large': chat(user('a'.repeat(1_100_000))),
-};
-const REFUSED: Readonly<Record<string, readonly [body: unknown, error: string]>> = {
-  'no JSON': ['{', '400 invalid_json'],
-  'no object': [[], '400 invalid_type'],
-  'no messages': [{ model: 'qwen3guard' }, '400 invalid_type'],
-  'an empty list of messages': [chat(), '400 invalid_type'],
-  'no model': [{ messages: [user('a')] }, '400 invalid_type'],
-  'an unknown alias': [{ ...chat(user('a')), model: 'qwen4guard' }, '404 model_not_found'],
-  'an alias without a guard face': [{ ...chat(user('a')), model: 'moderation-fast' }, '400 no_guard_face'],
-};
-
 describe('the guard face has no verdict', (check) => {
-  for (const [name, body] of Object.entries(UNJUDGED)) {
-    check(`for ${name}, and another node is asked`, async () => {
-      const world = gatewayOver(guarding());
-      const error = await errorOf(await askGuard(world, body));
-      assert.equal([error.status, error.code, error.shouldRetry], [503, 'unjudged_text', 'false']);
-      assert.is(world.calls.length, 0);
-    });
-  }
-  for (const [name, [body, expected]] of Object.entries(REFUSED)) {
-    check(`for ${name}`, async () => {
-      const error = await errorOf(await askGuard(gatewayOver(guarding()), body));
-      assert.is(`${error.status} ${error.code}`, expected);
-    });
-  }
-  check('without a right key', async () => {
-    for (const authorization of ['', 'Bearer no', 'Basic x'])
-      assert.is((await askGuard(gatewayOver(guarding()), auditBody('a'), { authorization })).status, 401);
-  });
   check('from a judge that leaves out one of its categories, or was asked for the moderation face', async () => {
     for (const content of [
       (nonce: string) => guardVerdictJson(nonce, { JB: undefined }),

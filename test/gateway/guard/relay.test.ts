@@ -3,9 +3,10 @@ import * as assert from 'uvu/assert';
 import { judgePrompt } from '../../../src/demo/judge/judge.ts';
 import { guardContent } from '../../../src/gateway/guard/answer.ts';
 import { guardVerdict, withGuardCategories } from '../../../src/gateway/guard/verdict.ts';
+import { parseModelAliases } from '../../../src/gateway/models.ts';
 import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { describe, thorough } from '../../check.ts';
-import { askGuard } from '../harness/guards.ts';
+import { askGuard, contentOf } from '../harness/guards.ts';
 import { type AuditResult, auditBody, auditPrompt, decide, type GuardNode } from '../harness/relay-audit.ts';
 import { type Answer, gatewayOver, received, replying, userMessageOf } from '../harness/world.ts';
 
@@ -120,7 +121,7 @@ describe("a relay platform's probe", (check) => {
     const models = await visit('/v1/models');
     const { data } = (await models.json()) as { data: { id: string }[] };
     assert.ok(models.ok);
-    for (const id of ['qwen3guard', 'sileader/qwen3guard:0.6b', 'qwen3guard-json'])
+    for (const id of ['qwen3guard', 'sileader/qwen3guard:0.6b', 'guard-json'])
       assert.ok(
         data.some((model) => model.id === id),
         id,
@@ -129,5 +130,33 @@ describe("a relay platform's probe", (check) => {
   });
   check('can scan a word', async () => {
     assert.is((await askGuard(gatewayOver(demoJudge), auditBody('Hello'))).status, 200);
+  });
+});
+
+describe('a platform that asks any chat model for JSON', (check) => {
+  /** By the name of the model. Source: MIEnchating/sub2api, backend/internal/securityaudit/prompt_qwen3guard.go. */
+  const asksForWords = (model: string): boolean => /qwen3-?guard/i.test(model);
+
+  check('gets from every alias the form that it takes the name for', () => {
+    const guards = [...parseModelAliases(undefined).values()].filter(({ guard }) => guard !== undefined);
+    for (const { alias, guard } of guards) assert.is(guard, asksForWords(alias) ? 'text' : 'json', alias);
+    assert.equal(new Set(guards.map(({ guard }) => guard)), new Set(['text', 'json']));
+  });
+
+  check('gets the two members that it reads', async () => {
+    const model = 'guard-json';
+    assert.is(asksForWords(model), false);
+    const messages = [
+      { role: 'system', content: 'You are a prompt safety classifier. Return only the requested JSON object.' },
+      { role: 'user', content: 'I will kill you tonight' },
+    ];
+    const response_format = {
+      type: 'json_schema',
+      json_schema: { name: 'prompt_audit_result', strict: true, schema: {} },
+    };
+    const content = await contentOf(await askGuard(gatewayOver(demoJudge), { model, messages, response_format }));
+    const { safety, categories, ...rest } = JSON.parse(content) as Record<string, unknown>;
+    assert.equal([safety, rest], ['Unsafe', {}]);
+    assert.ok(Array.isArray(categories) && categories.includes('Violent'));
   });
 });

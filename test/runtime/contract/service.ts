@@ -34,7 +34,7 @@ export const serviceContract = (check: Check, worlds: Worlds, { keepsMetrics, re
       'moderation-standard',
       'omni-moderation-latest',
       'qwen3guard',
-      'qwen3guard-json',
+      'guard-json',
       'sileader/qwen3guard:0.6b',
     ]);
     const openApi = await get('/openapi.json');

@@ -1,0 +1,133 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { askGuard, contentOf, guarding } from '../harness/guards.ts';
+import { errorOf } from '../harness/read-answer.ts';
+import { auditBody } from '../harness/relay-audit.ts';
+import { type Answer, gatewayOver, shownTextOf } from '../harness/world.ts';
+
+const chat = (...messages: readonly unknown[]) => ({ model: 'qwen3guard', messages });
+const user = (content: unknown) => ({ role: 'user', content });
+const UNJUDGED: Readonly<Record<string, unknown>> = {
+  'an image': chat(user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }])),
+  'an image beside a text': chat(
+    user([
+      { type: 'text', text: 'a' },
+      { type: 'image_url', image_url: { url: 'x' } },
+    ]),
+  ),
+  'no content': chat(user(null)),
+  'an empty text': chat(user('')),
+  'no parts': chat(user([])),
+  'a call of a tool beside a text': chat({ role: 'assistant', content: 'a', tool_calls: [{ id: 'x' }] }),
+  'an old call of a function': chat({ role: 'assistant', content: 'a', function_call: { name: 'x' } }),
+  'a call of a tool and no content': chat({ role: 'assistant', tool_calls: [{ id: 'x' }] }),
+  'a call of a tool in another form': chat({ role: 'assistant', content: 'a', tool_calls: 'x' }),
+  'a refusal beside a text': chat({ role: 'assistant', content: 'a', refusal: 'b' }),
+  'reasoning beside a text': chat({ role: 'assistant', content: 'a', reasoning_content: 'b' }),
+  'a name beside a text': chat({ ...user('a'), name: 'b' }),
+  'a text that is too long': chat(user('a'.repeat(100_001))),
+  'too many messages': chat(...Array.from({ length: 33 }, () => user('a'))),
+  'one message of many that is no text': chat(user('a'), user(7)),
+  'instructions alone, where they are not judged': {
+    model: 'guard-json',
+    messages: [{ role: 'system', content: 'a' }],
+  },
+  'a body that is too large': chat(user('a'.repeat(1_100_000))),
+};
+const REFUSED: Readonly<Record<string, readonly [body: unknown, error: string]>> = {
+  'no JSON': ['{', '400 invalid_json'],
+  'no object': [[], '400 invalid_type'],
+  'no messages': [{ model: 'qwen3guard' }, '400 invalid_type'],
+  'an empty list of messages': [chat(), '400 invalid_type'],
+  'a message that is none': [chat(user('a'), 'b'), '400 invalid_type'],
+  'a message without a role': [chat({ content: 'a' }), '400 invalid_type'],
+  'no model': [{ messages: [user('a')] }, '400 invalid_type'],
+  'an unknown alias': [{ ...chat(user('a')), model: 'qwen4guard' }, '404 model_not_found'],
+  'an alias without a guard face': [{ ...chat(user('a')), model: 'moderation-fast' }, '400 no_guard_face'],
+};
+
+describe('the messages of a chat for the guard face', (check) => {
+  check('judges every message, and the worst counts', async () => {
+    const finding: Answer = (sent) => guarding(/bomb/.test(shownTextOf(sent)) ? { ILV: 90 } : {})(sent);
+    for (const messages of [
+      [
+        { role: 'user', content: 'bomb' },
+        { role: 'assistant', content: 'no' },
+      ],
+      [
+        { role: 'user', content: 'hello' },
+        { role: 'assistant', content: 'bomb' },
+      ],
+      [
+        { role: 'system', content: 'bomb' },
+        { role: 'user', content: 'hello' },
+      ],
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'hello' },
+            { type: 'input_text', text: 'bomb' },
+          ],
+        },
+      ],
+    ])
+      assert.match(
+        await contentOf(await askGuard(gatewayOver(finding), { model: 'qwen3guard', messages })),
+        /^Safety: Unsafe/,
+      );
+  });
+
+  check('does not judge the instructions of a platform that asks for JSON', async () => {
+    const world = gatewayOver(guarding());
+    const messages = [
+      { role: 'system', content: 'You are a safety classifier.' },
+      { role: 'user', content: 'hello' },
+    ];
+    await contentOf(await askGuard(world, { model: 'guard-json', messages, response_format: { type: 'json_object' } }));
+    assert.equal(world.calls.map(shownTextOf), ['hello']);
+  });
+
+  check('judges every other message of a platform that asks for JSON, whatever its role', async () => {
+    const world = gatewayOver(guarding());
+    const messages = [
+      { role: 'system', content: 'You are a safety classifier.' },
+      { role: 'system', content: 'one' },
+      { role: 'user', content: 'two' },
+      { role: 'developer', content: 'three' },
+    ];
+    await contentOf(await askGuard(world, { model: 'guard-json', messages }));
+    assert.equal(world.calls.map(shownTextOf).sort(), ['one', 'three', 'two']);
+  });
+
+  check('takes what clients send along without a content of its own', async () => {
+    const world = gatewayOver(guarding());
+    const messages = [
+      { role: 'assistant', content: 'a', refusal: null, tool_calls: [], function_call: null, name: '' },
+      { role: 'tool', tool_call_id: 'call_1', content: [{ text: 'b' }] },
+    ];
+    assert.is(await contentOf(await askGuard(world, chat(...messages))), 'Safety: Safe\nCategories: None');
+    assert.equal(world.calls.map(shownTextOf).sort(), ['a', 'b']);
+  });
+});
+
+describe('the guard face has no verdict', (check) => {
+  for (const [name, body] of Object.entries(UNJUDGED)) {
+    check(`for ${name}, and another node is asked`, async () => {
+      const world = gatewayOver(guarding());
+      const error = await errorOf(await askGuard(world, body));
+      assert.equal([error.status, error.code, error.shouldRetry], [503, 'unjudged_text', 'false']);
+      assert.is(world.calls.length, 0);
+    });
+  }
+  for (const [name, [body, expected]] of Object.entries(REFUSED)) {
+    check(`for ${name}`, async () => {
+      const error = await errorOf(await askGuard(gatewayOver(guarding()), body));
+      assert.is(`${error.status} ${error.code}`, expected);
+    });
+  }
+  check('without a right key', async () => {
+    for (const authorization of ['', 'Bearer no', 'Basic x'])
+      assert.is((await askGuard(gatewayOver(guarding()), auditBody('a'), { authorization })).status, 401);
+  });
+});
