@@ -81,6 +81,25 @@ const unknownNames = (value: unknown, known: readonly string[], where: string): 
 const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   isRecord(value) ? Object.entries(value) : [];
 
+/** Names that the parser would leave out in silence. */
+const SPECIAL_NAMES: readonly string[] = ['__proto__', 'constructor', 'prototype'];
+
+const TOP = 'top level';
+
+/** A path without a name in `use`, which may be a gateway key that somebody has written there. */
+const shownPath = (path: string): string => path.replace(/^(use\.(?:keys|aliases))\..*$/s, '$1');
+
+/** What the parser would take for an object of other names, or leave out: nobody would be judged by it. */
+const lostProblems = (value: unknown, at: string): string[] => {
+  if (Array.isArray(value)) return [`${shownPath(at)}: expected an object, no list`];
+  const entries = entriesOf(value);
+  const special = entries.some(([name]) => SPECIAL_NAMES.includes(name))
+    ? [`${shownPath(at)}: expected no member called __proto__, constructor or prototype`]
+    : [];
+  const inside = (name: string): string => (at === TOP ? name : `${at}.${name}`);
+  return [...special, ...entries.flatMap(([name, entry]) => lostProblems(entry, inside(name)))];
+};
+
 const NAMED_CATEGORIES: readonly string[] = [...CATEGORY_NAMES, ...GUARD_CATEGORY_NAMES];
 
 /** A band of the guard face that ends below where it begins. */
@@ -187,12 +206,10 @@ const parseWith = <Schema extends v.GenericSchema>(
   unknown: readonly string[],
 ): v.InferOutput<Schema> => {
   const parsed = v.safeParse(schema, file, { message: expectedText });
-  const wrong = (parsed.issues ?? []).map((issue) => {
-    // A name in `use` may be a gateway key that somebody has written there.
-    const path = (v.getDotPath(issue) ?? 'top level').replace(/^(use\.(?:keys|aliases))\..*$/s, '$1');
-    return `${path}: ${issue.message}`;
-  });
-  const problems = [...unknown, ...wrong].map((problem) => `MODERATION_POLICY_FILE: ${problem}`);
+  const wrong = (parsed.issues ?? []).map((issue) => `${shownPath(v.getDotPath(issue) ?? TOP)}: ${issue.message}`);
+  const problems = [...unknown, ...lostProblems(file, TOP), ...wrong].map(
+    (problem) => `MODERATION_POLICY_FILE: ${problem}`,
+  );
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   return parsed.output;
 };
