@@ -15,38 +15,43 @@ const DATA_URL_HEAD_CHARS = 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 const NAME_CHARS = 255;
 const UNKNOWN_MIME = 'application/octet-stream';
-const AUDIO_MIMES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', m4a: 'audio/mp4' };
+const AUDIO_MIMES: ReadonlyMap<string, string> = new Map([
+  ['mp3', 'audio/mpeg'],
+  ['m4a', 'audio/mp4'],
+]);
 /** Extensions of files that are texts in a language of their own. */
 const TEXT_EXTENSIONS =
   'c cc cpp cs css go h hpp ini java js jsx kt log lua php pl py rb rs sh sql swift toml ts tsv tsx yaml yml'.split(
     ' ',
   );
-const MIMES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(TEXT_EXTENSIONS.map((extension) => [extension, 'text/plain'])),
-  csv: 'text/csv',
-  gif: 'image/gif',
-  html: 'text/html',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  json: 'application/json',
-  m4a: 'audio/mp4',
-  md: 'text/markdown',
-  mp3: 'audio/mpeg',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  txt: 'text/plain',
-  wav: 'audio/wav',
-  webp: 'image/webp',
-  xml: 'application/xml',
-};
+const MIMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...Object.fromEntries(TEXT_EXTENSIONS.map((extension) => [extension, 'text/plain'])),
+    csv: 'text/csv',
+    gif: 'image/gif',
+    html: 'text/html',
+    jpeg: 'image/jpeg',
+    jpg: 'image/jpeg',
+    json: 'application/json',
+    m4a: 'audio/mp4',
+    md: 'text/markdown',
+    mp3: 'audio/mpeg',
+    pdf: 'application/pdf',
+    png: 'image/png',
+    txt: 'text/plain',
+    wav: 'audio/wav',
+    webp: 'image/webp',
+    xml: 'application/xml',
+  }),
+);
 
 const isBase64 = (data: string): boolean =>
   data !== '' && data.length % 4 === 0 && !NOT_BASE64.test(data.replace(/={1,2}$/, ''));
 
-/** The media type of a data URL in base64; nothing for any other text. */
+/** The media type of a data URL in base64, in the lower case that models' adapters know; nothing for any other text. */
 const dataUrlMime = (url: string): string | undefined => {
   const [start, mime] = DATA_URL.exec(url.slice(0, DATA_URL_HEAD_CHARS)) ?? [];
-  return start !== undefined && isBase64(url.slice(start.length)) ? mime : undefined;
+  return start !== undefined && isBase64(url.slice(start.length)) ? mime?.toLowerCase() : undefined;
 };
 
 /** An image by a data URL. Images are not fetched from anywhere. */
@@ -72,7 +77,8 @@ const parseBase64 = (data: string, mime: string, at: string): Pick<PromptFile, '
 const parseAudio = ({ data, format }: { data: string; format: string }, at: string): PromptFile => {
   if (!/^[\w.+-]{1,40}$/.test(format))
     throw badInput('invalid_value', `${at}.format`, `Invalid value at '${at}.format': expected a format such as "wav"`);
-  return { type: 'file', at, ...parseBase64(data, AUDIO_MIMES[format] ?? `audio/${format}`, `${at}.data`) };
+  const name = format.toLowerCase();
+  return { type: 'file', at, ...parseBase64(data, AUDIO_MIMES.get(name) ?? `audio/${name}`, `${at}.data`) };
 };
 
 const isGiven = (value: string | null | undefined): boolean => value !== undefined && value !== null;
@@ -99,7 +105,7 @@ const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: st
     throw badInput('missing_required_parameter', `${at}.file_data`, `Missing required parameter: '${at}.file_data'`);
   }
   const name = filename?.trim().slice(-NAME_CHARS) ?? '';
-  const mime = MIMES[/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? ''] ?? UNKNOWN_MIME;
+  const mime = MIMES.get(/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? UNKNOWN_MIME;
   return {
     type: 'file',
     at,

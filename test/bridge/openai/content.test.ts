@@ -6,6 +6,7 @@ import { refusalOf } from '../harness/recorded-outputs.ts';
 
 const part = (given: unknown) => parseContent([given], 'content')[0];
 const refused = (given: unknown) => refusalOf(() => part(given));
+const mimeOf = (given: ReturnType<typeof part>) => (given?.type === 'file' ? given.mime : undefined);
 const PDF = 'JVBERi0xLjc=';
 
 describe("a message's content", (check) => {
@@ -88,6 +89,19 @@ describe("a message's content", (check) => {
       mime: 'application/octet-stream',
       url: `data:application/octet-stream;base64,${PDF}`,
     });
+  });
+
+  check('holds files whose names end like a member of every object, and kinds in any case', () => {
+    for (const filename of ['a.constructor', 'a.__proto__'])
+      assert.equal(part({ type: 'input_file', file_data: PDF, filename }), {
+        ...{ type: 'file', at: 'content[0]', mime: 'application/octet-stream', filename },
+        url: `data:application/octet-stream;base64,${PDF}`,
+      });
+    const audio = (format: string) => part({ type: 'input_audio', input_audio: { data: 'AAAA', format } });
+    assert.is(mimeOf(audio('constructor')), 'audio/constructor');
+    assert.is(mimeOf(audio('MP3')), 'audio/mpeg');
+    const url = 'data:IMAGE/PNG;charset=utf-8;base64,AAAA';
+    assert.is(mimeOf(part({ type: 'input_image', image_url: url })), 'image/png');
   });
 
   check('holds no files that are only named', () => {
