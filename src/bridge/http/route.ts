@@ -10,9 +10,9 @@ import type { Semaphore } from '../../core/semaphore.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import { digestOf, type NewHash } from '../conversation/digest.ts';
 import type { Owner } from '../conversation/types.ts';
-import type { AnswerMeasurement, BridgeMetrics } from '../metrics.ts';
+import type { BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
-import type { AnswerEnd, ApprovalRequest, OutputEvent } from '../output.ts';
+import type { AnswerEnd, ApprovalRequest } from '../output.ts';
 import { type BridgeRequest, badInput, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { withoutReasoning } from '../stream/hidden-reasoning.ts';
@@ -23,58 +23,10 @@ import { withoutRepeatedBeginning } from '../stream/repeated-beginning.ts';
 import { shapeOutput, showValue } from '../stream/structured.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
+import { type MeasurementOptions, measureOutput } from './measured-output.ts';
 import { createRequestReservation } from './reservation.ts';
 import type { ActiveRequest, ActiveRequests } from './shutdown.ts';
 import { streamAnswer } from './stream-answer.ts';
-
-export type MeasurementOptions = {
-  readonly clock: Clock;
-  readonly meter: Pick<BridgeMetrics, 'recordAnswer'>;
-  readonly startedAt: number;
-  readonly endpoint: AnswerMeasurement['endpoint'];
-  readonly isStreamed: boolean;
-  readonly onEnd?: (end: AnswerEnd) => void;
-};
-
-/** The same output, measured when it has ended or its reader has stopped. */
-export const measureOutput = (
-  output: PolledOutput,
-  { clock, meter, startedAt, endpoint, isStreamed, onEnd }: MeasurementOptions,
-): PolledOutput => {
-  let firstWordMs: number | undefined;
-  let outcome: AnswerMeasurement['outcome'] = 'left';
-  let isRecorded = false;
-  const record = (): void => {
-    if (isRecorded) return;
-    isRecorded = true;
-    meter.recordAnswer({ endpoint, isStreamed, outcome, firstWordMs, durationMs: clock.now() - startedAt });
-  };
-  const measure = (event: OutputEvent): void => {
-    if (event.kind === 'text') firstWordMs ??= clock.now() - startedAt;
-    else if (event.kind === 'failure') outcome = 'failed';
-    else if (event.kind === 'end') {
-      outcome = event.end.approvalRequests.length > 0 ? 'asked' : 'answered';
-      onEnd?.(event.end);
-    }
-  };
-  return {
-    ...output,
-    poll() {
-      try {
-        const event = output.poll();
-        if (event !== undefined) measure(event);
-        return event;
-      } catch (error) {
-        if (!(error instanceof Fault && error.detail.kind === 'client-left')) outcome = 'failed';
-        throw error;
-      }
-    },
-    stop() {
-      output.stop();
-      record();
-    },
-  };
-};
 
 /** How answers are sent. `chunkSize` is in graphemes. */
 type DeliverySettings = {
@@ -146,8 +98,10 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       ...(ignored.size === 0 ? {} : { 'x-gatehouse-ignored': [...ignored].sort().join(', ') }),
     };
   };
-  const filterEcho = (output: PolledOutput, { prompt, prefill }: BridgeRequest): PolledOutput => {
-    const continued = prefill === undefined ? output : withoutRepeatedBeginning(output, prefill);
+  const filterEcho = (output: PolledOutput, { prompt, prefill, format }: BridgeRequest): PolledOutput => {
+    // A value of a given form is always a whole one.
+    const isContinued = prefill !== undefined && format === undefined;
+    const continued = isContinued ? withoutRepeatedBeginning(output, prefill) : output;
     return settings.dropsLeadingEcho ? filterLeadingEcho(continued, textOfParts(prompt), clock) : continued;
   };
 

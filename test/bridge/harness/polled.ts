@@ -1,4 +1,4 @@
-import { type MeasurementOptions, measureOutput } from '../../../src/bridge/http/route.ts';
+import { type MeasurementOptions, measureOutput } from '../../../src/bridge/http/measured-output.ts';
 import { streamAnswer } from '../../../src/bridge/http/stream-answer.ts';
 import type { StreamEncoder } from '../../../src/bridge/openai/stream-encoder.ts';
 import type { OutputEvent } from '../../../src/bridge/output.ts';

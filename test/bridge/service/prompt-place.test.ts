@@ -41,6 +41,16 @@ describe('a request that does not end with words of the user', (check) => {
     });
   });
 
+  check('is answered with a whole value, where it asks for one, by a model that repeats the beginning', () => {
+    const value = '{"city":"Oslo","degrees":-3}';
+    return withBridge({ scripts: Array(2).fill(answering(() => value)) }, async (world) => {
+      const messages = [user('How cold is it in Oslo?'), assistant('{"city":"Oslo","degrees":')];
+      const response_format = { type: 'json_object' };
+      assert.is((await world.chat({ messages, response_format })).text, value);
+      assert.is(joinedIn(await world.chunks({ messages, response_format })), value);
+    });
+  });
+
   check('is answered anew when the beginning is empty', () =>
     withBridge(WORLD, async (world) => {
       await world.chat({ messages: [user('Tell a tale.'), assistant('')] });
