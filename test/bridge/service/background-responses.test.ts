@@ -57,6 +57,15 @@ describe('a response in the background', (check) => {
     }),
   );
 
+  check('is there for its client to look at, also where a front end asks for a title with it', () =>
+    withBridge({ scripts: [replying('Ships at Sea')] }, async (world) => {
+      const client = clientOf(world);
+      const input = 'Please generate a four to five word title summarizing our conversation without any lead-in';
+      const { id } = await client.responses.create({ ...JOB, input });
+      await untilStatus(client, id, 'completed');
+    }),
+  );
+
   check('runs between two steps, too, and is looked at after each', () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     const slow = toolNamed('slow', async () => {

@@ -156,9 +156,11 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const isStreamed = request.stream === true;
   const isNamed = explicit.kind !== 'unnamed';
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
-  const isOwnTask = !isNamed && input.previousResponseID === undefined && isBackgroundTask(traits);
-  const effort = nonEmpty(request.reasoning?.effort);
   const echo = echoOf(request, body, explicit);
+  // A response in the background is looked at later, so it is stored whatever it is about.
+  const mayBeTask = !isNamed && !echo.isBackground && input.previousResponseID === undefined;
+  const isOwnTask = mayBeTask && isBackgroundTask(traits);
+  const effort = nonEmpty(request.reasoning?.effort);
   return {
     model: nonEmpty(request.model),
     system,
