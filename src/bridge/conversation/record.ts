@@ -105,6 +105,7 @@ const ConversationRecord = v.object({
       promptID: Token,
       approvalIDs: v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED)),
       items: Count,
+      afterMessageID: v.optional(Token),
       usage: v.object({
         prompt: Count,
         cached: Count,

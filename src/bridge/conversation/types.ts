@@ -66,6 +66,8 @@ export type PausedTurn = {
   /** The position in the turn: items that were shown, and tokens that were reported. */
   readonly items: number;
   readonly usage: Usage;
+  /** The last message before it whose calls the client has made. */
+  readonly afterMessageID?: string | undefined;
 };
 
 /** A prompt with its answer, as recorded to recognise the conversation by. */

@@ -1,5 +1,6 @@
 import { pause, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { PausedTurn } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
 import { type AnswerEnd, type ApprovalRequest, type ClientCall, NO_USAGE, type Usage } from '../output.ts';
 import { describeToolCall, textOfParts } from '../request.ts';
@@ -15,10 +16,17 @@ export type LogPosition = {
   readonly usage: Usage;
   readonly opening?: string;
   /** The message whose calls the client has made before the answer. */
-  readonly afterMessageID?: string;
+  readonly afterMessageID?: string | undefined;
 };
 
 export const LOG_START: LogPosition = { items: 0, usage: NO_USAGE };
+
+/** Where the answer begins that continues a turn after one with approval requests. */
+export const positionOf = ({ items, usage, afterMessageID }: PausedTurn): LogPosition => ({
+  items,
+  usage,
+  afterMessageID,
+});
 
 /** How an answer ended: with its turn, or with approval requests while the turn waits. `items`: its end in the log. */
 export type TurnOutcome = {
@@ -29,6 +37,8 @@ export type TurnOutcome = {
     | { readonly kind: 'failure'; readonly failure: AnswerFailure };
   /** The bridge's own text at the end: approval requests, or a text in place of an empty answer. Else empty. */
   readonly closing: string;
+  /** The last message before its end whose calls the client has made; undefined where its turn has none. */
+  readonly afterMessageID?: string | undefined;
   /** The calls of the client that it ended with. */
   readonly calls?: readonly ClientCall[];
 };
@@ -70,7 +80,9 @@ export const waitForOutcome = async (
     const decision = log.nextDecision();
     const end = log.end();
     const approvalRequests = log.approvalRequests();
-    const position = () => ({ items: log.closeTexts(), usage: log.usage() });
+    const paused = log.pauses().at(-1);
+    const passed = paused === undefined ? {} : { afterMessageID: paused.messageID };
+    const position = () => ({ items: log.closeTexts(), usage: log.usage(), ...passed });
     const ended = (finish: AnswerEnd['finish']): TurnOutcome => {
       const usage = usageSince(log.usage(), from.usage);
       const closing = toApprovalText(approvalRequests);

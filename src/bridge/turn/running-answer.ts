@@ -9,7 +9,14 @@ import { type AnswerSource, createWaitingTurns } from './approvals/waiting-turns
 import { exchangedTexts, pausedAt } from './exchange.ts';
 import { abortedFailure } from './failure.ts';
 import type { TurnLog } from './log.ts';
-import { LOG_START, type LogPosition, type TurnOutcome, waitForOutcome, withTextIfSilent } from './outcome.ts';
+import {
+  LOG_START,
+  type LogPosition,
+  positionOf,
+  type TurnOutcome,
+  waitForOutcome,
+  withTextIfSilent,
+} from './outcome.ts';
 import type { AnswerResult } from './sharing/kept-answers.ts';
 import type { AnswerHandle, DisconnectPolicy } from './sharing/shared-answers.ts';
 import { createToolResults, positionAfter, toToolFault } from './tool-results.ts';
@@ -186,7 +193,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const { paused } = session;
     // The request was a decision: its answer begins where the one before it ended.
     const isResumed = !isRecorded && paused?.promptID === promptID;
-    return { turn, log: turn.log, from: isResumed ? { items: paused.items, usage: paused.usage } : LOG_START };
+    return { turn, log: turn.log, from: isResumed ? positionOf(paused) : LOG_START };
   };
   return async (locked, start) => {
     const { request, handle, token, started, readersOf } = start;

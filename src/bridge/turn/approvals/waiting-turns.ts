@@ -5,7 +5,7 @@ import type { ConversationSession, PausedTurn } from '../../conversation/types.t
 import type { ApprovalRequest } from '../../output.ts';
 import { type ApprovalDecision, type BridgeRequest, textOfParts } from '../../request.ts';
 import { createTurnLog, type TurnLog } from '../log.ts';
-import { LOG_START, type LogPosition, readTexts, type TurnOutcome } from '../outcome.ts';
+import { LOG_START, type LogPosition, positionOf, readTexts, type TurnOutcome } from '../outcome.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from '../turn.ts';
 import { readDecision, type Verdict } from './decisions.ts';
 import type { ApprovalProblem } from './parser.ts';
@@ -106,8 +106,8 @@ export const createWaitingTurns = (
     const turn = startTurn(sessionID, { kind: 'existing', ...(promptID === undefined ? {} : { promptID }) }, turnNeeds);
     await (isBusy ? turn.loaded : turn.ended);
     const known = turn.log.closeTexts();
-    const from = { items: Math.min(known, paused?.items ?? known), usage: paused?.usage ?? turn.log.usage() };
-    add(turn, from);
+    const ended = { items: known, usage: turn.log.usage(), afterMessageID: turn.log.pauses().at(-1)?.messageID };
+    add(turn, paused === undefined ? ended : { ...positionOf(paused), items: Math.min(known, paused.items) });
   };
   const findAtAgent = async (session: ConversationSession, signal: AbortSignal): Promise<void> => {
     const { sessionID, knownMessageIDs, lastToken, paused } = session;
