@@ -93,6 +93,12 @@ const withTimeLimit = async <T>(result: PromiseLike<T>, limitMs: number, onLate:
   }
 };
 
+/**
+ * Whether a result has no first row, but others. The driver counts the rows of a query whose connection broke in the result of
+ * the next one that it sends: that has so many places without a row before its own.
+ */
+const isShifted = (answer: unknown): boolean => Array.isArray(answer) && answer.length > 0 && !(0 in answer);
+
 /** A client with one connection. */
 const createClient = ({ url, schema = 'gatehouse' }: PostgresOptions): Sql => {
   try {
@@ -171,6 +177,7 @@ export const openPostgres = async (
   return {
     schema,
     async query(run, limitMs = queryLimitMs) {
+      if (isClosed) throw new StoreUnavailableError();
       try {
         const answer = await pool.run(
           (client) =>
@@ -179,6 +186,7 @@ export const openPostgres = async (
             }),
           limitMs,
         );
+        if (isShifted(answer)) throw new StoreUnavailableError();
         note(undefined);
         return answer;
       } catch (error) {

@@ -69,6 +69,33 @@ describe('the connections of a server to PostgreSQL', (check) => {
     }),
   );
 
+  check('give a query no rows of one that was cut off before it', () =>
+    withPool(1, async ({ query }) => {
+      for (let times = 0; times < 20; times++) {
+        const cut = query((sql) => sql`SELECT pg_sleep(0.01), pg_terminate_backend(pg_backend_pid())`).catch(() => {});
+        const found = await Promise.all(
+          [1, 2, 3, 4, 5, 6].map((value) =>
+            query((sql) => sql`SELECT ${value}::text AS value, pg_sleep(0)`).then(
+              (rows) => [...rows].map((row) => row?.value),
+              (error: unknown) => error,
+            ),
+          ),
+        );
+        await cut;
+        for (const [index, rows] of found.entries())
+          if (!(rows instanceof StoreUnavailableError)) assert.equal(rows, [String(index + 1)]);
+      }
+    }),
+  );
+
+  check('say that there are none when a query comes after their end, also when all of them had been given up', () =>
+    withPool(2, async (opened) => {
+      await rejection(backend(opened, 5, 20));
+      await opened.close();
+      assert.instance(await rejection(backend(opened)), StoreUnavailableError);
+    }),
+  );
+
   check('compile no queries', () =>
     withPool(1, async ({ query }) => {
       assert.equal([...(await query((sql) => sql`SHOW jit`))], [{ jit: 'off' }]);
