@@ -63,9 +63,11 @@ const awaitResponse = (sending: ClientRequest): Promise<IncomingMessage> =>
     sending.on('error', reject);
   });
 
+/** A connection that the other side has closed; the second one while a long body was being sent. */
+const CLOSED_BY_SERVER: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE']);
 /** Whether a kept connection broke: mostly the server had closed it before the request came. */
 const isOldConnection = (sending: ClientRequest | undefined, error: unknown): boolean =>
-  sending?.reusedSocket === true && errorCode(error) === 'ECONNRESET';
+  sending?.reusedSocket === true && CLOSED_BY_SERVER.has(errorCode(error));
 
 /**
  * An HTTP client on Node's own. A request that is neither a GET nor `isRepeatable` gets a connection of its own: on a kept one that

@@ -66,6 +66,28 @@ describe("an exchange over Node's own client", (check) => {
     );
   });
 
+  check('sends a long body again when the kept connection was closed while it was on its way', () => {
+    let received = 0;
+    return withHttpServer(
+      async (request, response) => {
+        let bytes = 0;
+        for await (const piece of request) bytes += piece.byteLength;
+        received = bytes;
+        response.end('{}');
+      },
+      async ({ url, sockets }) => {
+        const { httpClient, close } = createNodeHttpClient();
+        await httpClient(get(url));
+        for (const socket of sockets) socket.destroy();
+        const body = 'x'.repeat(8_000_000);
+        assert.is((await httpClient(post(url, { body, isRepeatable: true }))).status, 200);
+        assert.is(received, body.length);
+        assert.is(sockets.length, 2);
+        await close();
+      },
+    );
+  });
+
   check('sends nothing a second time that was the first on its connection', () => {
     let requests = 0;
     return withHttpServer(
