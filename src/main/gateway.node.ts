@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
@@ -12,12 +10,8 @@ import type { WorkerState } from '../adapter/node/workers/shared-state.ts';
 import { createPrometheusGatewayMetrics } from '../adapter/prometheus/gateway.ts';
 import { createBackendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
-import { ConfigError } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
-import { DEFAULT_POLICY, onePolicy, type PolicySelection } from '../gateway/policy/policy.ts';
-import { parsePolicyFile } from '../gateway/policy/policy-file.ts';
-import { selectPolicies } from '../gateway/policy/select-policy.ts';
 import {
   asksForWorkers,
   readGatewayConfig,
@@ -27,26 +21,12 @@ import {
 } from '../gateway/settings.ts';
 import { runWithoutArguments } from './arguments.ts';
 import { showKeyForThisRun } from './gateway/key.ts';
+import { policiesOf, readPolicyText } from './gateway/policies.ts';
 import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { VERSION } from './version.ts';
 
 export { createGateway };
-
-const readPolicies = async (
-  file: string | undefined,
-  aliases: readonly string[],
-  gatewayKeys: readonly string[],
-): Promise<PolicySelection> => {
-  if (file === undefined) return onePolicy(DEFAULT_POLICY);
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new ConfigError(['MODERATION_POLICY_FILE: expected the path of a file that can be read']);
-  });
-  return selectPolicies(parsePolicyFile(text), {
-    aliases,
-    keyDigests: gatewayKeys.map((key) => hash('sha256', key, 'hex')),
-  });
-};
 
 /** A worker process, and what it shares with the others. */
 type WorkerParts = { readonly place: WorkerPlace; readonly state: WorkerState };
@@ -57,7 +37,11 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
   const { models } = config;
   const settings = worker === undefined ? config.settings : settingsOfWorker(config.settings, worker.place);
   const gatewayKeys = config.gatewayKeys.length > 0 ? config.gatewayKeys : [showKeyForThisRun()];
-  const policies = await readPolicies(settings.MODERATION_POLICY_FILE, [...models.keys()], gatewayKeys);
+  const { MODERATION_POLICY_FILE: policyFile } = settings;
+  // A worker that replaces another must not judge by a file that has changed since.
+  const readsFile = worker === undefined || policyFile === undefined;
+  const policyText = await (readsFile ? readPolicyText(policyFile) : worker.state.policyText());
+  const policies = policiesOf(policyText, [...models.keys()], gatewayKeys);
   const { httpClient, close } = createUndiciClient(readProxySettings(variables));
   const backend = await findBackend(config, httpClient);
   const log = createLog({

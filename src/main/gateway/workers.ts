@@ -9,6 +9,7 @@ import { createLog } from '../../core/log.ts';
 import { createRateLimit } from '../../gateway/rate-limit.ts';
 import { readGatewayConfig, type WorkerPlace, workersFor } from '../../gateway/settings.ts';
 import { showKeyForThisRun } from './key.ts';
+import { readPolicyText } from './policies.ts';
 
 type WorkerParts = { readonly place: WorkerPlace; readonly state: WorkerState };
 /** Builds the gateway of one process, with the parts of a worker if it is one. */
@@ -35,6 +36,7 @@ export const watchGatewayWorkers = async (context: ProcessContext, file: string,
   if (count === 1) return build(context);
   if (!isNode)
     throw new ConfigError(['GATEWAY_WORKERS: expected 1 or auto: this runtime is no Node, and has one process']);
+  const policyText = await readPolicyText(settings.MODERATION_POLICY_FILE);
   const log = createLog({
     level: settings.LOG_LEVEL,
     service: 'gateway',
@@ -54,6 +56,7 @@ export const watchGatewayWorkers = async (context: ProcessContext, file: string,
         port: settings.PORT,
         clock: systemClock,
         log,
+        policyText,
         rateLimit: createRateLimit(settings.RATE_LIMIT_RPM, systemClock.now),
       }),
     close: async () => {},

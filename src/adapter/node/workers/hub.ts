@@ -31,6 +31,8 @@ type HubNeeds = {
   readonly rateLimit: RateLimit;
   /** The metrics of the process that holds the hub. */
   readonly ownFamilies: () => Promise<MetricFamilies>;
+  /** What the policy file held when the service started; undefined where there is none. */
+  readonly policyText: string | undefined;
   /** The service stops: from now on no worker is ready. */
   readonly isStopping: () => boolean;
 };
@@ -47,7 +49,7 @@ type Entry = { readonly member: HubMember; isStarted: boolean; families: MetricF
 type RunningCoolDown = Extract<ParentNotice, { readonly kind: 'cool-down' }> & { readonly endsAt: number };
 
 /** Creates the shared state of workers. It holds digests, fingerprints, scores and counts: no key and no text. */
-export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeeds): Hub => {
+export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStopping }: HubNeeds): Hub => {
   const members = new Set<Entry>();
   const coolDowns = new Map<string, RunningCoolDown>();
   let ended: Promise<MetricFamilies> = Promise.resolve([]);
@@ -130,6 +132,8 @@ export const createHub = ({ clock, rateLimit, ownFamilies, isStopping }: HubNeed
               return rateLimit(question.keyId);
             case 'metrics':
               return metricsText();
+            case 'policy':
+              return policyText;
             case 'ready':
               return readyOther(entry);
             default:

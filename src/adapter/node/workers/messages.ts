@@ -43,6 +43,8 @@ export const WorkerQuestion = v.variant('kind', [
   v.object({ kind: v.literal('count'), keyId: v.string() }),
   /** The metrics of all processes: Prometheus text. */
   v.object({ kind: v.literal('metrics') }),
+  /** The policy file as it was when the service started: its text; nothing where there is none. */
+  v.object({ kind: v.literal('policy') }),
   /** The readiness of another worker that is ready; nothing when none is. */
   v.object({ kind: v.literal('ready') }),
 ]);

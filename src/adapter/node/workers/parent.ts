@@ -29,6 +29,8 @@ type WorkersNeeds = {
   readonly log: Log;
   /** Counts for all workers. */
   readonly rateLimit: RateLimit;
+  /** What the policy file holds, for all workers; undefined where there is none. */
+  readonly policyText: string | undefined;
 };
 
 type Worker = { readonly child: ChildProcess; readonly stop: () => void };
@@ -66,7 +68,7 @@ const afterLastMessage = (child: ChildProcess, done: () => void, checks = EOF_CH
  * stays up later on.
  */
 export const startWorkers = async (needs: WorkersNeeds): Promise<RunningServer> => {
-  const { name, file, variables, count, host, port, clock, log, rateLimit } = needs;
+  const { name, file, variables, count, host, port, clock, log, rateLimit, policyText } = needs;
   const workers = new Set<Worker>();
   const killAll = (): void => {
     for (const { child } of workers) child.kill('SIGKILL');
@@ -77,7 +79,7 @@ export const startWorkers = async (needs: WorkersNeeds): Promise<RunningServer> 
   let onAllEnded: (() => void) | undefined;
   const distributor = createDistributor<Socket>(clock);
   const metrics = createWatcherMetrics(() => supervisor.running());
-  const hub = createHub({ clock, rateLimit, ownFamilies: metrics.families, isStopping: () => isStopping });
+  const hub = createHub({ clock, rateLimit, ownFamilies: metrics.families, policyText, isStopping: () => isStopping });
 
   const start = (number: number, events: WorkerEvents): void => {
     const env = { ...process.env, ...variables, ...placeVariable({ number, of: count }) };

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Clock } from '../../../core/clock.ts';
+import { ConfigError } from '../../../core/config.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { SharedState } from '../../../gateway/app.ts';
 import type { RateLimit } from '../../../gateway/rate-limit.ts';
@@ -20,6 +21,8 @@ type WorkerStateNeeds = {
 export type WorkerState = Required<SharedState> & {
   /** The metrics of all workers. Faults with `unavailable` when they cannot be had. */
   readonly metricsText: () => Promise<string>;
+  /** The policy file as it was when the service started. Throws a `ConfigError` when it cannot be had. */
+  readonly policyText: () => Promise<string>;
   readonly onNotice: (notice: ParentNotice) => void;
   /** The worker's own readiness, as asked by another. */
   readonly onReadyQuestion: () => Promise<Readiness | undefined>;
@@ -29,6 +32,8 @@ export type WorkerState = Required<SharedState> & {
 const COUNT_LIMIT_MS = 100;
 const READY_LIMIT_MS = 4000;
 const METRICS_LIMIT_MS = 3000;
+/** The first process may be busy with the starts of all workers. */
+const POLICY_LIMIT_MS = 10_000;
 
 /** Counts with the parent. What passes there is counted here too, so that losing it starts no fresh minute. */
 const createCountedRateLimit = (channel: WorkerStateNeeds['channel'], limit: number, local: RateLimit): RateLimit => {
@@ -81,6 +86,11 @@ export const createWorkerState = ({ channel, clock, maxVerdicts }: WorkerStateNe
         message: 'The metrics of the workers cannot be added up',
         retryAfterMs: 1000,
       });
+    },
+    async policyText() {
+      const text = await channel.ask({ kind: 'policy' }, POLICY_LIMIT_MS);
+      if (typeof text === 'string') return text;
+      throw new ConfigError(['MODERATION_POLICY_FILE: the first process did not send what it has read of it']);
     },
     onNotice(notice) {
       if (notice.kind === 'verdicts') receiveVerdicts(notice.verdicts);

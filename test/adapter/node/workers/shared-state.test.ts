@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { packVerdict, unpackScores } from '../../../../src/adapter/node/workers/verdicts.ts';
+import { ConfigError } from '../../../../src/core/config.ts';
 import { createRateLimit } from '../../../../src/gateway/rate-limit.ts';
 import type { Readiness } from '../../../../src/gateway/readiness.ts';
 import { createKeyPool } from '../../../../src/llm/key-pool.ts';
@@ -214,5 +215,18 @@ describe('the metrics of several workers', (check) => {
     await settle();
     await clock.advance(3000);
     assert.is(await refused, 'unavailable');
+  });
+});
+
+describe('the policy file of several workers', (check) => {
+  check('is what the first process has read of it, and no worker goes on without', async () => {
+    const { clock, join } = createWorld();
+    assert.is(await join().state.policyText(), '{"version":"1"}');
+    const lost = join();
+    lost.cut();
+    const failed = lost.state.policyText().catch((error: unknown) => error);
+    await settle();
+    await clock.advance(10_000);
+    assert.instance(await failed, ConfigError);
   });
 });

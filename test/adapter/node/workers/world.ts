@@ -74,6 +74,7 @@ export const createWorld = (limit = 0): World => {
     clock,
     rateLimit: createRateLimit(limit, clock.now),
     ownFamilies: async () => families(0),
+    policyText: '{"version":"1"}',
     isStopping: () => isStopping,
   });
   return {

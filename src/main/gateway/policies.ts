@@ -1,0 +1,27 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { ConfigError } from '../../core/config.ts';
+import { DEFAULT_POLICY, onePolicy, type PolicySelection } from '../../gateway/policy/policy.ts';
+import { parsePolicyFile } from '../../gateway/policy/policy-file.ts';
+import { selectPolicies } from '../../gateway/policy/select-policy.ts';
+
+/** Reads a policy file; undefined where there is none. Throws a `ConfigError` when it cannot be read. */
+export const readPolicyText = async (file: string | undefined): Promise<string | undefined> =>
+  file === undefined
+    ? undefined
+    : readFile(file, 'utf8').catch(() => {
+        throw new ConfigError(['MODERATION_POLICY_FILE: expected the path of a file that can be read']);
+      });
+
+/** The policies of a policy file's text, or ours without one. Throws a `ConfigError` with every problem. */
+export const policiesOf = (
+  text: string | undefined,
+  aliases: readonly string[],
+  gatewayKeys: readonly string[],
+): PolicySelection =>
+  text === undefined
+    ? onePolicy(DEFAULT_POLICY)
+    : selectPolicies(parsePolicyFile(text), {
+        aliases,
+        keyDigests: gatewayKeys.map((key) => hash('sha256', key, 'hex')),
+      });
