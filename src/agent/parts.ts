@@ -176,6 +176,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     ids,
     outputLimits: needs.outputLimits,
     usableClientTools,
+    compileSchema: needs.compileSchema,
     metrics,
     isClosing,
   });

@@ -59,7 +59,10 @@ export type ClientToolsBody = v.InferOutput<typeof ClientToolsBody>;
 
 const RESULTS_LIMIT = 128;
 
-/** Results of client tools. `noReply`: the turn does not go on. `system` and `clientTools`: replace those of the prompt from here on. */
+/**
+ * Results of client tools. `noReply`: the turn does not go on. `system`, `clientTools` and `format`: replace those of the prompt from
+ * here on.
+ */
 export const ClientToolResultsBody = v.object({
   results: v.pipe(
     v.array(v.object({ callID: TextUpTo(NAME_CHARS), output: v.string(), isError: v.optional(v.boolean(), false) })),
@@ -69,5 +72,6 @@ export const ClientToolResultsBody = v.object({
   noReply: v.optional(v.boolean(), false),
   system: v.optional(v.string()),
   clientTools: v.optional(ClientToolsBody),
+  format: v.optional(FormatBody),
 });
 export type ClientToolResultsBody = v.InferOutput<typeof ClientToolResultsBody>;

@@ -60,7 +60,10 @@ export const agentFor = (catalog: AgentCatalog, session: Session, requested: str
 };
 
 /** The format that is stored with a prompt; undefined for a text. A `bad-input` fault where its schema cannot be used. */
-const usableFormat = ({ format }: PromptBody, compileSchema: CompileSchema): OutputFormat | undefined => {
+export const usableFormat = (
+  { format }: Pick<PromptBody, 'format'>,
+  compileSchema: CompileSchema,
+): OutputFormat | undefined => {
   if (format === undefined || format.type === 'text') return undefined;
   try {
     compileSchema(format.schema);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
+import type { CompileSchema } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, messagePublication } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
@@ -10,12 +11,14 @@ import {
   CLIENT_TOOL,
   type ClientTools,
   isClientCall,
+  type OutputFormat,
   type Session,
   type ToolPart,
   type UserMessage,
 } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
+import { usableFormat } from '../session/prompt.ts';
 import { notFound, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { callEndPublication } from './call-end.ts';
@@ -29,6 +32,7 @@ type ResultsNeeds = {
   readonly ids: Ids;
   readonly outputLimits: OutputLimits;
   readonly usableClientTools: UsableClientTools;
+  readonly compileSchema: CompileSchema;
   readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
   /** Whether a session is being removed: it accepts no results any more. */
   readonly isClosing: (sessionID: string) => boolean;
@@ -64,25 +68,27 @@ const requireGiven = async (
   throw new Fault({ kind: 'not-found', hint: notFoundText('call', undefined) });
 };
 
+/** What comes with the results in place of what the prompt has. Undefined: that stays. */
+type Replaced = {
+  readonly tools: { readonly now: ClientTools | undefined } | undefined;
+  readonly output: { readonly now: OutputFormat | undefined } | undefined;
+  readonly system: string | undefined;
+};
+
 /** The prompt as it is stored when its answer goes on: the choice of tools held for the calls that were made. */
 const resumedPrompt = (
-  { time, clientTools: before, ...user }: UserMessage,
-  {
-    given,
-    system,
-    now,
-  }: {
-    readonly given: { readonly tools: ClientTools | undefined } | undefined;
-    readonly system: string | undefined;
-    readonly now: number;
-  },
+  { time, clientTools: before, format: formatBefore, ...user }: UserMessage,
+  { tools, output, system }: Replaced,
+  now: number,
 ): UserMessage => {
   const kept: ClientTools | undefined = before && { ...before, choice: before.choice === 'none' ? 'none' : 'auto' };
-  const clientTools = given === undefined ? kept : given.tools;
+  const clientTools = tools === undefined ? kept : tools.now;
+  const format = output === undefined ? formatBefore : output.now;
   return {
     ...user,
     time: { ...time, resumed: now },
     ...(system === undefined ? {} : { system }),
+    ...(format === undefined ? {} : { format }),
     ...(clientTools === undefined ? {} : { clientTools }),
   };
 };
@@ -93,7 +99,7 @@ const resumedPrompt = (
  * takes it. With the last result that is waited for, the prompt is owed its answer again.
  */
 export const createClientResults = (needs: ResultsNeeds) => {
-  const { store, sessions, clock, usableClientTools, metrics, isClosing } = needs;
+  const { store, sessions, clock, usableClientTools, compileSchema, metrics, isClosing } = needs;
 
   const endOf = (part: ToolPart, { output, isError }: Result): Publication => {
     const now = clock.now();
@@ -108,8 +114,9 @@ export const createClientResults = (needs: ResultsNeeds) => {
   };
   return async (sessionID: string, body: ClientToolResultsBody): Promise<TakenResults> => {
     const { results, noReply, system } = body;
-    // An empty list: none from here on.
-    const given = body.clientTools && { tools: usableClientTools(body.clientTools) };
+    // An empty list, and the format of a text: none from here on.
+    const tools = body.clientTools && { now: usableClientTools(body.clientTools) };
+    const output = body.format && { now: usableFormat(body, compileSchema) };
     const isExpired = ({ awaitedCalls }: Session): boolean =>
       awaitedCalls !== undefined && awaitedCalls.expiresAt <= clock.now();
     const before = await endAwaitedCalls(needs, sessionID, { why: CALL_NOT_AWAITED.expired, isMeant: isExpired });
@@ -130,7 +137,7 @@ export const createClientResults = (needs: ResultsNeeds) => {
       taken = { accepted, settled: callIDs.filter((id) => !accepted.includes(id)), waiting };
       const goesOn = accepted.length > 0 && waiting.length === 0 && !noReply;
       const prompt = goesOn ? await promptOf(session) : undefined;
-      user = prompt && resumedPrompt(prompt, { given, system, now: clock.now() });
+      user = prompt && resumedPrompt(prompt, { tools, output, system }, clock.now());
       const resuming = user === undefined ? [] : [messagePublication(user), answerStatePublication(user, 'owed')];
       end = joinPublications(...answered.map(({ part, result }) => endOf(part, result)), ...resuming);
       const { awaitedCalls } = session;

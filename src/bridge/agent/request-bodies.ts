@@ -42,9 +42,11 @@ export const promptBody = ({
 });
 
 /** The body with results of a client's calls; an addition of our agent server to the API of OpenCode. */
-export const toolResultsBody = ({ results, noReply, system, clientTools }: ClientToolAnswer) => ({
+export const toolResultsBody = ({ results, noReply, system, clientTools, format }: ClientToolAnswer) => ({
   results,
   ...(noReply ? { noReply } : {}),
   ...(system === '' ? {} : { system }),
-  ...(clientTools === undefined ? {} : { clientTools: clientToolsBody(clientTools) }),
+  // What is left out stays as the prompt has it, and a client may bring no functions any more.
+  clientTools: clientTools === undefined ? { tools: [] } : clientToolsBody(clientTools),
+  format: format ?? { type: 'text' },
 });

@@ -46,9 +46,11 @@ export type ClientToolAnswer = {
   readonly results: readonly ClientToolResult[];
   /** The turn does not go on: a prompt follows. */
   readonly noReply: boolean;
-  /** In place of those of the prompt from here on. Empty, and undefined: those stay. */
+  /** In place of that of the prompt from here on. Empty: that stays. */
   readonly system: string;
+  /** In place of those of the prompt. Undefined: none, and a text. */
   readonly clientTools: ClientFunctions | undefined;
+  readonly format: PromptFormat | undefined;
 };
 
 /** The form of an answer, as the agent's API has it. `retryCount`: how many more values the model may try. */

@@ -117,7 +117,12 @@ const CONTINUE =
 /** How many more values the model may try after one that does not fit. */
 const REPAIRS = 1;
 
-const promptFormat = ({ schema }: AnswerFormat): PromptFormat => ({ type: 'json_schema', schema, retryCount: REPAIRS });
+/** The form of an answer in the agent's words. */
+export const promptFormat = ({ schema }: AnswerFormat): PromptFormat => ({
+  type: 'json_schema',
+  schema,
+  retryCount: REPAIRS,
+});
 
 type AgentPart = Prompt['parts'][number];
 

@@ -4,7 +4,7 @@ import type { AgentFeatures } from '../agent/features.ts';
 import { findGivenCalls, type GivenCalls } from '../agent/given-calls.ts';
 import type { MessageRecord } from '../agent/schema.ts';
 import type { AgentClient } from '../agent/types.ts';
-import { promptIDsAfter } from '../conversation/transcript.ts';
+import { promptFormat, promptIDsAfter } from '../conversation/transcript.ts';
 import type { ConversationSession } from '../conversation/types.ts';
 import { type BridgeFault, isBridgeFault } from '../errors.ts';
 import {
@@ -121,9 +121,10 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
     signal: AbortSignal,
   ) => {
     const { system, clientTools } = request;
+    const format = request.format && promptFormat(request.format);
     const known = results.filter(({ callID }) => given.callIDs.includes(callID));
     try {
-      return await agent.giveToolResults(sessionID, { results: known, noReply, system, clientTools }, signal);
+      return await agent.giveToolResults(sessionID, { results: known, noReply, system, clientTools, format }, signal);
     } catch (error) {
       throw isBridgeFault(error) ? toToolFault(error, clientTools) : error;
     }

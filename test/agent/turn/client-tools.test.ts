@@ -13,7 +13,15 @@ import {
   weatherCall,
 } from '../harness/client-tools.ts';
 import { answersIn, asksWhen, isQuiet, messagesOf, reply, until } from '../harness/permission-requests.ts';
-import { type AgentWorld, calling, createAgentWorld, prompt, replying, toolNamed } from '../harness/world.ts';
+import {
+  type AgentWorld,
+  calling,
+  createAgentWorld,
+  prompt,
+  replying,
+  type Script,
+  toolNamed,
+} from '../harness/world.ts';
 
 const idle = (world: AgentWorld): Promise<void> => until(world, () => isQuiet(world));
 const lastOf = async (
@@ -326,6 +334,39 @@ describe('tools that run at the client', (check) => {
     await giveResults(world, id, [{ callID, output: 'rain' }], { clientTools: { tools: [] } });
     await idle(world);
     assert.equal(world.asked[1]?.tools, []);
+  });
+
+  check(
+    'go on to an answer in the form that comes with the results, and without that in the form of the prompt',
+    async () => {
+      const value = { name: 'StructuredOutput', input: { rain: true } };
+      const format = { type: 'json_schema', schema: { type: 'object', required: ['rain'] } };
+      const goOn = async (before: object, more: object, end: Script) => {
+        const world = await createAgentWorld({ scripts: [calling(weatherCall), end] });
+        const id = await world.session();
+        const [callID] = callIDsOf(await askWithTools(world, id, { ...clientTools(), ...before }));
+        await giveResults(world, id, [{ callID, output: 'rain' }], more);
+        await idle(world);
+        assert.is(world.asked.length, 2);
+        const { info } = await lastOf(world, id);
+        return (info as { readonly structured?: unknown }).structured;
+      };
+      assert.equal(await goOn({}, { format }, calling(value)), { rain: true });
+      assert.equal(await goOn({ format }, {}, calling(value)), { rain: true });
+      assert.is(await goOn({ format }, { format: { type: 'text' } }, replying('It rains.')), undefined);
+    },
+  );
+
+  check('are refused with a form of the answer that cannot be used, and the results are not taken', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall)] });
+    const id = await world.session();
+    const [callID] = callIDsOf(await askWithTools(world, id));
+    const format = { type: 'json_schema', schema: { type: 'object', properties: 1 } };
+    const body = { results: [{ callID, output: 'rain' }], format };
+    const response = await world.call('POST', `/session/${id}/client-tool-results`, body);
+    assert.is(response.status, 400);
+    assert.match(await response.text(), 'format.schema');
+    assert.equal((await sessionAt(world, id)).awaitedCalls?.callIDs, [callID]);
   });
 
   check('are not given to the sessions of tasks', async () => {

@@ -2,8 +2,17 @@ import * as assert from 'uvu/assert';
 import { calling, replying, type Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { idIn, paying } from '../harness/recharge-world.ts';
-import { chatWith, QUESTION, resultsOf, TOOLS } from '../harness/tools-world.ts';
-import { type BridgeWorld, user, withBridge } from '../harness/world.ts';
+import {
+  CLOCK,
+  chatWith,
+  functionNamed,
+  QUESTION,
+  type Reply,
+  resultsOf,
+  TOOLS,
+  WEATHER,
+} from '../harness/tools-world.ts';
+import { type BridgeWorld, sessionsMade, user, withBridge } from '../harness/world.ts';
 
 // What comes in a turn after the calls of a client: approvals, other functions, another form of the answer.
 
@@ -48,4 +57,52 @@ describe('an approval that is asked for after the calls of a client', (check) =>
       assert.is(world.agent.asked.length, 4);
     }),
   );
+});
+
+describe('a request with results', (check) => {
+  const RAIN = { type: 'object', properties: { rain: { type: 'boolean' } }, required: ['rain'] };
+  const inJson = { response_format: { type: 'json_schema', json_schema: { name: 'rain', schema: RAIN } } };
+  const value: Script = calling({ name: 'StructuredOutput', input: { rain: true } });
+  /** Asks with `first`, and sends the results with `second`. Returns the answer, and the tools that the model had for it. */
+  const goOn = async (end: Script, first: object, second: object) => {
+    const seen: { answer?: Reply; tools?: readonly string[] } = {};
+    await withBridge({ scripts: [calling(weather), end] }, async (world) => {
+      const asked = await chatWith(world, QUESTION, first);
+      seen.answer = await chatWith(world, [...QUESTION, asked.message, ...resultsOf(asked.calls)], second);
+      seen.tools = world.agent.asked[1]?.tools.map(({ name }) => name) ?? [];
+      assert.equal([sessionsMade(world).length, world.agent.asked.length], [1, 2]);
+    });
+    return seen;
+  };
+  const rains = replying('It rains.');
+
+  check('offers the model the functions that it brings, and none where it brings none', async () => {
+    assert.equal((await goOn(rains, { tools: TOOLS }, { tools: [CLOCK] })).tools, ['clock']);
+    assert.equal((await goOn(rains, { tools: TOOLS }, {})).tools, []);
+    assert.equal((await goOn(rains, { tools: TOOLS }, { tools: TOOLS, tool_choice: 'none' })).tools, []);
+  });
+
+  check('gets the answer in the form that it asks for', async () => {
+    const { answer } = await goOn(value, { tools: TOOLS }, { tools: TOOLS, ...inJson });
+    assert.equal([answer?.finish, answer?.message.content], ['stop', '{"rain":true}']);
+  });
+
+  check('gets a text where only the request before it asked for a form', async () => {
+    const { answer, tools } = await goOn(rains, { tools: TOOLS, ...inJson }, { tools: TOOLS });
+    assert.equal([answer?.message.content, tools], ['It rains.', ['weather', 'clock']]);
+  });
+
+  check('may force a call of one function as the end of the turn', async () => {
+    const report = functionNamed('report', RAIN);
+    const choice = { type: 'function', function: { name: 'report' } };
+    const { answer } = await goOn(
+      value,
+      { tools: [WEATHER, report] },
+      { tools: [WEATHER, report], tool_choice: choice },
+    );
+    assert.equal(
+      answer?.calls.map(({ function: { name, arguments: input } }) => [name, input]),
+      [['report', '{"rain":true}']],
+    );
+  });
 });
