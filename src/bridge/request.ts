@@ -175,3 +175,6 @@ export const IDEMPOTENCY_KEY_REUSED = new Fault({
 /** A refusal of what a client sent, with OpenAI's codes. The message must never quote what came. */
 export const badInput = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });
+
+/** Whether a client says that it has sent a request before (`x-stainless-retry-count`, as OpenAI's clients count). */
+export const isSentAgain = (headers: Headers): boolean => Number(headers.get('x-stainless-retry-count') ?? 0) > 0;

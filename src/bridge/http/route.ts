@@ -13,7 +13,7 @@ import type { Owner } from '../conversation/types.ts';
 import type { BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
 import type { AnswerEnd, ApprovalRequest } from '../output.ts';
-import { type BridgeRequest, badInput, textOfParts } from '../request.ts';
+import { type BridgeRequest, badInput, isSentAgain, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { withoutReasoning } from '../stream/hidden-reasoning.ts';
 import { paceOutput } from '../stream/pacing.ts';
@@ -173,7 +173,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     if (isLong) yield;
     // Includes what may come in headers: the same body with another conversation or approval is another request.
     const whole = jsonPieces([endpoint.name, parsed.conversation, parsed.approval ?? null, body]);
-    const isRetry = Number(headers.get('x-stainless-retry-count') ?? 0) > 0;
+    const isRetry = isSentAgain(headers);
     return { parsed, identity: { key, digest: yield* digestOf(newHash, whole), isRetry } };
   }
 

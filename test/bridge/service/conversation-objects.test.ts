@@ -240,6 +240,26 @@ describe('a conversation of a client', (check) => {
     }),
   );
 
+  check('takes items once from a client that tries again, and as often as they are sent otherwise', () =>
+    withClient(async (client, world) => {
+      const { id } = await client.conversations.create({ items: [said('user', 'A')] });
+      const add = async (headers = {}) => {
+        const items = [said('user', 'B'), said('assistant', 'C')];
+        const response = await world.send(`/v1/conversations/${id}/items`, { items }, headers);
+        return ((await response.json()) as { data: { id: string }[] }).data.map((item) => item.id);
+      };
+      const again = { 'x-stainless-retry-count': '1' };
+      const first = await add();
+      assert.equal(await add(again), first);
+      assert.equal(await linesIn(client, id), ['user: A', 'user: B', 'assistant: C']);
+      await add();
+      assert.is((await linesIn(client, id)).length, 5);
+      await client.responses.create({ input: 'One', conversation: id });
+      assert.not.equal(await add(again), first);
+      assert.is((await linesIn(client, id)).length, 9);
+    }),
+  );
+
   check('keeps all of the items that two clients add at a time', () =>
     withClient(async (client) => {
       const { id } = await client.conversations.create();

@@ -11,10 +11,10 @@ import type { AgentClient } from '../../agent/types.ts';
 import type { StoredConversation } from '../../conversation/record.ts';
 import { conversationNotFound } from '../../conversation/response-id.ts';
 import type { ClientConversations } from '../../conversation/stored/created.ts';
-import { isStoredItem, promptOfItem, type StoredItem } from '../../conversation/stored/items.ts';
+import { isStoredItem, promptOfItem, readStoredItem, type StoredItem } from '../../conversation/stored/items.ts';
 import type { Owner } from '../../conversation/types.ts';
 import { withinLimit } from '../../conversation/writes.ts';
-import { badInput } from '../../request.ts';
+import { badInput, isSentAgain } from '../../request.ts';
 import { parseBodyObject } from '../body.ts';
 import type { TrackRequest } from '../tracked.ts';
 import { type HistoryItem, messageOfItem, readHistoryItems, toStoredHistoryItem } from './history.ts';
@@ -130,6 +130,18 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       throw error;
     }
   };
+  /** The items of a request that was sent before, if they were added then and nothing has come after them. */
+  const findAdded = async (
+    sessionID: string,
+    items: readonly StoredItem[],
+    signal: AbortSignal,
+  ): Promise<readonly HistoryItem[] | undefined> => {
+    const last = (await agent.messages(sessionID, signal)).slice(-items.length);
+    const areSame =
+      last.length === items.length &&
+      last.every((record, index) => JSON.stringify(readStoredItem(record)) === JSON.stringify(items[index]));
+    return areSame ? last.flatMap((record) => toStoredHistoryItem(record) ?? []) : undefined;
+  };
   const listOf = (items: readonly HistoryItem[]): object =>
     toItemPage(items, { limit: Math.max(1, items.length), order: 'asc', after: undefined });
 
@@ -181,7 +193,11 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
         const items = parseNewItems(parseBodyObject(await bodies.readJson(request)).items);
         if (items.length === 0) throw badInput('empty_array', 'items', "Expected at least one item at 'items'");
         const found = await conversations.find(owner, id, signal);
-        const added = await whileHeld(found, signal, (sessionID) => addItems(sessionID, items, signal));
+        const isRepeated = isSentAgain(request.headers);
+        const added = await whileHeld(found, signal, async (sessionID) => {
+          const before = isRepeated ? await findAdded(sessionID, items, signal) : undefined;
+          return before ?? addItems(sessionID, items, signal);
+        });
         return toResponse(listOf(added));
       }),
     },
