@@ -45,7 +45,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: 'a list of sessions',
   },
   'POST /session/{id}/abort': {
-    summary: 'Aborts the running prompt of a session and those that wait',
+    summary: 'Aborts the running prompt of a session and those that wait; with ?prompt=<message id> that prompt alone',
     answers: 'true, once they have ended',
   },
   'POST /session/{id}/fork': {

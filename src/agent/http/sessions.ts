@@ -125,10 +125,13 @@ export const sessionRoutes = ({
       },
     },
     '/session/:id/abort': {
-      async POST(_request, { id = '' }) {
+      async POST(request, { id = '' }) {
         await sessions.get(id);
-        await runs.abort(id);
-        await endAwaitedCalls({ store, sessions, clock }, id, { why: CALL_NOT_AWAITED.aborted });
+        const promptID = parseQuery(request).get('prompt') ?? undefined;
+        if (promptID === undefined) {
+          await runs.abort(id);
+          await endAwaitedCalls({ store, sessions, clock }, id, { why: CALL_NOT_AWAITED.aborted });
+        } else if ((await store.owed(id)).some((owed) => owed.promptID === promptID)) await runs.abort(id, promptID);
         return jsonResponse(200, true);
       },
     },

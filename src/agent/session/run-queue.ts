@@ -47,8 +47,11 @@ export type RunQueue = {
   /** The statuses of sessions that are not idle, here and at other servers, by session id. */
   readonly statuses: () => Promise<Readonly<Record<string, SessionStatus>>>;
   readonly counts: () => { readonly running: number; readonly waiting: number };
-  /** Aborts what runs and what waits, on all servers, and settles once that has ended. It does not wait for later prompts. */
-  readonly abort: (sessionID: string) => Promise<void>;
+  /**
+   * Aborts what runs and what waits, on all servers, and settles once that has ended. It does not wait for later prompts.
+   * `promptID`: only the run of that prompt, where it is on this server. Other servers know no prompts, and abort all.
+   */
+  readonly abort: (sessionID: string, promptID?: string) => Promise<void>;
   /** The same on this server alone. */
   readonly abortHere: (sessionID: string) => Promise<void>;
   /** As `abort`, and later prompts are aborted at once until `open`. The session is idle after it. */
@@ -147,13 +150,16 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
       run.ended.resolve();
     }
   };
-  const abortHere = async (sessionID: string): Promise<void> => {
-    const runs = [...(queues.get(sessionID)?.runs ?? [])];
+  const runsHere = (sessionID: string): readonly QueuedRun[] => [...(queues.get(sessionID)?.runs ?? [])];
+  const abortAll = async (runs: readonly QueuedRun[]): Promise<void> => {
     for (const { controller } of runs) controller.abort(new RunAborted());
     await Promise.all(runs.map(({ ended }) => ended.promise));
   };
-  const abort = async (sessionID: string): Promise<void> => {
-    await Promise.all([abortHere(sessionID), leases.abort(sessionID)]);
+  const abortHere = (sessionID: string): Promise<void> => abortAll(runsHere(sessionID));
+  const abort = async (sessionID: string, promptID?: string): Promise<void> => {
+    const meant = runsHere(sessionID).filter(({ user }) => promptID === undefined || user.id === promptID);
+    const isHere = promptID !== undefined && meant.length > 0;
+    await Promise.all([abortAll(meant), isHere ? undefined : leases.abort(sessionID)]);
   };
   return {
     run(session, user, { isOwed = true, asksForAnswer = false } = {}) {

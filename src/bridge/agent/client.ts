@@ -225,9 +225,10 @@ export const createAgentClient = ({
       const statuses = await callInTime({ method: 'GET', path: '/session/status', schema: Statuses }, signal);
       return new Set(Object.entries(statuses).flatMap(([id, { type }]) => (type === 'idle' ? [] : [id])));
     },
-    async abort(sessionID, signal) {
+    async abort(sessionID, signal, promptID) {
       const path = `/session/${pathSegment(sessionID)}/abort`;
-      await callInTime({ method: 'POST', path, schema: SuccessBody, isRepeatable: true }, signal);
+      const query: QueryParameters = promptID === undefined ? {} : { prompt: promptID };
+      await callInTime({ method: 'POST', path, query, schema: SuccessBody, isRepeatable: true }, signal);
     },
     permissionRequests: (signal) =>
       callInTime({ method: 'GET', path: '/permission', schema: v.array(PermissionRecord) }, signal),

@@ -107,7 +107,11 @@ export type AgentClient = {
   readonly messages: (sessionID: string, signal: AbortSignal) => Promise<readonly MessageRecord[]>;
   /** Ids of the sessions that run a turn. */
   readonly busySessions: (signal: AbortSignal) => Promise<ReadonlySet<string>>;
-  readonly abort: (sessionID: string, signal: AbortSignal) => Promise<void>;
+  /**
+   * `promptID`: only the turn of that prompt, so that one that has just ended is not taken for the next one. OpenCode aborts
+   * whatever runs.
+   */
+  readonly abort: (sessionID: string, signal: AbortSignal, promptID?: string) => Promise<void>;
   readonly permissionRequests: (signal: AbortSignal) => Promise<readonly PermissionRecord[]>;
   readonly answerPermission: (id: string, answer: AgentPermissionReply, signal: AbortSignal) => Promise<void>;
   /** Rejects a question that is no permission request (`question.asked`): no one can answer it here. */

@@ -200,6 +200,21 @@ describe('runs', (check) => {
     assert.is((await second).error, undefined);
   });
 
+  check('end by the id of their prompt, and others go on', async () => {
+    const { runs, open } = world();
+    const [first, second, third] = ['1', '2', '3'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
+    await turn();
+    await runs.abort('a', '1');
+    assert.is((await first)?.error?.name, 'MessageAbortedError');
+    await runs.abort('a', '1');
+    const thirdAborted = runs.abort('a', '3');
+    await turn();
+    open[0]?.finish();
+    assert.is((await second)?.error, undefined);
+    await thirdAborted;
+    assert.is((await third)?.error?.name, 'MessageAbortedError');
+  });
+
   check('that come to a session which is being closed are aborted, until it is opened again', async () => {
     const { runs, open, reported } = world();
     const first = runs.run(sessionOf('a'), userOf('a', '1'));

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { clientOf, failureOf, JOB, statusOf, untilStatus, withJob } from '../harness/background-world.ts';
+import { byPrompt, dictated } from '../harness/model-scripts.ts';
 import { pay, paying, reporting } from '../harness/recharge-world.ts';
 import { aborts, OTHER_KEY, prompts, quietTime, sessionsMade, until, withBridge } from '../harness/world.ts';
 
@@ -119,6 +120,30 @@ describe('a response in the background', (check) => {
       assert.is(prompts(world).length, 1);
     }),
   );
+
+  check('that ends while it is cancelled has the one after it go on', () => {
+    const [first, second] = [dictated(), dictated()];
+    const script = byPrompt({ story: first.script, more: second.script }, replying('Well.'));
+    return withBridge({ scripts: [script, script] }, async (world) => {
+      const client = clientOf(world);
+      const { id } = await client.responses.create(JOB);
+      await first.begun;
+      const next = client.responses.create({ ...JOB, input: 'more', previous_response_id: id });
+      const release = world.hold(({ path }) => path.endsWith('/abort'));
+      const cancelled = client.responses.cancel(id);
+      await until(() => aborts(world).length > 0);
+      first.addReply('The end.');
+      first.end();
+      await second.begun;
+      release();
+      assert.is((await cancelled).status, 'completed');
+      second.addReply('More.');
+      second.end();
+      const { id: nextID } = await next;
+      await untilStatus(client, nextID, 'completed');
+      assert.is((await client.responses.retrieve(nextID)).output_text, 'More.');
+    });
+  });
 
   check('that has ended stays as it is when it is cancelled', () =>
     withBridge({ scripts: [replying('Done.')] }, async (world) => {

@@ -63,7 +63,7 @@ export const createLeftTurns = (needs: LeftTurnsNeeds): Conversations['endLeft']
     const { sessionID } = left;
     const isBusy = async (): Promise<boolean> => (await agent.busySessions(signal)).has(sessionID);
     if (!(await isBusy())) return;
-    await agent.abort(sessionID, signal);
+    await agent.abort(sessionID, signal, left.request.promptID);
     const untilMs = clock.now() + ENDING_MS;
     while (clock.now() < untilMs && (await isBusy())) await pause(clock, ENDING_PAUSE_MS, signal);
   };

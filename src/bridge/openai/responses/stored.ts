@@ -94,14 +94,15 @@ const createResponseReader = ({
     const begun = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
     // A turn that goes on with results of the client has no prompt of its own.
     const promptID = begun ?? (isBusy ? [...found.promptIDs].at(-1) : undefined);
-    if (promptID === undefined) return { found, response: unsentResponse(id, found, nowSeconds), isPaused: false };
+    if (promptID === undefined)
+      return { found, promptID, response: unsentResponse(id, found, nowSeconds), isPaused: false };
     const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
     const asked = { responseID: id, promptID, answersBefore, requestedSeconds, nowSeconds };
     const place = { ...asked, isBusy, isBackground, conversationName };
     const stored = { ...place, approvalRequests, showsReasoning };
     const response = rebuildResponse(messages, stored);
     if (response === undefined) throw notFound(id);
-    return { found, response, isPaused: approvalRequests.length > 0 };
+    return { found, promptID, response, isPaused: approvalRequests.length > 0 };
   };
   return async (id: string, owner: Owner, signal: AbortSignal) => {
     const read = await readOnce(id, owner, signal);
@@ -124,7 +125,7 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
     const untilMs = clock.now() + CANCEL_LIMIT_MS;
     let isAborted = false;
     for (;;) {
-      const { found, response, isPaused } = await read(id, owner, signal);
+      const { found, promptID, response, isPaused } = await read(id, owner, signal);
       if (!found.isBackground)
         throw badInput(
           'unsupported_value',
@@ -141,7 +142,7 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         });
       // Its prompt has to be there: what is aborted before it would run all the same.
       if (!isAborted && response.status !== 'queued') {
-        await agent.abort(found.sessionID, signal);
+        await agent.abort(found.sessionID, signal, promptID);
         isAborted = true;
       } else await pause(clock, CANCEL_PAUSE_MS, signal);
     }
