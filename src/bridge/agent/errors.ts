@@ -137,6 +137,11 @@ export const toConnectionFault = (error: unknown, call: AgentCall): unknown => {
 /** Whether the agent answered that what was named does not exist. */
 export const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
 
+/** For a deletion: what the agent does not have needs none. It may have had it until the same request came a moment ago. */
+export const ignoreNotFound = (error: unknown): void => {
+  if (!isNotFound(error)) throw error;
+};
+
 /** An agent that cannot be reached for so long has lost its turns. */
 export const GIVE_UP_AFTER_MS = 120_000;
 const FIRST_RETRY_MS = 1000;

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
+import type { SessionRecord } from '../agent/schema.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
 import { readConversation, type StoredConversation, toSessionMetadata } from './record.ts';
@@ -49,6 +50,10 @@ export const withinLimit = async <T>(
   }
 };
 
+/** Whether a session holds what a write has sent. That is sent again when its answer was lost, and refused then. */
+const hasMetadata = ({ metadata }: SessionRecord, sent: Readonly<Record<string, unknown>>): boolean =>
+  JSON.stringify(metadata) === JSON.stringify(sent);
+
 export const createConversationWrites = ({ agent, index, clock, log }: ConversationWritesNeeds): ConversationWrites => {
   const writes = new Map<string, Promise<void>>();
   const logFailure = (event: string, session: string, error: unknown): void =>
@@ -61,12 +66,14 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
       const current = index.bySession(sessionID) ?? given;
       const revision = current.revision + 1;
       const metadata = toSessionMetadata({ ...current, revision });
-      if ((await agent.setMetadata(sessionID, metadata, signal, current.revision)) === 'stored') {
+      const outcome = await agent.setMetadata(sessionID, metadata, signal, current.revision);
+      const found = outcome === 'stored' ? undefined : await agent.session(sessionID, signal);
+      if (found === undefined || hasMetadata(found, metadata)) {
         const latest = index.bySession(sessionID);
         if (latest !== undefined && latest.revision < revision) index.put({ ...latest, revision });
         return true;
       }
-      const stored = readConversation(await agent.session(sessionID, signal));
+      const stored = readConversation(found);
       const next = stored && reapply(stored);
       if (stored === undefined) index.remove(sessionID);
       else index.adopt({ ...(next ?? stored), usedAt: clock.now() });

@@ -1,5 +1,5 @@
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
-import { isNotFound } from '../../agent/errors.ts';
+import { ignoreNotFound, isNotFound } from '../../agent/errors.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { EMPTY_FINGERPRINT } from '../fingerprint.ts';
 import type { LockConversation } from '../lock.ts';
@@ -99,7 +99,7 @@ export const createClientConversations = (needs: ClientConversationsNeeds): Clie
         // OpenCode goes on with the turn of a session that is deleted.
         if ((await agent.busySessions(signal)).has(sessionID)) await agent.abort(sessionID, signal);
         index.remove(sessionID);
-        await agent.deleteSession(sessionID, signal);
+        await agent.deleteSession(sessionID, signal).catch(ignoreNotFound);
       } catch (error) {
         throw isNotFound(error) ? conversationNotFound(name) : error;
       }

@@ -2,7 +2,7 @@ import { pause } from '../../../core/async.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
-import { isNotFound } from '../../agent/errors.ts';
+import { ignoreNotFound } from '../../agent/errors.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import type { ConversationIndex } from '../lookup.ts';
 import { promptIDsIn, type StoredConversation, type StoredExchange } from '../record.ts';
@@ -22,11 +22,6 @@ type StoredResponsesNeeds = {
 };
 
 type Located = { readonly conversation: StoredConversation; readonly token: string };
-
-/** What the agent has lost needs no deletion. */
-const ignoreNotFound = (error: unknown): void => {
-  if (!isNotFound(error)) throw error;
-};
 
 const IN_PROGRESS = new Fault({
   kind: 'conflict',

@@ -5,7 +5,7 @@ import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { writeJson } from '../../../core/json.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
-import { isNotFound } from '../../agent/errors.ts';
+import { ignoreNotFound, isNotFound } from '../../agent/errors.ts';
 import type { ModelCatalog } from '../../agent/models.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import type { StoredConversation } from '../../conversation/record.ts';
@@ -215,7 +215,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
           const messages = await agent.messages(sessionID, signal);
           const record = messages.find(({ info }) => info.id === messageID);
           if (record !== undefined && isStoredItem(record)) {
-            await agent.deleteMessage(sessionID, record.info.id, signal);
+            await agent.deleteMessage(sessionID, record.info.id, signal).catch(ignoreNotFound);
             return 'deleted';
           }
           const history = { sessionID, exchanges: found.exchanges, messages, showsReasoning };
