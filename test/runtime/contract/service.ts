@@ -29,12 +29,12 @@ export const serviceContract = (check: Check, worlds: Worlds, { keepsMetrics, re
     const models = await get('/v1/models', { headers: { authorization: `Bearer ${KEY}` } });
     const { data } = JSON.parse(models.text) as { data: { id: string }[] };
     assert.equal(data.map(({ id }) => id).sort(), [
+      'guard-json',
       'moderation-accurate',
       'moderation-fast',
       'moderation-standard',
       'omni-moderation-latest',
       'qwen3guard',
-      'guard-json',
       'sileader/qwen3guard:0.6b',
     ]);
     const openApi = await get('/openapi.json');
