@@ -36,21 +36,21 @@ export const parseMember = <Schema extends v.GenericSchema>(
 const ITEMS_LIMIT = 2000;
 const PARTS_LIMIT = 1000;
 /** Members of messages and items that hold lists. */
-const LISTS = ['content', 'output', 'tool_calls'];
+const LISTS: readonly string[] = ['content', 'output', 'tool_calls'];
 
 const tooMany = (at: string, limit: number, what: string) =>
   badInput('invalid_value', at, `Invalid value at '${at}': there are more than ${limit} ${what}`);
 
 /**
  * Refuses so many messages or items that parsing them would block other requests. One part in a message is as cheap as a text,
- * so only further parts are counted. `at` is the path of the list in the body.
+ * so only further parts are counted. `at` is the path of the list in the body; `lists` are the members that hold parts.
  */
-export const refuseTooMany = (list: unknown, at: string): void => {
+export const refuseTooMany = (list: unknown, at: string, lists = LISTS): void => {
   if (!Array.isArray(list)) return;
   if (list.length > ITEMS_LIMIT) throw tooMany(at, ITEMS_LIMIT, 'of them');
   let parts = 0;
   for (const [index, item] of list.entries()) {
-    for (const name of LISTS) {
+    for (const name of lists) {
       const held: unknown = isRecord(item) ? item[name] : undefined;
       parts += Array.isArray(held) ? Math.max(0, held.length - 1) : 0;
       if (parts > PARTS_LIMIT) throw tooMany(`${at}[${index}].${name}`, PARTS_LIMIT, 'parts in this request');

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { refuseTooMany } from '../../../src/bridge/openai/body.ts';
+import { parseNewItems } from '../../../src/bridge/openai/conversations/new-items.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
@@ -19,6 +20,15 @@ describe('how much a request may hold', (check) => {
     assert.is(refused([...halves, { tool_calls: [1, 2] }]), 'invalid_value at messages[2].tool_calls');
     assert.is(refused([{ content: times(1002, PART) }]), 'invalid_value at messages[0].content');
     assert.is(refused([{}, { output: times(1002, PART) }]), 'invalid_value at messages[1].output');
+  });
+
+  check('is the same for the items of a conversation', () => {
+    const refusedItem = (item: object) => refusalOf(() => parseNewItems([item]));
+    const many = times(1002, { type: 'input_text', text: 'x' });
+    assert.is(refusedItem({ role: 'user', content: many }), 'invalid_value at items[0].content');
+    const output = { type: 'function_call_output', call_id: 'c', output: many };
+    assert.is(refusedItem(output), 'invalid_value at items[0].output');
+    assert.is(refusedItem({ type: 'reasoning', summary: many }), 'invalid_value at items[0].summary');
   });
 
   check('is for others to say of what is no list, or holds none', () => {

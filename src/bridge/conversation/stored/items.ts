@@ -7,9 +7,9 @@ export type StoredItem = Readonly<Record<string, unknown>> & { readonly type: st
 
 const OPENING = 'An earlier item of this conversation. It is context only: do not answer it.\n';
 
-/** The message of the agent's session that holds an item: a text that no user wrote, so no turn begins with it. */
-export const promptOfItem = (item: StoredItem, model: Prompt['model']): Prompt => ({
-  parts: [{ type: 'text', text: OPENING + JSON.stringify(item), synthetic: true }],
+/** The message of the agent's session that holds an item, given as JSON: a text that no user wrote, so no turn begins with it. */
+export const promptOfItem = (json: string, model: Prompt['model']): Prompt => ({
+  parts: [{ type: 'text', text: OPENING + json, synthetic: true }],
   model,
   variant: undefined,
   agent: undefined,
@@ -27,6 +27,9 @@ const textOfItem = ({ info, parts }: MessageRecord): string | undefined => {
 
 /** Whether a message holds an item of a client. */
 export const isStoredItem = (record: MessageRecord): boolean => textOfItem(record) !== undefined;
+
+/** Whether a message holds this very item, given as JSON. */
+export const holdsItem = (record: MessageRecord, json: string): boolean => textOfItem(record) === json;
 
 /** The item that a message holds; undefined for any other message. */
 export const readStoredItem = (record: MessageRecord): StoredItem | undefined => {

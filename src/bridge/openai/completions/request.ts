@@ -6,7 +6,8 @@ import { ChatRequestBody, type ParsedChatRequest, parseChatRequest } from '../ch
 /** The members of the body that have an effect or are refused. A list of numbers would be tokens. */
 export const CompletionRequestBody = v.object({
   ...v.pick(ChatRequestBody, ['model', 'n', 'stream', 'stream_options']).entries,
-  prompt: v.union([v.string(), v.array(v.unknown())]),
+  // Not looked through: a list may hold millions of tokens.
+  prompt: v.union([v.string(), v.custom<readonly unknown[]>(Array.isArray)]),
   best_of: v.nullish(v.number()),
   echo: v.nullish(v.boolean()),
   suffix: v.nullish(v.string()),
@@ -17,10 +18,12 @@ const unsupported = (at: string, why: string) =>
 
 /** The one text of a prompt: alone, or in a list. */
 const parsePrompt = (prompt: string | readonly unknown[]): string => {
-  const [text, ...others] = typeof prompt === 'string' ? [prompt] : prompt;
+  const isList = typeof prompt !== 'string';
+  const text = isList ? prompt[0] : prompt;
   if (typeof text === 'number' || Array.isArray(text))
     throw unsupported('prompt', 'tokens are not read here, send the text');
-  if (others.length > 0) throw unsupported('prompt', 'there is one answer to a request here, send each text by itself');
+  if (isList && prompt.length > 1)
+    throw unsupported('prompt', 'there is one answer to a request here, send each text by itself');
   if (typeof text !== 'string' || text.trim() === '')
     throw badInput('invalid_value', 'prompt', "Expected something to answer at 'prompt': it is empty");
   return text;

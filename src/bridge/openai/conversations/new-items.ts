@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import type { StoredItem } from '../../conversation/stored/items.ts';
 import { badInput } from '../../request.ts';
-import { parseMember } from '../body.ts';
+import { parseMember, refuseTooMany } from '../body.ts';
 import { outputText, refusalText, summaryText } from '../responses/items.ts';
 
 /** As many as OpenAI takes at a time. */
@@ -104,6 +104,7 @@ export const parseNewItems = (items: unknown): readonly StoredItem[] => {
   if (!Array.isArray(items)) throw badInput('invalid_type', 'items', "Invalid type at 'items': expected an array");
   if (items.length > ITEMS_LIMIT)
     throw badInput('invalid_value', 'items', `Invalid value at 'items': expected at most ${ITEMS_LIMIT} of them`);
+  refuseTooMany(items, 'items', ['content', 'output', 'summary']);
   return items.map((item: unknown, index) => {
     const at = `items[${index}]`;
     if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);

@@ -11,7 +11,7 @@ import type { AgentClient } from '../../agent/types.ts';
 import type { StoredConversation } from '../../conversation/record.ts';
 import { conversationNotFound } from '../../conversation/response-id.ts';
 import type { ClientConversations } from '../../conversation/stored/created.ts';
-import { isStoredItem, promptOfItem, readStoredItem, type StoredItem } from '../../conversation/stored/items.ts';
+import { holdsItem, isStoredItem, promptOfItem, type StoredItem } from '../../conversation/stored/items.ts';
 import type { Owner } from '../../conversation/types.ts';
 import { withinLimit } from '../../conversation/writes.ts';
 import { badInput, isSentAgain } from '../../request.ts';
@@ -104,10 +104,15 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       release();
     }
   };
+  const toJson = async (items: readonly StoredItem[], signal: AbortSignal): Promise<readonly string[]> => {
+    const written: string[] = [];
+    for (const item of items) written.push(await runInSlices(writeJson(item), signal));
+    return written;
+  };
   /** Stores all of the items, or none of them. */
   const addItems = async (
     sessionID: string,
-    items: readonly StoredItem[],
+    items: readonly string[],
     signal: AbortSignal,
   ): Promise<readonly HistoryItem[]> => {
     const { providerID, modelID } = await catalog.find(undefined);
@@ -133,13 +138,12 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
   /** The items of a request that was sent before, if they were added then and nothing has come after them. */
   const findAdded = async (
     sessionID: string,
-    items: readonly StoredItem[],
+    items: readonly string[],
     signal: AbortSignal,
   ): Promise<readonly HistoryItem[] | undefined> => {
     const last = (await agent.messages(sessionID, signal)).slice(-items.length);
     const areSame =
-      last.length === items.length &&
-      last.every((record, index) => JSON.stringify(readStoredItem(record)) === JSON.stringify(items[index]));
+      last.length === items.length && last.every((record, index) => holdsItem(record, items[index] ?? ''));
     return areSame ? last.flatMap((record) => toStoredHistoryItem(record) ?? []) : undefined;
   };
   const listOf = (items: readonly HistoryItem[]): object =>
@@ -151,7 +155,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
         const owner = authenticate(request);
         const body = parseBodyObject((await bodies.readJsonIfAny(request)) ?? {});
         const metadata = parseMetadata(body.metadata);
-        const items = parseNewItems(body.items ?? []);
+        const items = await toJson(parseNewItems(body.items ?? []), signal);
         const created = await conversations.create(owner, metadata, signal);
         try {
           if (items.length > 0) await addItems(created.sessionID, items, signal);
@@ -190,7 +194,8 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       }),
       POST: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
-        const items = parseNewItems(parseBodyObject(await bodies.readJson(request)).items);
+        const given = parseNewItems(parseBodyObject(await bodies.readJson(request)).items);
+        const items = await toJson(given, signal);
         if (items.length === 0) throw badInput('empty_array', 'items', "Expected at least one item at 'items'");
         const found = await conversations.find(owner, id, signal);
         const isRepeated = isSentAgain(request.headers);

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
+import { parseMember } from '../../../../src/bridge/openai/body.ts';
 import { parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
-import { parseCompletionRequest } from '../../../../src/bridge/openai/completions/request.ts';
+import { CompletionRequestBody, parseCompletionRequest } from '../../../../src/bridge/openai/completions/request.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 
@@ -24,6 +25,18 @@ describe('a completion request', (check) => {
       assert.is(refused({ prompt }), 'invalid_value at prompt', JSON.stringify(prompt));
     for (const prompt of [['a', 'b'], [1, 2], [[1, 2]]])
       assert.is(refused({ prompt }), 'unsupported_value at prompt', JSON.stringify(prompt));
+  });
+
+  check('of many tokens is refused without a look at each', () => {
+    let reads = 0;
+    const prompt = new Proxy(Array(1000).fill(1), {
+      get(list, name) {
+        reads += 1;
+        return Reflect.get(list, name);
+      },
+    });
+    parseMember(CompletionRequestBody, { prompt });
+    assert.ok(reads < 10, `${reads} reads`);
   });
 
   check('is refused where it asks for a text that no answer here has', () => {
