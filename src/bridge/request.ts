@@ -164,6 +164,9 @@ export const describeToolCall = (name: string, input: string): PromptPart => {
   return { type: 'text', text: `[called ${name}${json === '' ? '' : ` with ${json}`}]` };
 };
 
+/** The result of a client's call as text, likewise. */
+export const describeToolOutput = (name: string, output: string): string => `[${name} returned]\n${output}`;
+
 /** A key that came with another request before. */
 export const IDEMPOTENCY_KEY_REUSED = new Fault({
   kind: 'bad-input',

@@ -91,13 +91,14 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
   /** The messages up to a response that is not the last one of its conversation any more; undefined if they are lost. */
   const readMessagesUpTo = async (
     conversation: StoredConversation,
-    position: number,
+    { position, request }: { readonly position: number; readonly request?: BridgeRequest },
     signal: AbortSignal,
   ): Promise<readonly HistoryMessage[] | undefined> => {
     const { sessionID, exchanges, hasReplay } = conversation;
     const promptID = exchanges.slice(0, position + 1).findLast((exchange) => exchange.promptID !== '')?.promptID;
     if (promptID === undefined) return [];
-    const turn = { promptID, known: promptIDsIn(conversation), hasReplay };
+    const answeredCallIDs = request?.toolResults?.results.map(({ callID }) => callID) ?? [];
+    const turn = { promptID, known: promptIDsIn(conversation), hasReplay, answeredCallIDs };
     try {
       return messagesUpTo(await agent.messages(sessionID, signal), turn);
     } catch (error) {
@@ -112,7 +113,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     signal: AbortSignal,
   ): Promise<void> => {
     if (conversation?.stoppedAt === undefined || stopped.get(conversation) !== undefined) return;
-    const messages = await readMessagesUpTo(conversation, conversation.exchanges.length - 1, signal);
+    const messages = await readMessagesUpTo(conversation, { position: conversation.exchanges.length - 1 }, signal);
     const last = (await runInSlices(normalizeMessages(messages ?? []), signal)).at(-1);
     stopped.set(conversation, last?.role === 'assistant' ? last.text : '');
   };
@@ -205,7 +206,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       const conversation = find()?.conversation;
       const position = positionIn(conversation);
       if (conversation === undefined || position === -1) throw unknownResponse(responseID);
-      const earlier = await readMessagesUpTo(conversation, position, replaySignal);
+      const earlier = await readMessagesUpTo(conversation, { position, request }, replaySignal);
       if (earlier === undefined) throw unknownResponse(responseID);
       return readInSlices([...earlier, ...request.history], replaySignal);
     };

@@ -2,11 +2,14 @@ import * as v from 'valibot';
 import { jsonPieces, parseJson } from '../../core/json.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { Steps } from '../../core/time-slices.ts';
+import { clientCallsIn, findGivenCalls } from '../agent/given-calls.ts';
 import type { MessageRecord, PartRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt, PromptFormat } from '../agent/types.ts';
 import {
   type AnswerFormat,
   type BridgeRequest,
+  describeToolCall,
+  describeToolOutput,
   type HistoryMessage,
   type PromptPart,
   textOfParts,
@@ -55,24 +58,42 @@ type KnownTurn = {
   readonly known: ReadonlySet<string>;
   /** Whether the first prompt holds a replay of earlier messages. The result includes that text as it is. */
   readonly hasReplay: boolean;
+  /** Ids of calls of the client whose results come now. */
+  readonly answeredCallIDs: readonly string[];
 };
 
-/** The messages of a session up to the end of a turn; undefined where that turn is not in the session any more. */
+/** The client's calls in a message, in words; with their results, unless these come now. */
+const describeCalls = (record: MessageRecord, areAnswered: boolean): readonly string[] =>
+  clientCallsIn(record).flatMap(({ tool, state }) => {
+    const call = textOfParts([describeToolCall(tool, JSON.stringify(state.input))]);
+    const output = state.status === 'completed' ? state.output : state.status === 'error' ? state.error : undefined;
+    return areAnswered || output === undefined ? [call] : [call, describeToolOutput(tool, output)];
+  });
+
+/**
+ * The messages of a session up to the end of a turn, or in it up to the calls that are answered now; undefined where that turn
+ * is not in the session any more.
+ */
 export const messagesUpTo = (
   records: readonly MessageRecord[],
-  { promptID, known, hasReplay }: KnownTurn,
+  { promptID, known, hasReplay, answeredCallIDs }: KnownTurn,
 ): HistoryMessage[] | undefined => {
   const from = records.findIndex(({ info }) => info.id === promptID);
   if (from === -1) return undefined;
   const prompts = promptIDsOfUsers(records, known);
   const next = records.findIndex(({ info }, index) => index > from && prompts.has(info.id));
   const [first] = prompts;
-  return records
-    .slice(0, next === -1 ? records.length : next)
+  const upToTurn = records.slice(0, next === -1 ? records.length : next);
+  const given = findGivenCalls(upToTurn, answeredCallIDs);
+  const last = upToTurn.findIndex(({ info }) => info.id === given?.messageID);
+  return upToTurn
+    .slice(0, last === -1 ? upToTurn.length : last + 1)
     .filter(({ info }) => info.role === 'user' || info.summary !== true)
     .map((record) => {
       const isWithSynthetic = isStoredItem(record) || (hasReplay && record.info.id === first);
-      return { role: record.info.role, text: textOf(record, isWithSynthetic) };
+      const calls = describeCalls(record, record.info.id === given?.messageID);
+      const text = [textOf(record, isWithSynthetic), ...calls].filter((one) => one !== '').join('\n\n');
+      return { role: record.info.role, text };
     })
     .filter(({ text }) => text !== '');
 };

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import {
   badInput,
+  describeToolOutput,
   filesOfParts,
   type HistoryMessage,
   type PromptFile,
@@ -181,7 +182,7 @@ export const joinAdjacentTexts = (parts: readonly PromptPart[]): readonly Prompt
 
 /** The result of a client's call as text (`describeToolCall`). Files stay files. */
 export const describeToolResult = (name: string, parts: readonly PromptPart[]): readonly PromptPart[] => [
-  textPart(`[${name} returned]\n${textOfParts(parts)}`),
+  textPart(describeToolOutput(name, textOfParts(parts))),
   ...filesOfParts(parts),
 ];
 
