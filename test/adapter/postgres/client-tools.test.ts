@@ -47,6 +47,7 @@ const withWaiting = async (
     const [a] = servers;
     const id = await a.session();
     const answer = await askWithTools(a, id);
+    assert.is(callIDsOf(answer).length, 2, `the turn waits for two results: ${JSON.stringify(answer.info)}`);
     await body({ servers, id, results: callIDsOf(answer).map((callID) => ({ callID, output: 'rain' })) });
   } finally {
     await Promise.all(servers.map((server) => server.leave().catch(() => {})));
