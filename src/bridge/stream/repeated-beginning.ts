@@ -6,8 +6,12 @@ const SHORTEST_UNITS = 16;
 
 type Text = Extract<OutputEvent, { readonly kind: 'text' }>;
 
-/** Reads how far an answer repeats its beginning: `repeating` so far, `repeated` with the text behind it, or `other`. */
-const createRepetition = (beginning: string) => {
+/**
+ * Reads how far an answer repeats its beginning: `repeating` so far, `repeated` with the text behind it, or `other`. White space before
+ * either makes no difference.
+ */
+const createRepetition = (given: string) => {
+  const beginning = given.trimStart();
   let matched = 0;
   return (
     text: string,

@@ -23,6 +23,7 @@ describe('an answer that goes on from a beginning', (check) => {
     assert.equal(await restOf(BEGINNING, textEvents('a', `${BEGINNING} was a king.`)), rest);
     assert.equal(await restOf(BEGINNING, textEvents('a', '\n', 'Once upon', ' a time, there was a king.')), rest);
     assert.equal(await restOf(BEGINNING, textEvents('a', 'Once upon', ' a time, there', ' was a king.')), rest);
+    assert.equal(await restOf(`\n\n${BEGINNING}`, textEvents('a', '\n\n', `${BEGINNING} was a king.`)), rest);
     const letters = [...`${BEGINNING} was`];
     assert.equal((await restOf(BEGINNING, textEvents('a', ...letters))).join(''), ' wastext-endend');
   });
