@@ -11,6 +11,7 @@ import type { RunInSlices } from '../core/time-slices.ts';
 import { createAgentFeatures } from './agent/features.ts';
 import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
+import { shareReads } from './agent/shared-reads.ts';
 import type { AgentClient, AgentEventStream } from './agent/types.ts';
 import { createConversations } from './conversation/conversations.ts';
 import type { NewHash } from './conversation/digest.ts';
@@ -124,8 +125,9 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     lifetimeMs: CONVERSATION_LIFETIME_MS,
     queueLimit: QUEUE_LIMIT_PER_CONVERSATION,
   });
+  const sharingAgent = shareReads(agent);
   const answers = createAnswers({
-    agent,
+    agent: sharingAgent,
     feed,
     sessionFamilies,
     sharedRequests,
@@ -183,18 +185,18 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
     // Before the routes of an id: the router takes the first that fits.
-    ...createInputTokensRoute({ tracked, authenticate, conversations, agent, bodies, runInSlices }),
+    ...createInputTokensRoute({ tracked, authenticate, conversations, agent: sharingAgent, bodies, runInSlices }),
     ...createStoredResponseRoutes({
       tracked,
       authenticate,
       conversations,
-      agent,
+      agent: sharingAgent,
       clock,
       showsReasoning: settings.showsReasoning,
       runInSlices,
     }),
     ...createConversationRoutes({
-      ...{ tracked, authenticate, agent, catalog, bodies, clock, runInSlices },
+      ...{ tracked, authenticate, agent: sharingAgent, catalog, bodies, clock, runInSlices },
       conversations: conversations.ofClients,
       showsReasoning: settings.showsReasoning,
     }),

@@ -2,7 +2,7 @@ import { untilAborted } from '../../core/async.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { AgentClient } from './types.ts';
 
-/** After a loss of events every turn reads its messages, each up to 64 MiB: so many read at a time. */
+/** All messages of a session have up to 64 MiB: so many read at a time. */
 const READS_AT_A_TIME = 8;
 
 type SharedRead<T> = (signal: AbortSignal) => Promise<T>;
@@ -42,10 +42,10 @@ const createSharedRead = <T>(
 };
 
 /**
- * The same client for turns, whose reads are shared and limited: hundreds of turns read at the same moment when events are lost
- * or a server ends. Callers of the same list share it. A call that is aborted leaves the read to the others.
+ * The same client with reads that are shared and limited: hundreds of turns read at the same moment when events are lost
+ * or a server ends, and clients look at their responses as often as they like. Callers of the same list share it. A call that is aborted leaves the read to the others.
  */
-export const shareTurnReads = (agent: AgentClient): AgentClient => {
+export const shareReads = (agent: AgentClient): AgentClient => {
   const never = new AbortController().signal;
   const semaphore = createSemaphore(READS_AT_A_TIME, Number.POSITIVE_INFINITY);
   const busySessions = createSharedRead(() => agent.busySessions(never));

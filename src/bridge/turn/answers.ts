@@ -6,7 +6,6 @@ import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentFeatures } from '../agent/features.ts';
 import { refuseUnsupportedFiles } from '../agent/file-types.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
-import { shareTurnReads } from '../agent/shared-reads.ts';
 import type { AgentClient, AgentEventStream, AgentModel } from '../agent/types.ts';
 import type { Conversations, Owner } from '../conversation/types.ts';
 import { type BridgeRequest, continuesAfter, filesOfRequest } from '../request.ts';
@@ -21,6 +20,7 @@ import { type AnswerHandle, createSharedAnswers } from './sharing/shared-answers
 import { forAgent } from './tool-results.ts';
 
 type AnswersNeeds = {
+  /** With shared reads: all turns read at the same moment when events are lost. */
   readonly agent: AgentClient;
   readonly feed: AgentEventStream;
   readonly sessionFamilies: SessionFamilies;
@@ -111,7 +111,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     digest,
     settings,
   } = needs;
-  const turn = { agent: shareTurnReads(agent), feed, sessionFamilies, sharedRequests, clock, chance, log };
+  const turn = { agent, feed, sessionFamilies, sharedRequests, clock, chance, log };
   const runAnswer = createAnswerRunner({ turn, settings, runInSlices: needs.runInSlices });
   const { onDisconnect } = settings;
   const beginAnswer = createAnswerBeginning({ conversations, feed, clock, newToken, digest, onDisconnect, runAnswer });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { agentRetryMs, withRetries } from '../../../src/bridge/agent/errors.ts';
-import { shareTurnReads } from '../../../src/bridge/agent/shared-reads.ts';
+import { shareReads } from '../../../src/bridge/agent/shared-reads.ts';
 import type { AgentClient } from '../../../src/bridge/agent/types.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe, rejection } from '../../check.ts';
@@ -23,7 +23,7 @@ const createReads = () => {
     messages: (id: string) => read(id),
     busySessions: () => read('busy').then((ids) => new Set(ids)),
   } as Partial<AgentClient> as AgentClient;
-  return { begun, waiting, shared: shareTurnReads(agent) };
+  return { begun, waiting, shared: shareReads(agent) };
 };
 /** Numbers that look random and are the same in each run. */
 const createChances = () => {
@@ -114,7 +114,7 @@ describe('two hundred turns whose events were lost', (check) => {
         return [];
       },
     } as Partial<AgentClient> as AgentClient;
-    const shared = shareTurnReads(agent);
+    const shared = shareReads(agent);
     const chance = createChances();
     const reads = Array.from({ length: 200 }, (_, index) =>
       withRetries(() => shared.messages(`s${index}`, NEVER), { clock, chance, signal: NEVER }),

@@ -25,6 +25,18 @@ describe('a response in the background', (check) => {
     }),
   );
 
+  check('is read from the agent once for all who look at it at a moment', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      const before = world.calls.length;
+      await Promise.all(Array.from({ length: 50 }, () => client.responses.retrieve(id)));
+      const reads = world.calls.slice(before).filter(({ path }) => path.endsWith('/message'));
+      assert.ok(reads.length <= 10, `${reads.length} reads of all messages`);
+      model.end();
+    }),
+  );
+
   check('goes on when its client leaves, whatever the bridge does with other answers', () =>
     withJob({ settings: { onDisconnect: { kind: 'abort' } } }, async (world, client, model) => {
       const stream = await client.responses.create({ ...JOB, stream: true });

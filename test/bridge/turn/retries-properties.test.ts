@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createAgentFeatures } from '../../../src/bridge/agent/features.ts';
 import { createModelCatalog } from '../../../src/bridge/agent/models.ts';
+import { shareReads } from '../../../src/bridge/agent/shared-reads.ts';
 import type { AgentClient } from '../../../src/bridge/agent/types.ts';
 import { createConversations } from '../../../src/bridge/conversation/conversations.ts';
 import type { BridgeRequest } from '../../../src/bridge/request.ts';
@@ -123,7 +124,7 @@ const createPlay = (count: number) => {
     return createAnswers({
       version: '0.0.0-test',
       chance: () => 0,
-      ...{ agent, feed, clock, log, newToken, runInSlices, digest: nodeDigest },
+      ...{ agent: shareReads(agent), feed, clock, log, newToken, runInSlices, digest: nodeDigest },
       sessionFamilies: createSessionFamilies(agent, feed),
       sharedRequests: sharePermissionRequests(agent, feed),
       conversations: createConversations({
