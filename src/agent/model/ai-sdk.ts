@@ -120,6 +120,15 @@ const requireAdapter = ({ npm, providerID }: ModelTarget): BundledAdapter => {
 const sendsTools = (npm: BundledAdapter, { tools, toolChoice }: ModelRequest): boolean =>
   tools.length > 0 && (toolChoice !== 'none' || npm === '@ai-sdk/anthropic');
 
+/** The request, with the tools of its history where a backend with Anthropic's API would get none at all. */
+const withToolsOfHistory = (npm: BundledAdapter, request: ModelRequest): ModelRequest => {
+  if (npm !== '@ai-sdk/anthropic' || request.tools.length > 0) return request;
+  const called = request.messages.flatMap((one) => (one.role === 'assistant' ? one.calls.map(({ name }) => name) : []));
+  const inputSchema = { type: 'object', properties: {} };
+  const tools = [...new Set(called)].map((name): ToolSpec => ({ name, description: '', inputSchema }));
+  return { ...request, tools, toolChoice: 'none' };
+};
+
 /** Anthropic's API refuses a forced call of a model that thinks; there the instructions alone ask for the call. */
 const toolChoiceFor = (npm: BundledAdapter, { toolChoice, target }: ModelRequest): 'auto' | 'none' | 'required' => {
   const { thinking, reasoningEffort } = target.options;
@@ -213,7 +222,8 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
       const npm = requireAdapter(target);
       const onUnsupported = (feature: string) => reportUnsupported(npm, target, feature);
       const mayCall = request.toolChoice !== 'none' || !sendsTools(npm, request);
-      const starting = startStream(modelOf(npm, target), npm, request, { texts, signal: call.signal });
+      const sent = withToolsOfHistory(npm, request);
+      const starting = startStream(modelOf(npm, target), npm, sent, { texts, signal: call.signal });
       yield* readEvents(await untilAborted(starting, signal), { providerID, mayCall, onUnsupported, onWhole }, signal);
     } catch (error) {
       signal.throwIfAborted();

@@ -101,6 +101,30 @@ describe('every adapter', (check) => {
   }
 
   for (const npm of ADAPTERS) {
+    const isNamed = npm === '@ai-sdk/anthropic';
+    check(
+      `${isNamed ? 'names' : 'leaves out'} the tools of a history where the request has none (${npm})`,
+      async () => {
+        const { ask, control } = createModelWorld();
+        control.addReply('fine');
+        const made = ['c1', 'c2'].map((id) => ({ id, name: 'weather', input: {} }));
+        await ask({
+          target: target({ npm }),
+          tools: [],
+          messages: [
+            { role: 'user', content: [{ kind: 'text', text: 'Weather?' }] },
+            { role: 'assistant', text: '', calls: made },
+            { role: 'tool', results: made.map(({ id, name }) => ({ id, name, output: 'Rain', isError: false })) },
+          ],
+        });
+        const [asked] = control.requests();
+        assert.equal(asked?.tools, isNamed ? ['weather'] : []);
+        assert.equal(asked?.body.tool_choice, isNamed ? { type: 'none' } : undefined);
+      },
+    );
+  }
+
+  for (const npm of ADAPTERS) {
     check(`forces a call where one must be made (${npm})`, async () => {
       const { ask, control } = createModelWorld();
       control.addReply(answer(calls({ name: 'weather', arguments: {}, id: 'c1' })));
