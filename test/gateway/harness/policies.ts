@@ -14,7 +14,14 @@ export const judgedBy = (policy: Policy) => ({ needs: { policies: onePolicy(poli
 export const SECOND_KEY = 'gateway-key-2';
 /** The gateway keys whose policies a test chooses. */
 export const KEYS = [GATEWAY_KEY, SECOND_KEY];
-const ALIASES = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest'];
+const ALIASES = [
+  'moderation-fast',
+  'moderation-standard',
+  'moderation-accurate',
+  'omni-moderation-latest',
+  'qwen3guard',
+  'guard-json',
+];
 
 /** A key as a policy file names it, whole. */
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
