@@ -120,9 +120,9 @@ const isResolved = (root: JsonObject, reference: unknown): boolean => {
   return targetOf(root, reference) !== undefined || JSON.stringify(root).includes(anchor);
 };
 
-const isPattern = (pattern: unknown): boolean => {
+const isPattern = (pattern: unknown, flags: '' | 'u' = 'u'): boolean => {
   try {
-    return typeof pattern === 'string' && new RegExp(pattern, 'u') !== undefined;
+    return typeof pattern === 'string' && new RegExp(pattern, flags) !== undefined;
   } catch {
     return false;
   }
@@ -135,7 +135,8 @@ const ownProblem = (root: JsonObject, schema: JsonObject): string | undefined =>
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
     return '/required: expected a list of names';
   if ($ref !== undefined && !isResolved(root, $ref)) return '/$ref: expected a reference within this schema';
-  if (pattern !== undefined && !isPattern(pattern)) return '/pattern: expected a regular expression with the flag u';
+  if (pattern !== undefined && !(isPattern(pattern) || isPattern(pattern, '')))
+    return '/pattern: expected a regular expression';
   for (const name of Object.keys(objectIn(schema.patternProperties)))
     if (!isPattern(name) || mayTakeForEver(name)) return '/patternProperties: expected patterns that take no long time';
   const notNumber = NUMBERS.find((name) => schema[name] !== undefined && typeof schema[name] !== 'number');
@@ -159,11 +160,14 @@ const schemaProblem = (root: JsonObject, schema: unknown, at = ''): string | und
   return undefined;
 };
 
-/** Changes a copy of a schema: takes out the patterns that may take for ever. */
-const removeSlowPatterns = (schema: unknown): void => {
+/** Whether the library can apply a pattern in time. It reads all with the flag u, which not every schema in use is written for. */
+const isChecked = (pattern: string): boolean => isPattern(pattern) && !mayTakeForEver(pattern);
+
+/** Changes a copy of a schema: takes out the patterns that are not checked. */
+const removeUncheckedPatterns = (schema: unknown): void => {
   if (!isRecord(schema)) return;
-  if (typeof schema.pattern === 'string' && mayTakeForEver(schema.pattern)) Reflect.deleteProperty(schema, 'pattern');
-  for (const [, inner] of innerSchemas(schema)) removeSlowPatterns(inner);
+  if (typeof schema.pattern === 'string' && !isChecked(schema.pattern)) Reflect.deleteProperty(schema, 'pattern');
+  for (const [, inner] of innerSchemas(schema)) removeUncheckedPatterns(inner);
 };
 
 /** Calls a function, and throws when it has not returned after so many milliseconds. */
@@ -179,13 +183,13 @@ const createCallWithin = (limitMs: number) => {
 const createValidator = (schema: JsonObject): Validator => {
   // The library adds members of its own to the schema, and refuses some ids in it.
   const copy = structuredClone(schema);
-  removeSlowPatterns(copy);
+  removeUncheckedPatterns(copy);
   return new Validator(copy as Schema, '2020-12', false);
 };
 
 /**
  * Compiles schemas of the drafts 2019-09 and 2020-12. Nothing is fetched. A pattern that may take for ever is not
- * checked. A check ends with a `SchemaError` after 250 ms, and after that at once.
+ * checked, nor one that is none with the flag u. A check ends with a `SchemaError` after 250 ms, and after that at once.
  */
 export const createSchemaCompiler = (): CompileSchema => {
   let callWithin: ReturnType<typeof createCallWithin> | undefined;

@@ -73,8 +73,9 @@ export const toToolFault = (
   clientTools: ClientFunctions | undefined,
 ): Fault<BridgeFault> => {
   const { detail } = fault;
-  const found = detail.kind === 'agent-failed' ? TOOL_PATH.exec(detail.path ?? '') : null;
-  if (found === null || clientTools === undefined) return fault;
+  if (detail.kind !== 'agent-failed' || clientTools === undefined) return fault;
+  const found = TOOL_PATH.exec(detail.path ?? '');
+  if (found === null) return fault;
   const [, index, member] = found;
   const tool = index === undefined ? undefined : clientTools.tools[Number(index)];
   if (tool === undefined) return TOO_MANY_TOOLS;
@@ -85,7 +86,9 @@ export const toToolFault = (
       at,
       `Invalid value at '${at}': the agent has a tool of this name. Use another name`,
     );
-  return badInput('invalid_value', at, `Invalid value at '${at}': the agent server does not take it`);
+  // The agent's words, which say what is expected and where.
+  const [, reason = 'the agent server does not take it'] = detail.message.split(`${detail.path}: `);
+  return badInput('invalid_value', at, `Invalid value at '${at}': ${reason}`);
 };
 
 const missingResults = (callIDs: readonly string[]): Fault =>

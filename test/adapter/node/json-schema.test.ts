@@ -116,6 +116,14 @@ describe('a JSON Schema', (check) => {
       assert.match(compile({ properties: { a: { pattern } } })({ a: '%' }) ?? '', 'pattern', pattern);
   });
 
+  check('has no pattern checked that is none with the flag u, as programs write them', () => {
+    for (const pattern of ['^[\\w-.]+$', '^\\#[0-9a-f]{6}$', '^[^@]+\\@[^@]+$']) {
+      const fits = compile({ type: 'object', properties: { a: { type: 'string', pattern } } });
+      assert.is(fits({ a: ' ' }), undefined, pattern);
+      assert.match(fits({ a: 1 }) ?? '', '/a: ');
+    }
+  });
+
   check('may hold the event loop once, where another pattern takes long for a long text', () => {
     const fits = compile({ properties: { a: { pattern: `^${'a*'.repeat(8)}$` } } });
     const refused = (error: unknown): boolean => error instanceof SchemaError;

@@ -156,3 +156,22 @@ describe('a response that goes on after calls of its client', (check) => {
     ),
   );
 });
+
+describe('the schema of a function', (check) => {
+  const withSchema = (a: object) => ({ tools: [functionNamed('report', { type: 'object', properties: { a } })] });
+
+  check('may have a pattern that is none with the flag u, which is not checked', () =>
+    withBridge({ scripts: [calling({ name: 'report', input: { a: 'x y' } })] }, async (world) => {
+      const asked = await chatWith(world, QUESTION, withSchema({ type: 'string', pattern: '^[\\w-.]+$' }));
+      assert.equal([asked.status, asked.finish], [200, 'tool_calls']);
+    }),
+  );
+
+  check('is refused with what is wrong in it', () =>
+    withBridge({}, async (world) => {
+      const { status, error } = await chatWith(world, QUESTION, withSchema({ exclusiveMinimum: true }));
+      assert.equal([status, error?.param], [400, 'tools[0].function.parameters']);
+      assert.match(error?.message ?? '', '/properties/a/exclusiveMinimum: expected a number');
+    }),
+  );
+});
