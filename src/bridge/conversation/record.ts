@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { BRIDGE_METADATA_KEY, metadataRevision } from '../../core/http/metadata-revision.ts';
+import { isRecord } from '../../core/json.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { HistoryFingerprint } from './fingerprint.ts';
 import type { Owner, PausedTurn, RequestMark } from './types.ts';
@@ -53,6 +54,9 @@ export type StoredConversation = {
 /** Names and texts of a client, as OpenAI limits them. */
 export type ClientMetadata = Readonly<Record<string, string>>;
 
+const isClientMetadata = (given: unknown): boolean =>
+  isRecord(given) && Object.values(given).every((text) => typeof text === 'string');
+
 const VERSION = 1;
 /** The trait of an exchange that was made in the background. */
 const BACKGROUND = 'background';
@@ -73,7 +77,8 @@ const ConversationRecord = v.object({
   version: v.literal(VERSION),
   owner: Name,
   name: Name,
-  clientMetadata: v.optional(v.record(v.string(), v.string())),
+  // `v.record` leaves out names that every object has.
+  clientMetadata: v.optional(v.custom<ClientMetadata>(isClientMetadata)),
   isNamed: v.boolean(),
   head: Hash,
   entries: Count,

@@ -438,6 +438,28 @@ describe('a conversation of a client', (check) => {
     }),
   );
 
+  check('stays when its only response is deleted, with the items in it', () =>
+    withClient(async (client) => {
+      const { id } = await client.conversations.create({ items: [said('user', 'A')] });
+      const response = await client.responses.create({ input: 'One', conversation: id });
+      await client.responses.delete(response.id);
+      assert.is(await failureOf(client.responses.retrieve(response.id)), '404 not_found');
+      assert.is((await linesIn(client, id))[0], 'user: A');
+      await client.responses.create({ input: 'Two', conversation: id });
+    }),
+  );
+
+  check('keeps metadata under names that every object has', () =>
+    withClient(async (client, world) => {
+      const metadata = JSON.parse('{"constructor":"a","prototype":"b","__proto__":"c"}');
+      const { id } = await client.conversations.create({ metadata });
+      const again = clientOf(await world.restart());
+      assert.equal(JSON.stringify((await again.conversations.retrieve(id)).metadata), JSON.stringify(metadata));
+      const response = await again.responses.create({ input: 'One', conversation: id, metadata });
+      assert.equal(JSON.stringify(response.metadata), JSON.stringify(metadata));
+    }),
+  );
+
   check('is found after a restart', () =>
     withClient(async (client, world) => {
       const { id } = await client.conversations.create({ metadata: { a: '1' }, items: [said('user', 'A')] });

@@ -7,7 +7,7 @@ import type { AgentClient } from '../../agent/types.ts';
 import type { ConversationIndex } from '../lookup.ts';
 import { promptIDsIn, type StoredConversation, type StoredExchange } from '../record.ts';
 import { queueKeyOf } from '../resolve.ts';
-import { readResponseID, responseTokenOf } from '../response-id.ts';
+import { readResponseID, responseTokenOf, sessionInConversationID } from '../response-id.ts';
 import type { ConversationSync } from '../sync.ts';
 import type { Conversations, FoundResponse, Owner } from '../types.ts';
 import type { ConversationWrites } from '../writes.ts';
@@ -138,7 +138,10 @@ export const createStoredResponses = ({
       });
       const changed = withoutIt(found.conversation);
       const isInUse = changed.claim !== undefined || !queue.isFree(queueKeyOf(changed));
-      if (!isInUse && changed.exchanges.every(({ token }) => token === '')) await deleteConversation(changed, signal);
+      // What a client has created it deletes itself: there may be items in it that are of no response.
+      const isDeletedWithLast = !isInUse && sessionInConversationID(changed.name) === undefined;
+      if (isDeletedWithLast && changed.exchanges.every(({ token }) => token === ''))
+        await deleteConversation(changed, signal);
       else {
         index.put(changed);
         await writes.write(changed, withoutIt).catch(ignoreNotFound);

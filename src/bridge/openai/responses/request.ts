@@ -132,7 +132,8 @@ const impliedConversation = (
 
 const echoOf = (request: Request, body: Body, place: ConversationReference): ResponseEcho => ({
   instructions: request.instructions ?? null,
-  metadata: Object.fromEntries(Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)])),
+  // As it was sent: the schema leaves out names that every object has.
+  metadata: Object.fromEntries(Object.entries(body.metadata ?? {}).map(([name, value]) => [name, String(value)])),
   previousResponseID: place.kind === 'after' ? place.responseID : null,
   conversationID: place.kind === 'named' ? place.id : null,
   isStored: request.store !== false,
