@@ -54,10 +54,19 @@ export const guardFormOf = ({ guard }: ModelAlias): GuardForm => {
   });
 };
 
-const TEXT_TYPES: readonly unknown[] = [undefined, null, 'text', 'input_text', 'output_text'];
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+const TEXT_TYPES: readonly unknown[] = ['text', 'input_text', 'output_text'];
+
+/** Whether a part is a text: of a type that says so, or without a type and with a text alone. */
+const isTextPart = (part: Readonly<Record<string, unknown>>): boolean =>
+  isNothing(part.type)
+    ? Object.keys(part).every((name) => name === 'text' || name === 'type')
+    : TEXT_TYPES.includes(part.type);
 
 const partText = (part: unknown): string | undefined =>
-  isRecord(part) && TEXT_TYPES.includes(part.type) && typeof part.text === 'string' ? part.text : undefined;
+  isRecord(part) && isTextPart(part) && typeof part.text === 'string' ? part.text : undefined;
 
 /** The text of a message's content; undefined where some of it is no text, or there is none. */
 const contentText = (content: unknown): string | undefined => {
@@ -68,8 +77,6 @@ const contentText = (content: unknown): string | undefined => {
 
 /** What says nothing to a model beside the content. */
 const SILENT_MEMBERS: readonly string[] = ['role', 'content', 'tool_call_id'];
-const isNothing = (value: unknown): boolean =>
-  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 /** Whether a message holds what a model may read and nobody would judge: calls of tools, a refusal, reasoning, a name. */
 const holdsMore = (message: Message): boolean =>

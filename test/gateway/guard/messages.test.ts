@@ -15,6 +15,7 @@ const UNJUDGED: Readonly<Record<string, unknown>> = {
       { type: 'image_url', image_url: { url: 'x' } },
     ]),
   ),
+  'an image in a part that names no type': chat(user([{ text: 'a', image_url: { url: 'x' } }])),
   'no content': chat(user(null)),
   'an empty text': chat(user('')),
   'no parts': chat(user([])),
@@ -104,10 +105,10 @@ describe('the messages of a chat for the guard face', (check) => {
     const world = gatewayOver(guarding());
     const messages = [
       { role: 'assistant', content: 'a', refusal: null, tool_calls: [], function_call: null, name: '' },
-      { role: 'tool', tool_call_id: 'call_1', content: [{ text: 'b' }] },
+      { role: 'tool', tool_call_id: 'call_1', content: [{ text: 'b' }, { type: null, text: 'c' }] },
     ];
     assert.is(await contentOf(await askGuard(world, chat(...messages))), 'Safety: Safe\nCategories: None');
-    assert.equal(world.calls.map(shownTextOf).sort(), ['a', 'b']);
+    assert.equal(world.calls.map(shownTextOf).sort(), ['a', 'b\nc']);
   });
 });
 
