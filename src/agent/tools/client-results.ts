@@ -103,8 +103,10 @@ export const createClientResults = (needs: ResultsNeeds) => {
 
   const endOf = (part: ToolPart, { output, isError }: Result): Publication => {
     const now = clock.now();
-    const start = part.state.status === 'running' ? part.state.time.start : now;
-    const outcome = { output, title: part.tool, metadata: CLIENT_TOOL, isError };
+    const { start = now, written } =
+      part.state.status === 'running' ? { start: part.state.time.start, written: part.state.metadata?.arguments } : {};
+    const metadata = { ...CLIENT_TOOL, ...(written === undefined ? {} : { arguments: written }) };
+    const outcome = { output, title: part.tool, metadata, isError };
     return callEndPublication(needs, { part, outcome, time: { start, end: now } });
   };
   const promptOf = async ({ id, awaitedCalls }: Session): Promise<UserMessage | undefined> => {

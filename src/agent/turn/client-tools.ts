@@ -104,15 +104,23 @@ export const createClientTools = (
 export const withoutClientTools = ({ clientTools, ...user }: UserMessage): Publication =>
   clientTools === undefined ? {} : { changes: [{ kind: 'message', message: user }] };
 
+/** As long as the shortest number that may lose digits where it is read as JavaScript reads it. */
+const LONG_NUMBER = /\d{16}/;
+
+/** The arguments as the model has written them, where the parsed ones may have other numbers. */
+const exactArguments = ({ part: { state } }: RequestedCall): { readonly arguments?: string } =>
+  state.status === 'pending' && LONG_NUMBER.test(state.raw) ? { arguments: state.raw } : {};
+
 /** Calls that are handed to the client: what the session waits for from now on, and what is stored and sent of them. */
 export const handToClient = (
   calls: readonly RequestedCall[],
   { messageID, now, timeoutMs }: { readonly messageID: string; readonly now: number; readonly timeoutMs: number },
 ): { readonly awaitedCalls: AwaitedCalls; readonly publication: Publication } => {
   const expiresAt = now + timeoutMs;
-  const toRunning = ({ part }: RequestedCall): ToolPart => {
+  const toRunning = (call: RequestedCall): ToolPart => {
+    const { part } = call;
     const { input } = part.state;
-    const metadata = { ...CLIENT_TOOL, expiresAt };
+    const metadata = { ...CLIENT_TOOL, ...exactArguments(call), expiresAt };
     return { ...part, state: { status: 'running', input, title: part.tool, metadata, time: { start: now } } };
   };
   return {

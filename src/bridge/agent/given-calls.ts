@@ -6,6 +6,10 @@ export type CallPart = Extract<PartRecord, { readonly type: 'tool' }>;
 export const isCallOfClient = ({ state }: CallPart): boolean =>
   state.status !== 'pending' && state.metadata?.clientTool === true;
 
+/** The arguments of a call for its client, as JSON. */
+export const argumentsOf = ({ state }: CallPart): string =>
+  (state.status === 'pending' ? undefined : state.metadata?.arguments) ?? JSON.stringify(state.input);
+
 /** The client's calls in a message. */
 export const clientCallsIn = ({ parts }: MessageRecord): readonly CallPart[] =>
   parts.filter((part): part is CallPart => part.type === 'tool' && isCallOfClient(part));

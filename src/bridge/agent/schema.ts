@@ -61,8 +61,14 @@ const PART_ADDRESS = { id: Id, sessionID: Id, messageID: Id };
 const Input = v.fallback(v.custom<Readonly<Record<string, unknown>>>(isRecord), {});
 
 const Flag = v.optional(v.boolean());
-/** What our agent says of a call besides. `withdrawn`: its attempt was given up. `clientTool`: the client makes it. */
-const CallMetadata = v.fallback(v.optional(v.object({ withdrawn: Flag, clientTool: Flag })), undefined);
+/**
+ * What our agent says of a call besides. `withdrawn`: its attempt was given up. `clientTool`: the client makes it. `arguments`: as the
+ * model has written them, where the parsed ones may have other numbers.
+ */
+const CallMetadata = v.fallback(
+  v.optional(v.object({ withdrawn: Flag, clientTool: Flag, arguments: v.optional(v.string()) })),
+  undefined,
+);
 
 /** The parts that a client of ours is shown something of; all others come as `other`. */
 export const PartRecord = v.union([

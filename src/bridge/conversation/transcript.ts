@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { jsonPieces, parseJson } from '../../core/json.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { Steps } from '../../core/time-slices.ts';
-import { clientCallsIn, findGivenCalls } from '../agent/given-calls.ts';
+import { argumentsOf, clientCallsIn, findGivenCalls } from '../agent/given-calls.ts';
 import type { MessageRecord, PartRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt, PromptFormat } from '../agent/types.ts';
 import {
@@ -64,8 +64,9 @@ type KnownTurn = {
 
 /** The client's calls in a message, in words; with their results, unless these come now. */
 const describeCalls = (record: MessageRecord, areAnswered: boolean): readonly string[] =>
-  clientCallsIn(record).flatMap(({ tool, state }) => {
-    const call = textOfParts([describeToolCall(tool, JSON.stringify(state.input))]);
+  clientCallsIn(record).flatMap((part) => {
+    const { tool, state } = part;
+    const call = textOfParts([describeToolCall(tool, argumentsOf(part))]);
     const output = state.status === 'completed' ? state.output : state.status === 'error' ? state.error : undefined;
     return areAnswered || output === undefined ? [call] : [call, describeToolOutput(tool, output)];
   });

@@ -1,4 +1,4 @@
-import type { CallPart } from '../agent/given-calls.ts';
+import { argumentsOf, type CallPart } from '../agent/given-calls.ts';
 import type { AssistantInfo } from '../agent/schema.ts';
 import type { ClientCall } from '../output.ts';
 import type { TurnLogWriter } from './log.ts';
@@ -8,9 +8,10 @@ export const createClientCalls = (writer: Pick<TurnLogWriter, 'pause'>) => {
   /** By message and part. */
   const known = new Map<string, Map<string, ClientCall>>();
   return {
-    apply({ id, messageID, callID, tool, state }: CallPart): void {
+    apply(part: CallPart): void {
+      const { id, messageID, callID, tool } = part;
       const calls = known.get(messageID) ?? new Map<string, ClientCall>();
-      known.set(messageID, calls.set(id, { id: callID, name: tool, input: JSON.stringify(state.input) }));
+      known.set(messageID, calls.set(id, { id: callID, name: tool, input: argumentsOf(part) }));
     },
     /** An answer is complete, or a part of a complete one has come. */
     endMessage({ id, finish, error }: AssistantInfo): void {

@@ -175,3 +175,23 @@ describe('the schema of a function', (check) => {
     }),
   );
 });
+
+describe('the arguments of a call', (check) => {
+  check('have long numbers with all their digits, and the conversation goes on after them', () => {
+    const raw = '{"id":12345678901234567890,"city":"Oslo"}';
+    const long: Script = async function* (request, signal) {
+      for await (const event of calling({ name: 'report', input: {} })(request, signal))
+        yield event.kind === 'call' ? { ...event, input: JSON.parse(raw), raw } : event;
+    };
+    return withBridge({ scripts: [long, replying('Done.'), replying('Bye.')] }, async (world) => {
+      const more = { tools: [functionNamed('report')] };
+      const asked = await chatWith(world, QUESTION, more);
+      assert.is(asked.calls[0]?.function.arguments, raw);
+      const messages = [...QUESTION, asked.message, ...resultsOf(asked.calls)];
+      const answer = await chatWith(world, messages, more);
+      assert.is(answer.message.content, 'Done.');
+      await chatWith(world, [...messages, answer.message, user('Thanks')], more);
+      assert.is(sessionsMade(world).length, 1);
+    });
+  });
+});
