@@ -77,7 +77,8 @@ const toToolResult = (part: ToolPart, readable: Readable): ToolResult => {
   if (state.status === 'completed') {
     const notes = unsentNotes(part, readable);
     const output = [...(state.output === '' ? [] : [state.output]), ...notes].join('\n\n');
-    return { ...call, output: output === '' ? '[files, which follow]' : output, isError: false };
+    const isOfFiles = output === '' && attachmentsOf(part).length > 0;
+    return { ...call, output: isOfFiles ? '[files, which follow]' : output, isError: false };
   }
   // Backends refuse a call without a result, so a call that never ended gets one too.
   return { ...call, output: state.status === 'error' ? state.error : 'The call was interrupted', isError: true };

@@ -157,6 +157,14 @@ describe('the history of a session', (check) => {
     assert.equal(toModelHistory(bare, '1', ['image', 'audio']).slice(2, 3), [result('[files, which follow]')]);
   });
 
+  check('has an empty result where a tool gave nothing', () => {
+    const state = { status: 'completed', input: {}, output: '', title: '', metadata: {}, time: span } as const;
+    const messages = [user('1'), answer('2', '1', tool('2', 'c0', state))];
+    assert.equal(toModelHistory(messages, '1', ['text', 'image']).slice(2), [
+      { role: 'tool', results: [{ id: 'c0', name: 'look', output: '', isError: false }] },
+    ]);
+  });
+
   check('has the audio of a prompt only for a model that takes audio', () => {
     const audio: Part = {
       ...placed('1', 'f'),
