@@ -16,7 +16,7 @@ import { isStoreFailure } from '../store/errors.ts';
 import type { MessageWithParts, OwedAnswer, Store } from '../store/store.ts';
 import { endPart } from './end-part.ts';
 import { readMessageShapes } from './message-shapes.ts';
-import { ABORTED_ERROR, RunAborted } from './run-queue.ts';
+import { RunAborted, SERVER_STOPPED_ERROR } from './run-queue.ts';
 
 /**
  * A prompt that has waited longer is ended instead of run: its sender does not expect it any more, and in a copy of the store
@@ -40,7 +40,7 @@ const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publicati
   const ended = parts.map((part) => endPart(part, now)).filter((part) => part !== undefined);
   const message: AssistantMessage = {
     ...info,
-    error: ABORTED_ERROR,
+    error: SERVER_STOPPED_ERROR,
     finish: 'error',
     time: { ...info.time, completed: now },
   };
@@ -127,7 +127,7 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
       const user = (await store.message(session.id, promptID))?.info;
       if (user?.role !== 'user') continue;
       last = ids('message', last);
-      const error = isBegun || !isTooOld(user) ? ABORTED_ERROR : WAITED_TOO_LONG;
+      const error = isBegun || !isTooOld(user) ? SERVER_STOPPED_ERROR : WAITED_TOO_LONG;
       answers.push(createFailedAnswer({ session, user }, { id: last, now: clock.now(), error }));
     }
     return answers;
@@ -151,7 +151,7 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
       ...answers.map((one) => answerClosed(one, now)),
       ...added.map(messagePublication),
       ...owed.map(({ promptID }) => answerStatePublication({ sessionID: session.id, id: promptID }, 'ended')),
-      sessionErrorPublication(session.id, ABORTED_ERROR),
+      sessionErrorPublication(session.id, SERVER_STOPPED_ERROR),
       end,
     );
     await publisher.publish(session.directory, { ...publication, leaseID });

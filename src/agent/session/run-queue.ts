@@ -1,20 +1,28 @@
+import { ANSWER_CUT_OFF_TEXT } from '../../core/http/answer-cut-off.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, statusPublication } from '../events/records.ts';
 import type { AssistantMessage, MessageError, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
 import type { Leases, SessionLease } from '../store/cluster.ts';
 import { LeaseLostError } from '../store/errors.ts';
 
-/** The reason with which a run is aborted: a client asked for it, the lease was lost, or the server stops. */
+/** The reason with which a run is aborted: a client asked for it, the lease was lost, or the server stops (`isByStop`). */
 export class RunAborted extends Error {
   override readonly name = 'RunAborted';
+  readonly isByStop: boolean;
 
-  constructor() {
+  constructor({ isByStop = false }: { readonly isByStop?: boolean } = {}) {
     super('Aborted');
+    this.isByStop = isByStop;
   }
 }
 
-/** The error of an answer that was aborted: by a client, or because its server stopped. */
+/** The error of an answer that a client has aborted. */
 export const ABORTED_ERROR: MessageError = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
+/** The error of an answer whose server stopped or was killed. OpenCode has one name for both. */
+export const SERVER_STOPPED_ERROR: MessageError = {
+  name: 'MessageAbortedError',
+  data: { message: ANSWER_CUT_OFF_TEXT },
+};
 
 /** A prompt whose turn it is. */
 export type QueuedPrompt = {
@@ -152,7 +160,7 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
   };
   const runsHere = (sessionID: string): readonly QueuedRun[] => [...(queues.get(sessionID)?.runs ?? [])];
   const abortAll = async (runs: readonly QueuedRun[]): Promise<void> => {
-    for (const { controller } of runs) controller.abort(new RunAborted());
+    for (const { controller } of runs) controller.abort(new RunAborted({ isByStop: isStopped }));
     await Promise.all(runs.map(({ ended }) => ended.promise));
   };
   const abortHere = (sessionID: string): Promise<void> => abortAll(runsHere(sessionID));
@@ -168,7 +176,7 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
       done.promise.catch(() => {});
       const controller = new AbortController();
       const run: QueuedRun = { session, user, isOwed, asksForAnswer, controller, done, ended: Promise.withResolvers() };
-      if (isStopped || closing.has(session.id)) run.controller.abort(new RunAborted());
+      if (isStopped || closing.has(session.id)) run.controller.abort(new RunAborted({ isByStop: isStopped }));
       const queue = queues.get(session.id);
       if (queue !== undefined) queue.runs.push(run);
       else {

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { ModelError } from '../model/types.ts';
 import type { MessageError } from '../protocol/types.ts';
-import { ABORTED_ERROR, RunAborted } from '../session/run-queue.ts';
+import { ABORTED_ERROR, RunAborted, SERVER_STOPPED_ERROR } from '../session/run-queue.ts';
 import { isStoreFailure, LeaseLostError } from '../store/errors.ts';
 
 /** Why a turn ended that took too long. */
@@ -35,6 +35,7 @@ export const toMessageError = (error: unknown, providerID: string): MessageError
   if (error instanceof ModelError) return fromModelError(error, providerID);
   if (error instanceof TurnTimeout || error instanceof SessionTooLarge || isStoreFailure(error))
     return serverEndedTurn(error.message);
+  if (error instanceof RunAborted && error.isByStop) return SERVER_STOPPED_ERROR;
   if (
     error instanceof RunAborted ||
     error instanceof LeaseLostError ||

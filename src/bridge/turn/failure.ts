@@ -1,4 +1,5 @@
 import { Fault } from '../../core/fault.ts';
+import { ANSWER_CUT_OFF_TEXT } from '../../core/http/answer-cut-off.ts';
 import { shownIdentifier } from '../../core/identifier.ts';
 import type { AssistantInfo, MessageErrorRecord } from '../agent/schema.ts';
 import type { AnswerFailure, BridgeFault } from '../errors.ts';
@@ -80,7 +81,11 @@ export const INTERRUPTED_FAILURE: AnswerFailure = {
 };
 export const INTERRUPTED: TurnEnd = failed(INTERRUPTED_FAILURE);
 
-/** Whether a turn was aborted. */
+/** Whether a turn ended because its agent stopped. Else it was aborted for a client. */
+export const hasServerStopped = (error: MessageErrorRecord | undefined): boolean =>
+  isAbortError(error) && error?.data.message === ANSWER_CUT_OFF_TEXT;
+
+/** Whether a turn was aborted, or its agent stopped. */
 export const isAbortError = (error: Pick<MessageErrorRecord, 'name'> | undefined): boolean =>
   error?.name === 'MessageAbortedError';
 

@@ -85,7 +85,7 @@ describe('a server that starts after another was killed', (check) => {
     assert.ok(await isQuiet(world));
     const [, begun] = await messagesOf(world, SESSION);
     assert.equal(begun?.info.role === 'assistant' && [begun.info.error, begun.info.time], [
-      { name: 'MessageAbortedError', data: { message: 'Aborted' } },
+      { name: 'MessageAbortedError', data: { message: 'The agent server stopped before this answer was complete' } },
       { created: 2, completed: world.clock.now() },
     ]);
     const [, text] = begun?.parts ?? [];

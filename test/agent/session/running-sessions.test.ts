@@ -163,7 +163,8 @@ describe('an end before the end', (check) => {
         if (end === 'delete') assert.is((await world.call('DELETE', `/session/${id}`)).status, 200);
         if (end === 'stop') await world.server.stop();
         for (const { info } of await Promise.all(answers)) {
-          assert.equal(info.error, { name: 'MessageAbortedError', data: { message: 'Aborted' } });
+          const message = end === 'stop' ? 'The agent server stopped before this answer was complete' : 'Aborted';
+          assert.equal(info.error, { name: 'MessageAbortedError', data: { message } });
           assert.ok(info.time.completed !== undefined);
         }
         assert.equal(await world.store.unfinished(), []);

@@ -52,6 +52,21 @@ describe('a response in the background whose bridge has ended', (check) => {
     }),
   );
 
+  check('is failed, and not cancelled, when the agent server was stopped or killed during it', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      model.addReply('Once ');
+      await until(async () => (await client.responses.retrieve(id)).output_text === 'Once ');
+      world.killAgent();
+      await world.startAgent({ scripts: [] });
+      await untilStatus(client, id, 'failed');
+      const { error, output_text } = await client.responses.retrieve(id);
+      assert.equal([error?.code, output_text], ['agent_interrupted', 'Once ']);
+      assert.is((await client.responses.cancel(id)).status, 'failed');
+    }),
+  );
+
   check('is cancelled at another bridge than the one that began it', () =>
     withJob({}, async (world, client, model) => {
       const { id } = await client.responses.create(JOB);

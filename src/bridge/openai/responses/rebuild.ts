@@ -3,7 +3,7 @@ import type { ApprovalRequest, OutputEvent } from '../../output.ts';
 import { isReasoning } from '../../stream/hidden-reasoning.ts';
 import { STRUCTURED_OUTPUT_CALL } from '../../stream/structured.ts';
 import { toApprovalText } from '../../turn/approvals/text.ts';
-import { INTERRUPTED_FAILURE, isAbortError, toTurnEnd } from '../../turn/failure.ts';
+import { hasServerStopped, INTERRUPTED_FAILURE, isAbortError, toTurnEnd } from '../../turn/failure.ts';
 import { readItems } from '../../turn/log-reader.ts';
 import { NO_ECHO } from './echo.ts';
 import { createOutputItems, type OutputItem } from './items.ts';
@@ -122,7 +122,8 @@ const stateOf = (
   }
   // Between two steps the last message is complete, and the turn is not.
   if (isBusy && isLast) return { kind: 'running', output };
-  if (!isOver(last)) return { kind: 'failed', output, failure: INTERRUPTED_FAILURE };
+  if (!isOver(last) || (isBackground && hasServerStopped(last.error)))
+    return { kind: 'failed', output, failure: INTERRUPTED_FAILURE };
   if (isBackground && isAbortError(last.error)) return { kind: 'cancelled', output };
   const how = toTurnEnd(last);
   if (how.kind === 'failed') return { kind: 'failed', output, failure: how.failure };
