@@ -38,7 +38,12 @@ export type MessageErrorRecord = v.InferOutput<typeof MessageErrorRecord>;
 
 /** A message of the agent without its parts. */
 export const MessageInfo = v.variant('role', [
-  v.object({ id: Id, sessionID: Id, role: v.literal('user') }),
+  v.object({
+    id: Id,
+    sessionID: Id,
+    role: v.literal('user'),
+    time: v.fallback(v.optional(v.object({ created: v.number() })), undefined),
+  }),
   v.object({
     id: Id,
     sessionID: Id,

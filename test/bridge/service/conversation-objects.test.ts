@@ -1,6 +1,7 @@
 import { Agent, OpenAIConversationsSession, OpenAIProvider, Runner } from '@openai/agents';
 import OpenAI, { APIError } from 'openai';
 import * as assert from 'uvu/assert';
+import { HttpClientError } from '../../../src/core/http/client.ts';
 import { calling, replying } from '../../agent/harness/world.ts';
 import { describe, rejection } from '../../check.ts';
 import { answering, byPrompt, dictated, messagesTo } from '../harness/model-scripts.ts';
@@ -259,6 +260,25 @@ describe('a conversation of a client', (check) => {
       assert.is((await linesIn(client, id)).length, 9);
     }),
   );
+
+  for (const lost of ['B', 'C'])
+    check(`holds none of the items where the connection breaks after ${lost} was stored`, () =>
+      withClient(async (client, world) => {
+        const { id } = await client.conversations.create({ items: [said('user', 'A'), said('user', 'B')] });
+        const { handler } = world.agent.server;
+        world.replaceAgent(async (request) => {
+          const text = await request.clone().text();
+          const response = await handler(request);
+          if (!text.includes('An earlier item') || !text.includes(`\\"${lost}\\"`)) return response;
+          await response.text();
+          world.replaceAgent(handler);
+          throw new HttpClientError('ECONNRESET');
+        });
+        const items = [said('user', 'B'), said('user', 'C')];
+        assert.is((await world.send(`/v1/conversations/${id}/items`, { items })).status, 502);
+        assert.equal(await linesIn(client, id), ['user: A', 'user: B']);
+      }),
+    );
 
   check('keeps all of the items that two clients add at a time', () =>
     withClient(async (client) => {

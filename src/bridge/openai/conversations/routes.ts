@@ -85,19 +85,20 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       throw isNotFound(error) ? conversationNotFound(name) : error;
     }
   };
-  /** Does something in a conversation in which nothing runs. */
+  /** Does something in a conversation in which nothing runs. `changedAtMs`: until then, by the agent's clock. */
   const whileHeld = async <T>(
     conversation: StoredConversation,
     signal: AbortSignal,
-    work: (sessionID: string) => Promise<T>,
+    work: (sessionID: string, changedAtMs: number) => Promise<T>,
   ): Promise<T> => {
     const { sessionID, name } = conversation;
     const { release } = await conversations.hold(conversation, signal);
     try {
       if ((await agent.busySessions(signal)).has(sessionID)) throw WAITING;
+      const { awaitedCalls, time } = await agent.session(sessionID, signal);
       // A new message, or one that is deleted, ends them.
-      if ((await agent.session(sessionID, signal)).awaitedCalls !== undefined) throw AWAITED_CALLS;
-      return await work(sessionID);
+      if (awaitedCalls !== undefined) throw AWAITED_CALLS;
+      return await work(sessionID, time.updated);
     } catch (error) {
       throw isNotFound(error) ? conversationNotFound(name) : error;
     } finally {
@@ -109,11 +110,17 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
     for (const item of items) written.push(await runInSlices(writeJson(item), signal));
     return written;
   };
-  /** Stores all of the items, or none of them. */
+  /** The message of an item whose connection broke before the agent's answer came, if it is there: it is newer than `sinceMs`. */
+  const findInDoubt = async (sessionID: string, json: string, sinceMs: number): Promise<readonly string[]> => {
+    const last = (await agent.messages(sessionID, never).catch(() => [])).at(-1);
+    const createdMs = last?.info.time?.created ?? 0;
+    return last !== undefined && createdMs >= sinceMs && holdsItem(last, json) ? [last.info.id] : [];
+  };
+  /** Stores all of the items, or none of them. `sinceMs`: when the session was changed before. */
   const addItems = async (
     sessionID: string,
     items: readonly string[],
-    signal: AbortSignal,
+    { sinceMs, signal }: { readonly sinceMs: number; readonly signal: AbortSignal },
   ): Promise<readonly HistoryItem[]> => {
     const { providerID, modelID } = await catalog.find(undefined);
     const added: string[] = [];
@@ -131,7 +138,8 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       }
       return made;
     } catch (error) {
-      for (const id of added) await agent.deleteMessage(sessionID, id, never).catch(() => {});
+      const inDoubt = await findInDoubt(sessionID, items[added.length] ?? '', sinceMs);
+      for (const id of new Set([...added, ...inDoubt])) await agent.deleteMessage(sessionID, id, never).catch(() => {});
       throw error;
     }
   };
@@ -158,7 +166,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
         const items = await toJson(parseNewItems(body.items ?? []), signal);
         const created = await conversations.create(owner, metadata, signal);
         try {
-          if (items.length > 0) await addItems(created.sessionID, items, signal);
+          if (items.length > 0) await addItems(created.sessionID, items, { sinceMs: 0, signal });
         } catch (error) {
           await conversations.delete(created, never).catch(() => {});
           throw error;
@@ -199,9 +207,9 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
         if (items.length === 0) throw badInput('empty_array', 'items', "Expected at least one item at 'items'");
         const found = await conversations.find(owner, id, signal);
         const isRepeated = isSentAgain(request.headers);
-        const added = await whileHeld(found, signal, async (sessionID) => {
+        const added = await whileHeld(found, signal, async (sessionID, sinceMs) => {
           const before = isRepeated ? await findAdded(sessionID, items, signal) : undefined;
-          return before ?? addItems(sessionID, items, signal);
+          return before ?? addItems(sessionID, items, { sinceMs, signal });
         });
         return toResponse(listOf(added));
       }),
