@@ -18,13 +18,15 @@ type AskedGuard = Omit<v.InferOutput<typeof Envelope>, 'messages'> & { readonly 
 /** How many texts a request may hold, and how many characters each. */
 type TextLimits = { readonly inputs: number; readonly chars: number };
 
-const misfit = (path: string, expected: string): Fault =>
-  new Fault({
-    kind: 'bad-input',
-    code: 'invalid_type',
-    param: path === '' ? null : path,
-    message: `Expected ${expected} at ${path === '' ? 'the body' : path}`,
-  });
+const misfit = (path: string, message: string): Fault =>
+  new Fault({ kind: 'bad-input', code: 'invalid_type', param: path === '' ? null : path, message });
+
+/** What to send in each field, for whoever sends something else. */
+const FIELD_RULES: Readonly<Record<string, string>> = {
+  model: 'Expected the name of an alias at model, as "qwen3guard"',
+  messages: 'Expected at least one message at messages, as [{"role":"user","content":"some text"}]',
+  stream: 'Expected true or false at stream',
+};
 
 /** By hand: a body may hold a hundred thousand messages, and a schema takes a microsecond for each. */
 const isMessage = (value: unknown): value is Message => isRecord(value) && typeof value.role === 'string';
@@ -33,11 +35,12 @@ const isMessage = (value: unknown): value is Message => isRecord(value) && typeo
 export const parseGuardRequest = (body: unknown): AskedGuard => {
   const result = v.safeParse(Envelope, Array.isArray(body) ? undefined : body, { abortEarly: true });
   if (!result.success) {
-    const { path, expected } = issueOf(result.issues[0]);
-    throw misfit(path, expected);
+    const { path } = issueOf(result.issues[0]);
+    throw misfit(path, FIELD_RULES[path] ?? 'Expected a JSON object with model and messages as the body');
   }
   const wrong = result.output.messages.findIndex((message) => !isMessage(message));
-  if (wrong !== -1) throw misfit(`messages[${wrong}]`, 'an object with a role');
+  if (wrong !== -1)
+    throw misfit(`messages[${wrong}]`, `Expected an object with a role and a content at messages[${wrong}]`);
   return { ...result.output, messages: result.output.messages.filter(isMessage) };
 };
 
@@ -68,11 +71,12 @@ const isTextPart = (part: Readonly<Record<string, unknown>>): boolean =>
 const partText = (part: unknown): string | undefined =>
   isRecord(part) && isTextPart(part) && typeof part.text === 'string' ? part.text : undefined;
 
-/** The text of a message's content; undefined where some of it is no text, or there is none. */
+/** The text of a message's content, empty where it holds none; undefined where some of it is no text. */
 const contentText = (content: unknown): string | undefined => {
   if (typeof content === 'string') return content;
-  const texts = Array.isArray(content) ? content.map(partText) : [];
-  return texts.includes(undefined) ? undefined : texts.join('\n');
+  if (isNothing(content)) return '';
+  const texts = Array.isArray(content) ? content.map(partText) : [undefined];
+  return texts.includes(undefined) ? undefined : texts.filter((text) => text !== '').join('\n');
 };
 
 /** What says nothing to a model beside the content. */
@@ -88,8 +92,8 @@ const textOf = (message: Message, index: number, limits: TextLimits): string => 
     throw unjudged(`Expected nothing but ${SILENT_MEMBERS.join(', ')} at ${param}: only a content is judged`);
   const text = contentText(message.content);
   if (text === undefined) throw unjudged(`Expected a text, or parts of text alone, at ${param}.content`);
-  if (text === '') throw unjudged(`Expected a text at ${param}.content`);
-  if (text.length > limits.chars) throw unjudged(`Expected at most ${limits.chars} characters at ${param}.content`);
+  if (text.length > limits.chars)
+    throw unjudged(`Expected at most ${limits.chars} characters at ${param}.content, as MAX_INPUT_CHARS allows`);
   return text;
 };
 
@@ -98,15 +102,21 @@ const isInstruction = ({ role }: Message, index: number): boolean =>
   index === 0 && (role === 'system' || role === 'developer');
 
 /**
- * The texts to judge, one for each message. Who asks for JSON sends the guard's instructions along, as the first message: that is
- * not judged. Everything else is, whatever its role. Throws `unjudged-text` where something is no text, or too much.
+ * The texts to judge, one for each message that holds one: not even a blank, and there is nothing to judge in it. Who asks for JSON
+ * sends the guard's instructions along, as the first message: that is not judged. Everything else is, whatever its role. Throws
+ * `unjudged-text` where something is no text, or too much, and where no text is left.
  */
 export const guardTexts = ({ messages }: AskedGuard, form: GuardForm, limits: TextLimits): readonly string[] => {
-  const isJudged = (message: Message, index: number): boolean => form === 'text' || !isInstruction(message, index);
-  const count = messages.filter(isJudged).length;
-  if (count === 0) throw unjudged('Expected a message that is no instruction at messages');
-  if (count > limits.inputs) throw unjudged(`Expected at most ${limits.inputs} messages`);
-  return messages.flatMap((message, index) => (isJudged(message, index) ? [textOf(message, index, limits)] : []));
+  const texts: string[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (form === 'json' && isInstruction(message, index)) continue;
+    const text = textOf(message, index, limits);
+    if (text !== '') texts.push(text);
+    if (texts.length > limits.inputs)
+      throw unjudged(`Expected at most ${limits.inputs} messages with a text, as MAX_INPUTS allows`);
+  }
+  if (texts.length === 0) throw unjudged('Expected a text to judge in at least one message that is no instruction');
+  return texts;
 };
 
 /** What the limits of this service leave without a verdict, as a fault for which a caller asks another service. */

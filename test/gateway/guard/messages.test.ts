@@ -19,6 +19,16 @@ const UNJUDGED: Readonly<Record<string, unknown>> = {
   'no content': chat(user(null)),
   'an empty text': chat(user('')),
   'no parts': chat(user([])),
+  'nothing but messages without a text': chat(user(null), { role: 'assistant', content: '' }, user([{ text: '' }])),
+  'instructions and a message without a text, where they are not judged': {
+    model: 'guard-json',
+    messages: [{ role: 'system', content: 'a' }, user('')],
+  },
+  'a call of a tool without a text, beside a text': chat(user('a'), {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'x' }],
+  }),
   'a call of a tool beside a text': chat({ role: 'assistant', content: 'a', tool_calls: [{ id: 'x' }] }),
   'an old call of a function': chat({ role: 'assistant', content: 'a', function_call: { name: 'x' } }),
   'a call of a tool and no content': chat({ role: 'assistant', tool_calls: [{ id: 'x' }] }),
@@ -112,7 +122,51 @@ describe('the messages of a chat for the guard face', (check) => {
   });
 });
 
+const REFUSALS: readonly (readonly [body: unknown, message: string, param: string | null])[] = [
+  [{ messages: [user('a')] }, 'Expected the name of an alias at model, as "qwen3guard"', 'model'],
+  [chat(), 'Expected at least one message at messages, as [{"role":"user","content":"some text"}]', 'messages'],
+  [
+    { model: 'qwen3guard', messages: 'a' },
+    'Expected at least one message at messages, as [{"role":"user","content":"some text"}]',
+    'messages',
+  ],
+  [{ ...chat(user('a')), stream: 'yes' }, 'Expected true or false at stream', 'stream'],
+  [chat(user('a'), 'b'), 'Expected an object with a role and a content at messages[1]', 'messages[1]'],
+  [[], 'Expected a JSON object with model and messages as the body', null],
+  [
+    chat(...Array.from({ length: 33 }, () => user('a'))),
+    'Expected at most 32 messages with a text, as MAX_INPUTS allows',
+    null,
+  ],
+];
+
+describe('the guard face leaves out', (check) => {
+  check('messages that hold no text, which count for no limit, and judges the others', async () => {
+    const world = gatewayOver(guarding({ VI: 90 }));
+    const empty = [null, undefined, '', [], [{ type: 'text', text: '' }, { text: '' }]].map((content) => ({
+      role: 'assistant',
+      content,
+    }));
+    const messages = [...Array.from({ length: 10 }, () => empty).flat(), user('a'), ...empty];
+    assert.is(await contentOf(await askGuard(world, chat(...messages))), 'Safety: Unsafe\nCategories: Violent');
+    assert.equal(world.calls.map(shownTextOf), ['a']);
+  });
+
+  check('no blanks and no invisible characters: a chunk of a text may hold nothing else, or a message', async () => {
+    const world = gatewayOver(guarding());
+    await contentOf(await askGuard(world, chat(user('   '), user('\u200b'.repeat(20)))));
+    assert.is(world.calls.length > 1, true);
+  });
+});
+
 describe('the guard face has no verdict', (check) => {
+  check('and says what to send', async () => {
+    for (const [body, message, param] of REFUSALS) {
+      const error = await errorOf(await askGuard(gatewayOver(guarding()), body));
+      assert.equal([error.message, error.param], [message, param]);
+    }
+  });
+
   for (const [name, body] of Object.entries(UNJUDGED)) {
     check(`for ${name}, and another node is asked`, async () => {
       const world = gatewayOver(guarding());
