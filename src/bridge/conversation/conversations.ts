@@ -77,7 +77,7 @@ export const createConversations = (
     return index.bySession(sessionID);
   };
 
-  const readersOf = createTurnReaders({ bridgeID, change, marks, clock });
+  const readersOf = createTurnReaders({ bridgeID, change, known: index.bySession, marks, clock });
 
   return {
     resolve: createResolver({ agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching }),

@@ -130,6 +130,8 @@ export const addExchange = (
   const token = readResponseID(responseID)?.token ?? '';
   /** Of the turn that goes on with the client's results, each answer has a response of its own. */
   const isAnotherAnswer = (known: StoredExchange): boolean => resultsText !== undefined && known.token !== '';
+  // A client may have left while this was about to be stored, or have read it at another bridge.
+  const isUnreadNow = (isUnread || stored.request?.left !== undefined) && stored.request?.isUnread !== false;
   const isOfRequest = stored.request !== undefined && responseTokenOf(stored.request.token) === token;
   return {
     ...stored,
@@ -142,7 +144,7 @@ export const addExchange = (
     request: isOfRequest
       ? {
           ...stored.request,
-          ...(isUnread ? { isUnread } : {}),
+          ...(isUnreadNow ? { isUnread: true } : {}),
           ...(failedAtMs === undefined ? {} : { failedAtMs }),
         }
       : stored.request,

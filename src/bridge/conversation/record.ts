@@ -3,6 +3,7 @@ import { BRIDGE_METADATA_KEY, metadataRevision } from '../../core/http/metadata-
 import { isRecord } from '../../core/json.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { HistoryFingerprint } from './fingerprint.ts';
+import { responseTokenOf } from './response-id.ts';
 import type { Owner, PausedTurn, RequestMark } from './types.ts';
 
 /** A stored prompt with its answer. */
@@ -199,6 +200,18 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
 /** The exchanges to store. Older ones are dropped. */
 export const latestExchanges = (exchanges: readonly StoredExchange[]): readonly StoredExchange[] =>
   exchanges.slice(-EXCHANGES_STORED);
+
+/** What was recorded of a request's answer. */
+export const exchangeOf = (
+  { exchanges }: StoredConversation,
+  { token }: Pick<RequestMark, 'token'>,
+): StoredExchange | undefined => exchanges.find((exchange) => exchange.token === responseTokenOf(token));
+
+/** Whether a client has all of the answer of a request, or had what came of it when it ended. */
+export const isAnswered = (conversation: StoredConversation, mark: RequestMark): boolean => {
+  const { isUnread = exchangeOf(conversation, mark) === undefined } = mark;
+  return !isUnread;
+};
 
 /** The ids of a conversation's known user messages. */
 export const promptIDsIn = ({ exchanges }: StoredConversation): ReadonlySet<string> =>

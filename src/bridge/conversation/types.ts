@@ -15,7 +15,7 @@ export type RequestMark = {
   readonly createdSeconds: number;
   /** The id of the agent's user message, where it was looked up. */
   readonly promptID?: string | undefined;
-  /** Whether no client read its answer when that ended. */
+  /** Whether its answer has ended and no client has all of it. Undefined: a client read it when it ended, once that is recorded. */
   readonly isUnread?: boolean | undefined;
   /** Ids of the bridges at which a client reads its answer. */
   readonly readers?: readonly string[] | undefined;
@@ -38,8 +38,13 @@ export type TurnReaders = {
    * Resolves to whether a client reads it here now; never rejects.
    */
   readonly tryJoin: (mayJoin: (mark: RequestMark) => boolean, isAlone: boolean) => Promise<boolean>;
-  /** No client reads it here any more. Resolves to whether none does elsewhere; never rejects. */
+  /**
+   * No client reads it here any more, and the last one does not have all of it. Resolves to whether none reads it elsewhere;
+   * never rejects.
+   */
   readonly leave: () => Promise<boolean>;
+  /** A client here has all of it. Written only where what is stored does not say so. */
+  readonly finish: () => void;
   /** Whether the last reader was one of this bridge, and none has come since. Never rejects. */
   readonly isAbandoned: () => Promise<boolean>;
   /** What is known of the clients at other bridges: one reads it, or since when the last one has left. */

@@ -321,3 +321,29 @@ describe('requests of many clients that leave and send them again, over aborts a
         assert.ok(seen.has(what), `never came to ${what}`);
     });
 });
+
+const PAY = { kind: 'ask', manner: 'hand', words: 'pay five' } as const;
+const LEAVE = { kind: 'leave', pick: 0 } as const;
+const LEAVE_LAST = { kind: 'leave', pick: 1 } as const;
+const RETRY = { kind: 'retry', pick: 0 } as const;
+const COMPLETE = { kind: 'complete', pick: 0 } as const;
+const RESTART = { kind: 'restart' } as const;
+const pass = (ms: number): Command => ({ kind: 'pass', ms });
+
+describe('a request without a key and a mark, behind two bridges that are killed and started anew', (check) => {
+  const stories: Readonly<Record<string, readonly Command[]>> = {
+    'gets the answer that was complete, and that it was reading when its bridge was killed': [
+      ...[PAY, LEAVE, RETRY, LEAVE, COMPLETE, RETRY, LEAVE, pass(500), RETRY],
+      ...[RESTART, RETRY, LEAVE, pass(500), RETRY],
+    ],
+    'joins its own turn beside an older one that was left complete': [
+      ...[PAY, COMPLETE, LEAVE, RESTART, pass(11_000)],
+      ...[PAY, pass(1), LEAVE, RETRY],
+    ],
+    'does not get an answer that another one has read and no bridge has recorded': [
+      ...[PAY, LEAVE, PAY, COMPLETE, RETRY, pass(500), LEAVE, RETRY, LEAVE_LAST, RETRY],
+      ...[RESTART, RETRY, COMPLETE, pass(1)],
+    ],
+  };
+  for (const [what, script] of Object.entries(stories)) check(what, async () => void (await play(script, 2)));
+});

@@ -1,8 +1,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { ConversationIndex } from '../lookup.ts';
-import type { StoredConversation } from '../record.ts';
-import { responseTokenOf } from '../response-id.ts';
-import type { MarkedRequest, RequestMark } from '../types.ts';
+import { isAnswered, type StoredConversation } from '../record.ts';
+import type { MarkedRequest } from '../types.ts';
 import { isMarked, type MarkedConversation, type RequestMarks, type SeenMark } from './marks.ts';
 import { areAllOlder } from './readers.ts';
 
@@ -26,13 +25,9 @@ const KNOWN_MS = 3_600_000;
 const GIVEN_AGAIN_MS = 10_000;
 /** For how long a failure is given to a client that does not say that it tries again. */
 const REPEATED_WITHIN_MS = 5000;
-/** What was recorded of a request's answer. */
-export const exchangeOf = ({ exchanges }: StoredConversation, { token }: RequestMark) =>
-  exchanges.find((exchange) => exchange.token === responseTokenOf(token));
-
 /** Without a key an equal request is a new one once the answer was given, but not if that was cut off. */
-const isAnswered = (conversation: MarkedConversation): boolean =>
-  exchangeOf(conversation, conversation.request) !== undefined && conversation.stoppedAt === undefined;
+const isGiven = (conversation: MarkedConversation): boolean =>
+  isAnswered(conversation, conversation.request) && conversation.stoppedAt === undefined;
 
 /** Finds the mark of the earlier copy of a request, if it was sent before. */
 export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridgeID }: MeantMarksNeeds) => {
@@ -42,16 +37,18 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     { isOwn, isSoon, times }: MarkedRequest,
   ): boolean | 'cut-off' => {
     const { request } = conversation;
-    const { isUnread } = request;
+    const { isUnread, readers = [] } = request;
     const failedAtMs = marks.times.failedAtOf(request);
     if (given.has(request.token) || isOwn(request.token)) return false;
     if (failedAtMs !== undefined) return clock.now() - failedAtMs < REPEATED_WITHIN_MS;
     // A bridge that stored the mark before this process was started may have been killed.
-    if (isSoon && storedAtMs === undefined && !isAnswered(conversation) && areAllOlder(request, bridgeID)) return true;
+    const isUnfinished = isUnread !== true || readers.length > 0 || conversation.stoppedAt !== undefined;
+    const mayBeKilled = isSoon && storedAtMs === undefined && areAllOlder(request, bridgeID);
+    if (mayBeKilled && !isGiven(conversation) && isUnfinished) return true;
     const leftAtMs = marks.times.leftAtOf(request);
     if (leftAtMs === undefined) return false;
     const ageMs = clock.now() - leftAtMs;
-    if (ageMs < times.joinedMs) return exchangeOf(conversation, request) === undefined || isUnread === true;
+    if (ageMs < times.joinedMs) return !isAnswered(conversation, request);
     return ageMs < times.abortedAfterMs + REPEATED_WITHIN_MS && 'cut-off';
   };
   const isMeant = (seen: SeenMark, sent: MarkedRequest): boolean | 'cut-off' => {
@@ -64,7 +61,7 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     if (request.digest !== mark.digest) return false;
     if (!isKnown && !isRetry) return isLeftFor(seen, sent);
     const mayBeLost = isKnown || request.isUnread === true || clock.now() - usedAtMs < GIVEN_AGAIN_MS;
-    return !given.has(request.token) && (mayBeLost || !isAnswered(conversation));
+    return !given.has(request.token) && (mayBeLost || !isGiven(conversation));
   };
   /** Whether it may have been sent long ago. What a process has left that was just killed is among the newest. */
   const mayBeOld = ({ isRetry, isKnown, mark }: MarkedRequest): boolean =>
@@ -79,8 +76,10 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
       return meant === false ? [] : [{ ...one, isMeant: meant }];
     });
     // A client disconnects before it sends its request again.
-    const last =
-      found.findLast(({ conversation }) => marks.times.leftAtOf(conversation.request) !== undefined) ?? found.at(-1);
+    const lastOf = (some: readonly MeantMark[]): MeantMark | undefined =>
+      some.findLast(({ conversation }) => marks.times.leftAtOf(conversation.request) !== undefined) ?? some.at(-1);
+    // What counts only where it was cut off may be of a client that has long gone on.
+    const last = lastOf(found.filter((one) => one.isMeant === true)) ?? lastOf(found);
     if (last !== undefined || seen.length > 0 || !(sent.isSoon || mayBeOld(sent))) return last;
     const old = index.find(
       sent.owner,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { StoredConversation } from '../record.ts';
+import { exchangeOf, isAnswered, type StoredConversation } from '../record.ts';
 import type { ReadTurn, RequestMark, TurnReaders } from '../types.ts';
 import type { RequestMarks } from './marks.ts';
 
@@ -20,6 +20,8 @@ type TurnReadersNeeds = {
   /** Of this bridge among all over one agent. */
   readonly bridgeID: string;
   readonly change: ChangeConversation;
+  /** A conversation as this bridge knows it, without asking the agent. */
+  readonly known: (sessionID: string) => StoredConversation | undefined;
   readonly marks: Pick<RequestMarks, 'ofToken' | 'times'>;
   readonly clock: Clock;
 };
@@ -28,16 +30,18 @@ type TurnReadersNeeds = {
  * Writes into the mark of a turn's request whether clients read the turn at this bridge, and reads there whether clients read it
  * at others. The bridge whose client was the last one to leave is the one that aborts the turn.
  */
-export const createTurnReaders = ({ bridgeID, change, marks, clock }: TurnReadersNeeds) => {
+export const createTurnReaders = ({ bridgeID, change, known, marks, clock }: TurnReadersNeeds) => {
   const othersIn = ({ readers = [] }: RequestMark): readonly string[] => readers.filter((id) => id !== bridgeID);
 
   return ({ sessionID, token, promptID }: ReadTurn): TurnReaders => {
     let last: Promise<unknown> = Promise.resolve();
     /** Changes run one after the other. Resolves to the mark after this one; undefined if it cannot be read or was replaced. */
-    const changeMark = (create: (mark: RequestMark) => RequestMark | undefined): Promise<RequestMark | undefined> => {
+    const changeMark = (
+      create: (mark: RequestMark, stored: StoredConversation) => RequestMark | undefined,
+    ): Promise<RequestMark | undefined> => {
       const changeStored = (stored: StoredConversation): StoredConversation | undefined => {
         const { request } = stored;
-        const next = request?.token === token ? create(request) : undefined;
+        const next = request?.token === token ? create(request, stored) : undefined;
         return next && { ...stored, request: promptID === undefined ? next : { ...next, promptID } };
       };
       const changed = last.then(async () => (await change(sessionID(), changeStored))?.request);
@@ -65,9 +69,13 @@ export const createTurnReaders = ({ bridgeID, change, marks, clock }: TurnReader
         return mark?.left === undefined && mark?.readers?.includes(bridgeID) === true;
       },
       async leave() {
-        const mark = await changeMark((before) => {
+        const mark = await changeMark((before, stored) => {
           const readers = othersIn(before);
-          return { ...before, readers, left: readers.length === 0 ? { by: bridgeID, atMs: clock.now() } : undefined };
+          if (readers.length > 0) return { ...before, readers, left: undefined };
+          // What was recorded before it has left was recorded as read.
+          const isUnread = before.failedAtMs === undefined && exchangeOf(stored, before) !== undefined;
+          const left = { by: bridgeID, atMs: clock.now() };
+          return { ...before, readers, left, ...(isUnread ? { isUnread } : {}) };
         });
         return mark === undefined ? !elsewhere().isRead : othersIn(mark).length === 0;
       },
@@ -75,6 +83,15 @@ export const createTurnReaders = ({ bridgeID, change, marks, clock }: TurnReader
         const mark = await changeMark(() => undefined);
         if (mark === undefined) return !elsewhere().isRead;
         return othersIn(mark).length === 0 && (mark.left?.by ?? bridgeID) === bridgeID;
+      },
+      finish() {
+        const toRead = (mark: RequestMark, stored: StoredConversation): RequestMark | undefined =>
+          isAnswered(stored, mark) ? undefined : { ...mark, isUnread: false };
+        const write = (): unknown => {
+          const stored = known(sessionID());
+          return stored?.request?.token === token && toRead(stored.request, stored) !== undefined && changeMark(toRead);
+        };
+        void last.then(write);
       },
       elsewhere,
     };

@@ -10,13 +10,13 @@ import type { LockConversation } from '../lock.ts';
 import type { ConversationIndex } from '../lookup.ts';
 import { readHistory, storedBase } from '../match.ts';
 import type { ConversationPlan } from '../open-session.ts';
-import { promptIDsIn, type StoredConversation } from '../record.ts';
+import { exchangeOf, promptIDsIn, type StoredConversation } from '../record.ts';
 import { queueKeyOf } from '../resolve.ts';
 import type { ConversationSync } from '../sync.ts';
 import { promptIDsAfter } from '../transcript.ts';
 import type { Conversations, LockedConversation, MarkedRequest, RequestMark, StartedTurn } from '../types.ts';
 import type { RequestMarks } from './marks.ts';
-import { createMeantMarks, exchangeOf, type MeantMark } from './meant.ts';
+import { createMeantMarks, type MeantMark } from './meant.ts';
 import { promptOfResults, readTurn } from './turn-records.ts';
 
 type StartedTurnsNeeds = {
@@ -188,7 +188,8 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       let turn: FoundTurn;
       try {
         turn = await findTurn(sent, marked, sinceMs, signal);
-        if (typeof turn === 'object' || (isGiven && turn === undefined)) return { token: request.token, turn };
+        const isOver = isGiven && marked.isMeant === true;
+        if (typeof turn === 'object' || (isOver && turn === undefined)) return { token: request.token, turn };
       } catch (error) {
         if (!isNotFound(error)) throw error;
         turn = 'gone';

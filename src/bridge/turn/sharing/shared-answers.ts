@@ -102,9 +102,9 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
   const onLeft = (entry: KeptAnswer<T>): void => {
     if (entry.readers > 0) return;
     entry.leftAt = clock.now();
-    if (entry.ended !== undefined) return;
-    const { turnReaders } = entry;
-    const isLast = turnReaders?.leave();
+    const { ended, turnReaders } = entry;
+    const isLast = ended?.result === 'void' ? undefined : turnReaders?.leave();
+    if (ended !== undefined) return;
     if (!entry.hasBegun || (policy.kind === 'abort' && isLast === undefined)) entry.abort();
     else if (policy.kind === 'abort') abortIf(entry, isLast);
     else if (policy.kind === 'grace')
@@ -132,7 +132,10 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
     return {
       answer,
       leave: once(() => (entry.isBackground ? onFinished(entry) : onLeft(entry))),
-      finish: once(() => onFinished(entry)),
+      finish: once(() => {
+        onFinished(entry);
+        if (entry.ended?.result === 'answered') entry.turnReaders?.finish();
+      }),
     };
   };
   const add = (

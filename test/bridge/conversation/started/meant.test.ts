@@ -112,7 +112,7 @@ describe('a retry without a key', (check) => {
 });
 
 describe('an equal request that is neither a retry nor has a key', (check) => {
-  const left = (agoMs: number, isUnread = false) =>
+  const left = (agoMs: number, isUnread?: boolean) =>
     marked({ readers: [], left: { by: laterBridge, atMs: now - agoMs }, isUnread });
 
   check('is a new one while a client reads the earlier, or if none has left it', () => {
@@ -150,6 +150,25 @@ describe('an equal request that is neither a retry nor has a key', (check) => {
     assert.is(meantBy(soon, { seen: atEarlier }), undefined);
     assert.is(meantBy(soon, { seen: [marked({ readers: [earlierBridge, laterBridge] })], isListed: true }), undefined);
     assert.is(meantBy(soon, { seen: [{ ...marked(), ...answered() }], isListed: true }), undefined);
+  });
+
+  check('means soon after a start the complete answer that was read at a bridge that may have been killed', () => {
+    const read = (isUnread: boolean) => [marked({ readers: [earlierBridge], isUnread }, answered())];
+    assert.is(meantBy(request({ isSoon: true }), { seen: read(true), isListed: true }), true);
+    assert.is(meantBy(request({ isSoon: true }), { seen: read(false), isListed: true }), undefined);
+    const nobody = [marked({ readers: [], isUnread: true }, answered())];
+    assert.is(meantBy(request({ isSoon: true }), { seen: nobody, isListed: true }), undefined);
+  });
+
+  check('is a new one if a client has all of the answer, although no bridge has recorded it', () => {
+    const unrecorded = [marked({ readers: [earlierBridge], isUnread: false })];
+    assert.is(meantBy(request({ isSoon: true }), { seen: unrecorded, isListed: true }), undefined);
+    assert.is(meantBy(request(), { seen: [left(0, false)] }), undefined);
+  });
+
+  check('means the turn that was left lately beside a later one that counts only where it was cut off', () => {
+    const old = { ...left(GRACE_MS), sessionID: 'ses_2' };
+    assert.is(bridge({ seen: [left(1), old] }).find(request(), new Set())?.conversation.sessionID, 'ses_1');
   });
 });
 

@@ -9,7 +9,7 @@ import {
 import type { RequestMark } from '../../../../src/bridge/conversation/types.ts';
 import { describe } from '../../../check.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
-import { marked, TOKEN } from './marked.ts';
+import { answered, marked, TOKEN } from './marked.ts';
 
 const clock = createFakeClock();
 const times = {
@@ -21,8 +21,8 @@ const BEFORE = createBridgeID(clock.now() - 1000, 'before');
 const BESIDE = createBridgeID(clock.now() + 1000, 'beside');
 
 /** A turn whose mark all bridges read and write in one session. */
-const turnOf = (mark: Partial<RequestMark>, promptID?: string) => {
-  let stored = marked(mark);
+const turnOf = (mark: Partial<RequestMark>, promptID?: string, recorded = {}) => {
+  let stored = marked(mark, recorded);
   let writes = 0;
   const change: ChangeConversation = async (_sessionID, changeStored) => {
     const changed = changeStored(stored);
@@ -33,7 +33,11 @@ const turnOf = (mark: Partial<RequestMark>, promptID?: string) => {
   };
   const marks = { ofToken: () => stored, times };
   const at = (bridgeID: string) =>
-    createTurnReaders({ bridgeID, change, marks, clock })({ sessionID: () => 'ses_1', token: TOKEN, promptID });
+    createTurnReaders({ bridgeID, change, known: () => stored, marks, clock })({
+      sessionID: () => 'ses_1',
+      token: TOKEN,
+      promptID,
+    });
   return { at, mark: () => stored.request, writes: () => writes };
 };
 /** Changes run in order: once the later one is done, so is the one that nobody can wait for. */
@@ -49,6 +53,7 @@ const unreadable = (others: readonly string[]) => {
   return createTurnReaders({
     bridgeID: HERE,
     change: () => Promise.reject(new Error('The agent does not answer')),
+    known: () => undefined,
     marks: { ofToken: () => ({ request }) as unknown as MarkedConversation, times },
     clock,
   })({ sessionID: () => 'ses_1', token: TOKEN });
@@ -128,6 +133,42 @@ describe('a client that leaves a turn', (check) => {
     await turn.at(HERE).leave();
     assert.equal(turn.at(BESIDE).elsewhere(), { isRead: false, leftAtMs: clock.now() });
     assert.equal(turn.at(HERE).elsewhere(), { isRead: false, leftAtMs: undefined });
+  });
+});
+
+describe('what a mark says of the clients of an answer that was recorded', (check) => {
+  const failedAtMs = clock.now();
+
+  check('is that none has all of it once the last one has left, but for a failure', async () => {
+    const turn = turnOf({ readers: [HERE, BESIDE] }, undefined, answered());
+    await turn.at(HERE).leave();
+    assert.is(turn.mark().isUnread, undefined);
+    await turn.at(BESIDE).leave();
+    assert.is(turn.mark().isUnread, true);
+    const failed = turnOf({ readers: [HERE], failedAtMs }, undefined, answered());
+    await failed.at(HERE).leave();
+    assert.is(failed.mark().isUnread, undefined);
+  });
+
+  check('is that one has all of it, written where it did not say so', async () => {
+    const turn = turnOf({ readers: [HERE], isUnread: true }, undefined, answered());
+    for (const _ of [1, 2]) {
+      const readers = turn.at(HERE);
+      readers.finish();
+      await readers.isAbandoned();
+      await readers.isAbandoned();
+    }
+    assert.is(turn.mark().isUnread, false);
+    assert.is(turn.writes(), 1);
+  });
+
+  check('is not written where a client read it when it was recorded', async () => {
+    const turn = turnOf({ readers: [HERE] }, undefined, answered());
+    const readers = turn.at(HERE);
+    readers.finish();
+    await readers.isAbandoned();
+    await readers.isAbandoned();
+    assert.is(turn.writes(), 0);
   });
 });
 

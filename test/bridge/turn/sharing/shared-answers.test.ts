@@ -451,3 +451,47 @@ describe('answers that are kept for retries', (check) => {
     assert.is(held.deref(), undefined);
   });
 });
+
+describe('what other bridges are told of the clients of an answer that has ended', (check) => {
+  /** An answer that other bridges know of, and what they were told. */
+  const known = async (result: 'answered' | 'failed' | 'void') => {
+    const reader = await withAnswers().begun();
+    const told: string[] = [];
+    const tell = (what: string) => async (): Promise<boolean> => {
+      told.push(what);
+      return true;
+    };
+    const elsewhere = () => ({ isRead: false, leftAtMs: undefined });
+    const join = tell('join');
+    reader.answer.begin({
+      ...{ leave: tell('leave'), tryJoin: tell('tryJoin'), isAbandoned: tell('isAbandoned'), elsewhere },
+      ...{ join: () => void join(), finish: () => void told.push('finish') },
+    });
+    reader.answer.end(result);
+    return { reader, told };
+  };
+
+  check('is that one has left before it had everything, unless nothing has happened', async () => {
+    for (const [result, expected] of [
+      ['answered', ['leave']],
+      ['failed', ['leave']],
+      ['void', []],
+    ] as const) {
+      const { reader, told } = await known(result);
+      reader.leave();
+      assert.equal(told, expected, result);
+    }
+  });
+
+  check('is that one has everything, unless it is a failure or nothing', async () => {
+    for (const [result, expected] of [
+      ['answered', ['finish']],
+      ['failed', []],
+      ['void', []],
+    ] as const) {
+      const { reader, told } = await known(result);
+      reader.finish();
+      assert.equal(told, expected, result);
+    }
+  });
+});
