@@ -72,6 +72,7 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
     const { sessions, steps, drafts } = serializeGroup(group.map(({ task }) => task));
     const { id, batch } = membership.nextBatch();
     const untilMs = performance.now() + limitMs;
+    let mayBeStored = false;
     for (let tries = 0; ; tries++) {
       try {
         const [row] = await connection.query(
@@ -81,13 +82,15 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
         );
         if (row?.answer === null) throw await membership.rejoin(id);
         // A connection that is cut at the right byte leaves a result without its row: whether it was stored is unknown.
-        if (typeof row?.answer !== 'string') throw new StoreUnavailableError();
+        if (typeof row?.answer !== 'string') throw new StoreUnavailableError('unreachable', true);
         return JSON.parse(row.answer);
       } catch (error) {
         if (isTransactionConflict(error)) continue;
         if (!(error instanceof StoreUnavailableError) || isRejected(error)) throw error;
+        mayBeStored ||= error.mayHaveRun;
         const pause = RETRY_AFTER_MS[Math.min(tries, RETRY_AFTER_MS.length - 1)] ?? 0;
-        if (connection.isClosed() || performance.now() + pause > untilMs) throw error;
+        if (connection.isClosed() || performance.now() + pause > untilMs)
+          throw mayBeStored ? new StoreUnavailableError('unanswered', true) : error;
         await sleep(pause);
       }
     }

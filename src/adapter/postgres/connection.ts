@@ -2,7 +2,15 @@ import type { Sql } from 'postgres';
 import postgres from 'postgres';
 import { type StoreTrouble, StoreUnavailableError } from '../../agent/store/errors.ts';
 import { databaseConfigError } from '../sql-store.ts';
-import { explainPostgresError, NO_HOST, NOT_POSTGRES, NOT_READY, PERCENT_ENCODED, toTrouble } from './errors.ts';
+import {
+  explainPostgresError,
+  mayHaveRun,
+  NO_HOST,
+  NOT_POSTGRES,
+  NOT_READY,
+  PERCENT_ENCODED,
+  toTrouble,
+} from './errors.ts';
 import { createClientPool } from './pool.ts';
 import { POSTGRES_MIGRATIONS } from './schema/migrations.ts';
 
@@ -83,7 +91,7 @@ const START_LIMIT_MS = 8000;
 const withTimeLimit = async <T>(result: PromiseLike<T>, limitMs: number, onLate: () => void): Promise<T> => {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    late.reject(new StoreUnavailableError());
+    late.reject(new StoreUnavailableError('unreachable', true));
     onLate();
   }, limitMs);
   try {
@@ -186,14 +194,14 @@ export const openPostgres = async (
             }),
           limitMs,
         );
-        if (isShifted(answer)) throw new StoreUnavailableError();
+        if (isShifted(answer)) throw new StoreUnavailableError('unreachable', true);
         note(undefined);
         return answer;
       } catch (error) {
         const found = toTrouble(error);
         if (found === undefined) throw error;
         note(found);
-        throw new StoreUnavailableError(found);
+        throw new StoreUnavailableError(found, mayHaveRun(error));
       }
     },
     trouble: () => trouble,

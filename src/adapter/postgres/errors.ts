@@ -84,6 +84,13 @@ const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error)
 /** Whether a query failed because of the connection that it was sent on: the database may have closed it. */
 export const isConnectionLost = (error: unknown): boolean => isUnreachable(error) && !NOT_CONNECTED.has(codeOf(error));
 
+/** Whether what was sent may have been done: the connection broke, and the database said nothing. A pooler says that with class 08. */
+export const mayHaveRun = (error: unknown): boolean => {
+  if (isStoreFailure(error)) return error.mayHaveRun;
+  const isAnswered = error instanceof Error && error.name === 'PostgresError' && !codeOf(error).startsWith('08');
+  return isConnectionLost(error) && !isAnswered;
+};
+
 /** What an error says is wrong with the database; undefined where the query itself was. */
 export const toTrouble = (error: unknown): StoreTrouble | undefined =>
   isStoreFailure(error)

@@ -20,6 +20,13 @@ export const storeFault = (trouble: StoreTrouble): Fault<AgentFault> =>
  */
 const STORE_ERRORS: Readonly<Record<StoreTrouble, { status: number; name: string; code: string; next: string }>> = {
   unreachable: { status: 503, name: 'ServiceUnavailable', code: 'store_unreachable', next: ' at the moment' },
+  // Not 503, after which the bridge would send a prompt to another server: there would be two.
+  unanswered: {
+    status: 504,
+    name: 'StoreUnanswered',
+    code: 'store_unanswered',
+    next: '. Look whether it has before you send it again',
+  },
   locked: { status: 503, name: 'ServiceUnavailable', code: 'store_locked', next: '' },
   'disk-full': {
     status: 507,

@@ -31,6 +31,7 @@ export class OrphanError extends Error {
 /** Why a store does not work, in words for operators and clients. They hold no path and no host. */
 export const STORE_TROUBLES = {
   unreachable: 'The store cannot be reached',
+  unanswered: 'The store did not answer, and may have stored what was sent',
   locked: 'Another process holds the store locked',
   'disk-full': 'The disk of the store is full',
   'disk-failing': 'The disk of the store cannot be read or written',
@@ -40,14 +41,19 @@ export const STORE_TROUBLES = {
 /** What is wrong with a store that does not work. */
 export type StoreTrouble = keyof typeof STORE_TROUBLES;
 
-/** The store does not work at the moment. Nothing of a commit is known to be stored. The call may be repeated later. */
+/**
+ * The store does not work at the moment. A commit was not stored, and may be repeated later, unless the trouble is `unanswered`: then it
+ * may have been. `mayHaveRun`: of a single try.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailable';
   readonly trouble: StoreTrouble;
+  readonly mayHaveRun: boolean;
 
-  constructor(trouble: StoreTrouble = 'unreachable') {
+  constructor(trouble: StoreTrouble = 'unreachable', mayHaveRun = false) {
     super(STORE_TROUBLES[trouble]);
     this.trouble = trouble;
+    this.mayHaveRun = mayHaveRun;
   }
 }
 
