@@ -469,6 +469,22 @@ describe('a conversation of a client', (check) => {
     }),
   );
 
+  check('has the metadata of before where the agent has not stored the new ones', () =>
+    withClient(async (client, world) => {
+      const made = await client.conversations.create({ metadata: { topic: 'money' } });
+      const { handler } = world.agent.server;
+      world.replaceAgent(async (request) => {
+        if (request.method === 'PATCH') throw new HttpClientError('ECONNRESET');
+        return handler(request);
+      });
+      assert.match(await failureOf(client.conversations.update(made.id, { metadata: { topic: 'time' } })), /^50[23] /);
+      world.replaceAgent(handler);
+      assert.equal(await client.conversations.retrieve(made.id), made);
+      await client.responses.create({ input: 'One', conversation: made.id });
+      assert.equal(await client.conversations.retrieve(made.id), made);
+    }),
+  );
+
   check('keeps metadata under names that every object has', () =>
     withClient(async (client, world) => {
       const metadata = JSON.parse('{"constructor":"a","prototype":"b","__proto__":"c"}');

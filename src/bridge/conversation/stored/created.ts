@@ -90,6 +90,8 @@ export const createClientConversations = (needs: ClientConversationsNeeds): Clie
       try {
         await writes.write(change(current), change);
       } catch (error) {
+        const kept = index.bySession(sessionID);
+        if (kept !== undefined) index.put({ ...kept, clientMetadata: current.clientMetadata });
         throw isNotFound(error) ? conversationNotFound(name) : error;
       }
       return index.bySession(sessionID) ?? change(current);
