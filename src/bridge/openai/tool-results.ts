@@ -6,6 +6,12 @@ export type DialogueEntry = RoleParts & {
   readonly output?: { readonly callID: string | null | undefined; readonly parts: readonly PromptPart[] };
 };
 
+/** A result as the model reads it. Its files are in the prompt after it. */
+const outputOf = (parts: readonly PromptPart[]): string => {
+  const text = textOfParts(parts);
+  return text === '' && parts.length > 0 ? '[files, which follow]' : text;
+};
+
 /**
  * The results of a client's calls with which a dialogue ends; only words of the user may follow them. Undefined if there are none
  * that name their call.
@@ -17,7 +23,7 @@ export const parseToolResults = (dialogue: readonly DialogueEntry[]): ClientTool
   const outputs = given.flatMap(({ output }) => (output?.callID ? [{ ...output, callID: output.callID }] : []));
   if (outputs.length === 0) return undefined;
   return {
-    results: outputs.map(({ callID, parts }) => ({ callID, output: textOfParts(parts) })),
+    results: outputs.map(({ callID, parts }) => ({ callID, output: outputOf(parts) })),
     files: outputs.flatMap(({ parts }) => filesOfParts(parts)),
     history: toHistory(dialogue.slice(0, start)),
     described: joinAdjacentTexts(given.flatMap(({ parts }) => parts)),

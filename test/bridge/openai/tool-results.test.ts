@@ -42,7 +42,7 @@ describe('the results at the end of a request', (check) => {
     const file = { type: 'file' as const, mime: 'image/png', url: 'data:image/png;base64,AAAA' };
     const given: DialogueEntry = { role: 'assistant', parts: [file], output: { callID: 'c1', parts: [file] } };
     const found = parseToolResults([calling('c1'), given]);
-    assert.equal([found?.files, found?.results], [[file], [{ callID: 'c1', output: '' }]]);
+    assert.equal([found?.files, found?.results], [[file], [{ callID: 'c1', output: '[files, which follow]' }]]);
   });
 
   check('have no history where the client names a response in place of it', () => {

@@ -93,6 +93,16 @@ describe('a request with results', (check) => {
     assert.equal([answer?.message.content, tools], ['It rains.', ['weather', 'clock']]);
   });
 
+  check('tells the model of a result that is a file alone where that is', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+    return withBridge({ scripts: [calling(weather), replying('Fine.')] }, async (world) => {
+      const asked = await chatWith(world, QUESTION);
+      const results = resultsOf(asked.calls).map((result) => ({ ...result, content: [image] }));
+      await chatWith(world, [...QUESTION, asked.message, ...results]);
+      assert.match(messagesTo(world.agent.asked[1]), '[files, which follow]');
+    });
+  });
+
   check('may force a call of one function as the end of the turn', async () => {
     const report = functionNamed('report', RAIN);
     const choice = { type: 'function', function: { name: 'report' } };
