@@ -1,6 +1,6 @@
 import { CATEGORY_NAMES } from './categories.ts';
 
-/** What a relay platform's prompt audit takes for categories of its own, and what it skips. Lower case, words apart by blanks. */
+/** What a relay platform's prompt audit takes for categories of its own, what it skips, and verdicts. Lower case, words apart by blanks. */
 const GUARD_NAMES: readonly string[] = [
   'violent',
   'violence',
@@ -24,6 +24,9 @@ const GUARD_NAMES: readonly string[] = [
   'prompt injection',
   'none',
   'n a',
+  'safe',
+  'controversial',
+  'unsafe',
 ];
 
 /** A name as a relay platform compares it: lower case, `_ & / -` as blanks. */

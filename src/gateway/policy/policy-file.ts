@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
-import { isRecord, parseJsonValue } from '../../core/json.ts';
+import { isRecord } from '../../core/json.ts';
 import { CATEGORY_NAMES } from './categories.ts';
 import { GUARD_CATEGORY_NAMES } from './guard-categories.ts';
 import { ownNameProblem } from './own-categories.ts';
@@ -12,6 +12,7 @@ import {
   type Policy,
   type PolicyCategory,
 } from './policy.ts';
+import { parsePolicyJson } from './policy-json.ts';
 
 const GUIDANCE_LIMIT_CHARS = 500;
 const POLICY_GUIDANCE_LIMIT_CHARS = 2000;
@@ -155,8 +156,19 @@ const strayUses = (use: unknown): string[] => {
     : [];
 };
 
+/** Members of a policy beside named policies: nobody would be judged by them. */
+const membersOutside = (file: Readonly<Record<string, unknown>>): string[] =>
+  Object.keys(PolicyEntry.entries)
+    .filter((name) => Object.hasOwn(file, name))
+    .map((name) => `top level: with "policies" or "use", put "${name}" inside a policy: policies.<name>.${name}`);
+
 const namesInNamedFile = (file: Readonly<Record<string, unknown>>): string[] => [
-  ...unknownNames(file, Object.keys(NamedPoliciesFile.entries), 'top level'),
+  ...unknownNames(
+    Object.fromEntries(Object.entries(file).filter(([name]) => !Object.hasOwn(PolicyEntry.entries, name))),
+    Object.keys(NamedPoliciesFile.entries),
+    TOP,
+  ),
+  ...membersOutside(file),
   ...strayUses(file.use),
   ...entriesOf(file.policies).flatMap(([name, policy]) => [
     ...policyNameProblem(name),
@@ -166,17 +178,9 @@ const namesInNamedFile = (file: Readonly<Record<string, unknown>>): string[] => 
 ];
 
 const namesInOnePolicyFile = (file: Readonly<Record<string, unknown>>): string[] => [
-  ...unknownNames(file, Object.keys(OnePolicyFile.entries), 'top level'),
+  ...unknownNames(file, Object.keys(OnePolicyFile.entries), TOP),
   ...namesInPolicy(file, ''),
 ];
-
-const parsePolicyObject = (text: string): Readonly<Record<string, unknown>> => {
-  const value = parseJsonValue(text);
-  if (isRecord(value)) return value;
-  throw new ConfigError([
-    'MODERATION_POLICY_FILE: expected a JSON object, whole and without comments, with "version" and "categories"',
-  ]);
-};
 
 const changed = (ours: PolicyCategory, entry: v.InferOutput<typeof CategoryEntry> = {}): PolicyCategory => {
   const { threshold = ours.threshold, controversial = defaultControversial(threshold), guidance } = entry;
@@ -200,12 +204,16 @@ const policyFrom = (entry: v.InferOutput<typeof PolicyEntry>, version: string): 
   };
 };
 
+/** What a missing member is to hold, by the name that valibot gives: the schema of a member says nothing where it is missing. */
+const REQUIRED: Readonly<Record<string, string>> = { '"version"': versionRule, '"definition"': definitionRule };
+const ruleText = (issue: v.BaseIssue<unknown>): string => REQUIRED[issue.expected ?? ''] ?? expectedText(issue);
+
 const parseWith = <Schema extends v.GenericSchema>(
   schema: Schema,
   file: unknown,
   unknown: readonly string[],
 ): v.InferOutput<Schema> => {
-  const parsed = v.safeParse(schema, file, { message: expectedText });
+  const parsed = v.safeParse(schema, file, { message: ruleText });
   const wrong = (parsed.issues ?? []).map((issue) => `${shownPath(v.getDotPath(issue) ?? TOP)}: ${issue.message}`);
   const problems = [...unknown, ...lostProblems(file, TOP), ...wrong].map(
     (problem) => `MODERATION_POLICY_FILE: ${problem}`,
@@ -219,7 +227,7 @@ const parseWith = <Schema extends v.GenericSchema>(
  * extends. Throws one `ConfigError` with every problem and the nearest known names; values are not quoted.
  */
 export const parsePolicyFile = (text: string): PolicyFile => {
-  const file = parsePolicyObject(text);
+  const file = parsePolicyJson(text);
   if (!('policies' in file || 'use' in file)) {
     const { version, ...entry } = parseWith(OnePolicyFile, file, namesInOnePolicyFile(file));
     const policies = new Map([['standard', policyFrom(entry, version)]]);

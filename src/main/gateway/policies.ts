@@ -1,16 +1,26 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { getSystemErrorMap } from 'node:util';
 import { ConfigError } from '../../core/config.ts';
 import { DEFAULT_POLICY, onePolicy, type PolicySelection } from '../../gateway/policy/policy.ts';
 import { parsePolicyFile } from '../../gateway/policy/policy-file.ts';
 import { selectPolicies } from '../../gateway/policy/select-policy.ts';
 
+/** The words of the system, because those of Node repeat the path. */
+const reasonOf = (error: unknown): string => {
+  const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : 0;
+  const [, words] = getSystemErrorMap().get(errno) ?? [];
+  return words === undefined ? '' : `: ${words}`;
+};
+
 /** Reads a policy file; undefined where there is none. Throws a `ConfigError` when it cannot be read. */
 export const readPolicyText = async (file: string | undefined): Promise<string | undefined> =>
   file === undefined
     ? undefined
-    : readFile(file, 'utf8').catch(() => {
-        throw new ConfigError(['MODERATION_POLICY_FILE: expected the path of a file that can be read']);
+    : readFile(file, 'utf8').catch((error: unknown) => {
+        throw new ConfigError([
+          `MODERATION_POLICY_FILE: expected the path of a file that can be read${reasonOf(error)}`,
+        ]);
       });
 
 /** The policies of a policy file's text, or ours without one. Throws a `ConfigError` with every problem. */

@@ -134,6 +134,11 @@ describe('several policies in one file', (check) => {
     const { ask } = worldOf(judging(), { version: '1', use: { default: 'coding-agent' } });
     assert.is(versionOf(await ask({ input: 'a' })), 'coding-agent/2026-11-22');
   });
+
+  check('may leave the built-in standard one in use, which keeps its own version', async () => {
+    const { ask } = worldOf(judging(), { version: '1', policies: {} });
+    assert.is(versionOf(await ask({ input: 'a' })), '2026-11-22');
+  });
 });
 
 describe('an own category', (check) => {

@@ -60,15 +60,27 @@ describe('a policy file', (check) => {
     assert.equal(parsePolicy('{"version":"x"}'), { ...DEFAULT_POLICY, version: 'x' });
   });
 
+  check('may begin with a byte order mark', () => {
+    assert.equal(parsePolicy('\uFEFF{"version":"x"}'), { ...DEFAULT_POLICY, version: 'x' });
+  });
+
   check('may hold guidance alone, and keeps the threshold then', () => {
     assert.is(policyOf({ hate: { guidance: 'a' } }).categories.find(({ name }) => name === 'hate')?.threshold, 0.5);
   });
 });
 
 const WRONG: Readonly<Record<string, readonly [text: string, ...problems: RegExp[]]>> = {
-  'no JSON': ['{', /expected a JSON object, whole and without comments, with "version"/],
-  'an array': ['[]', /expected a JSON object, whole/],
-  'no version': ['{}', /version: /],
+  'no JSON': [
+    '{',
+    /: expected a name in double quotes or a closing brace at line 1, column 2: the file is a JSON object with "version", and "categories" or "policies", without comments/,
+  ],
+  'a trailing comma': ['{\n  "version": "1",\n}', /: expected a name in double quotes at line 3, column 1: /],
+  'a comma too many in a list': ['{"version":"1","categories":[1,]}', /: expected a value at line 1, column 32: /],
+  'a file that was cut': ['\uFEFF{"version":"1",\r\n"categories":{', /: expected a name .* at line 2, column 15: /],
+  'a comment': ['// ours\n{"version":"1"}', /: expected a value at line 1, column 1: /],
+  'no text': [' \n', /: expected a JSON object with "version", and "categories" or "policies"$/],
+  'an array': ['[]', /: expected a JSON object with "version", and "categories" or "policies"$/],
+  'no version': ['{}', /version: expected 1 to 64 of A-Z a-z/],
   'an odd version': ['{"version":"a b"}', /version: expected 1 to 64/],
   'a long version': [JSON.stringify({ version: 'v'.repeat(65) }), /version: expected 1 to 64/],
   'a mistyped category': [

@@ -134,12 +134,18 @@ describe('a start of the Node bundle that fails', (check) => {
 
   check('over a policy file that is not there, or is none, says so', async () => {
     const files = [join(directory, 'nowhere.json'), fileOf('text.json', 'no JSON'), directory];
+    const problems: string[] = [];
     for (const MODERATION_POLICY_FILE of files) {
       const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, MODERATION_POLICY_FILE });
       assert.is(code, 1);
       assert.is(errorTexts(stderr).length, 1, stderr);
       assert.match(stderr, 'gatehouse gateway: MODERATION_POLICY_FILE: expected ');
+      assert.not.match(stderr, directory);
+      problems.push(stderr);
     }
+    assert.match(problems[0] ?? '', 'a file that can be read: no such file or directory');
+    assert.match(problems[1] ?? '', 'expected a value at line 1, column 1');
+    assert.match(problems[2] ?? '', 'a file that can be read: illegal operation on a directory');
   });
 
   check('in production without a backend shows the three ways to one', async () => {
