@@ -23,6 +23,8 @@ export type GivenCalls = {
   readonly waiting: readonly string[];
   /** Ids of those that ended without a result: too late, aborted, or followed by another prompt. */
   readonly unanswered: readonly string[];
+  /** Whether their turn goes on after them, or has: the agent owes it. */
+  readonly isResumed: boolean;
   /** The last message of their turn, if that has gone on after them. */
   readonly next: AssistantInfo | undefined;
 };
@@ -37,7 +39,9 @@ export const findGivenCalls = (
   );
   const found = records[position];
   if (found?.info.role !== 'assistant') return undefined;
-  const { id: messageID, parentID: promptID } = found.info;
+  const { id: messageID, parentID: promptID, time } = found.info;
+  const prompt = records.find(({ info }) => info.id === promptID)?.info;
+  const resumedAt = prompt?.role === 'user' ? prompt.time?.resumed : undefined;
   const calls = clientCallsIn(found);
   const idsIn = (status: CallPart['state']['status']): readonly string[] =>
     calls.filter(({ state }) => state.status === status).map(({ callID }) => callID);
@@ -50,6 +54,7 @@ export const findGivenCalls = (
     callIDs: calls.map(({ callID }) => callID),
     waiting: idsIn('running'),
     unanswered: idsIn('error'),
+    isResumed: resumedAt !== undefined && resumedAt >= (time.completed ?? 0),
     next: later.at(-1),
   };
 };

@@ -42,7 +42,8 @@ export const MessageInfo = v.variant('role', [
     id: Id,
     sessionID: Id,
     role: v.literal('user'),
-    time: v.fallback(v.optional(v.object({ created: v.number() })), undefined),
+    /** `resumed`: when its turn last went on with results of its client; absent at OpenCode. */
+    time: v.fallback(v.optional(v.object({ created: v.number(), resumed: v.optional(v.number()) })), undefined),
   }),
   v.object({
     id: Id,

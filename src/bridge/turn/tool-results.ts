@@ -172,6 +172,8 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
       if (given.waiting.length === 0) {
         if (isGivenUp(given) || callIDs.some((id) => given.unanswered.includes(id))) return inWords;
         if (noReply) return { kind: 'prompt', prompt: followUp };
+        // They were stored for a prompt that never came, such as one that was refused.
+        if (!given.isResumed) return inWords;
         // Its agent may have been killed before it went on with what it has stored.
         return follow(sessionID, given, given.next === undefined ? async () => true : undefined);
       }

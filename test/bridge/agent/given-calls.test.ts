@@ -27,7 +27,7 @@ describe('the calls that a client was given', (check) => {
   check('are found by the id of one of them, with what has become of each', () => {
     assert.equal(findGivenCalls([paused], ['b', 'unknown']), {
       ...{ messageID: 'msg_2', promptID: 'msg_1', callIDs: ['a', 'b', 'c'] },
-      ...{ waiting: ['a'], unanswered: ['c'], next: undefined },
+      ...{ waiting: ['a'], unanswered: ['c'], isResumed: false, next: undefined },
     });
   });
 
@@ -38,5 +38,15 @@ describe('the calls that a client was given', (check) => {
   check('are followed by the last message of their turn, not of another one', () => {
     const later = [record(info('msg_3')), record(info('msg_4')), record(info('msg_5', { parentID: 'msg_9' }))];
     assert.is(findGivenCalls([paused, ...later], ['a'])?.next?.id, 'msg_4');
+  });
+
+  check('are resumed where their prompt says that its turn went on after them', () => {
+    const prompt = (time: object) => record({ id: 'msg_1', sessionID: 'ses_1', role: 'user', time });
+    const isResumed = (time: object) => findGivenCalls([prompt(time), paused], ['a'])?.isResumed;
+    assert.equal([{ created: 1 }, { created: 1, resumed: 1 }, { created: 1, resumed: 2 }].map(isResumed), [
+      false,
+      false,
+      true,
+    ]);
   });
 });

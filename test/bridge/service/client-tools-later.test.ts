@@ -103,6 +103,17 @@ describe('a request with results', (check) => {
     });
   });
 
+  check('is answered where the results were stored for a prompt that never came', () =>
+    withBridge({ scripts: [calling(weather), replying('It rains.')] }, async (world) => {
+      const asked = await chatWith(world, QUESTION);
+      const [session] = (await world.agent.get('/session')) as readonly { readonly id: string }[];
+      const results = asked.calls.map(({ id }) => ({ callID: id, output: 'rain' }));
+      await world.agent.post(`/session/${session?.id}/client-tool-results`, { results, noReply: true });
+      const answer = await chatWith(world, [...QUESTION, asked.message, ...resultsOf(asked.calls)]);
+      assert.equal([answer.status, answer.message?.content], [200, 'It rains.']);
+    }),
+  );
+
   check('may force a call of one function as the end of the turn', async () => {
     const report = functionNamed('report', RAIN);
     const choice = { type: 'function', function: { name: 'report' } };
