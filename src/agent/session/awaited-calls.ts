@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
-import { type Session, type ToolPart, UNANSWERED } from '../protocol/types.ts';
+import { UNANSWERED } from '../protocol/call-metadata.ts';
+import type { Session, ToolPart } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { Sessions } from './sessions.ts';
 

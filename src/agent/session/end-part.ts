@@ -1,4 +1,5 @@
-import { type Part, type ToolState, UNANSWERED } from '../protocol/types.ts';
+import { UNANSWERED } from '../protocol/call-metadata.ts';
+import type { Part, ToolState } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED } from './awaited-calls.ts';
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';

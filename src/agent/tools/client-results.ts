@@ -5,17 +5,10 @@ import type { CompileSchema } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, messagePublication } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
+import { CLIENT_TOOL, isClientCall } from '../protocol/call-metadata.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
-import {
-  CLIENT_TOOL,
-  type ClientTools,
-  isClientCall,
-  type OutputFormat,
-  type Session,
-  type ToolPart,
-  type UserMessage,
-} from '../protocol/types.ts';
+import type { ClientTools, OutputFormat, Session, ToolPart, UserMessage } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
 import { usableFormat } from '../session/prompt.ts';

@@ -2,13 +2,8 @@ import { type CompileSchema, SchemaError } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import type { ToolSpec } from '../model/types.ts';
-import {
-  type AwaitedCalls,
-  CLIENT_TOOL,
-  type ClientTools,
-  type ToolPart,
-  type UserMessage,
-} from '../protocol/types.ts';
+import { CLIENT_TOOL } from '../protocol/call-metadata.ts';
+import type { AwaitedCalls, ClientTools, ToolPart, UserMessage } from '../protocol/types.ts';
 import { LATE, MAX_CALLS_PER_STEP, TOO_MANY } from '../tools/call.ts';
 import { type RequestedCall, unfitArguments, unreadableArguments } from '../tools/tool.ts';
 

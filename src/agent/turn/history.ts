@@ -1,5 +1,6 @@
 import type { ModelMessage } from '../model/types.ts';
-import { type FilePart, isWithdrawn, type Part, type ToolPart } from '../protocol/types.ts';
+import { isWithdrawn } from '../protocol/call-metadata.ts';
+import type { FilePart, Part, ToolPart } from '../protocol/types.ts';
 import type { MessageWithParts } from '../store/store.ts';
 import { formatFileNote } from '../tools/tool.ts';
 

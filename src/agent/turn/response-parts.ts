@@ -3,9 +3,10 @@ import { isNestedBeyond, isRecord } from '../../core/json.ts';
 import type { Publication } from '../events/publisher.ts';
 import { mergeDeltas, partUpdatedEvent } from '../events/records.ts';
 import { ModelError, type ModelEvent } from '../model/types.ts';
+import { WITHDRAWN } from '../protocol/call-metadata.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
-import { type Part, type ReasoningPart, type TextPart, type ToolPart, WITHDRAWN } from '../protocol/types.ts';
+import type { Part, ReasoningPart, TextPart, ToolPart } from '../protocol/types.ts';
 import type { RequestedCall } from '../tools/tool.ts';
 
 /** Texts, reasoning and arguments of one answer together. The longest outputs of models have about an eighth of it. */
