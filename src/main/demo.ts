@@ -1,6 +1,7 @@
 import { newId } from '../adapter/web/crypto.ts';
 import { type DemoCommand, demoCommands } from '../demo/commands.ts';
 import { DEMO_HELP, type DemoAddresses, demoBanner } from '../demo/help.ts';
+import { wantsHelp } from './arguments.ts';
 import { checkCommands, missingPrograms } from './demo/check.ts';
 import { openaiDirectory } from './demo/openai-package.ts';
 import { ANY_PORTS, portsBeside } from './demo/port.ts';
@@ -46,9 +47,17 @@ const startDemo = async (isCheck: boolean): Promise<number> => {
     return isCheck && needs.stopping.aborted ? 1 : code;
   } catch (error) {
     if (!(error instanceof ServiceEnded)) throw error;
-    process.stderr.write(`gatehouse demo: ended, because ${error.message} did\n`);
+    process.stderr.write(`gatehouse demo: ended, because ${error.message}\n`);
     return 1;
   }
+};
+
+/** An option is named without its value, and nothing else is: it may be a key. */
+const argumentProblem = (args: readonly string[]): string => {
+  const [wrong = ''] = args.filter((arg) => arg !== '--check');
+  if (wrong === '') return 'expected --check only once';
+  const [option] = /^--?[a-z][a-z-]{0,30}(?==|$)/.exec(wrong) ?? [];
+  return option === undefined ? 'expected --check or no arguments' : `unknown option ${option}, expected --check`;
 };
 
 /**
@@ -57,9 +66,13 @@ const startDemo = async (isCheck: boolean): Promise<number> => {
  */
 export const runDemo = async (args: readonly string[]): Promise<void> => {
   const isCheck = args.length === 1 && args[0] === '--check';
-  if (args.length > 0 && !isCheck) {
+  if (wantsHelp(args)) {
     process.stdout.write(DEMO_HELP);
-    process.exitCode = args.every((arg) => arg === '--help' || arg === '-h') ? 0 : 1;
+    return;
+  }
+  if (args.length > 0 && !isCheck) {
+    process.stderr.write(`gatehouse demo: ${argumentProblem(args)}; see gatehouse demo --help\n`);
+    process.exitCode = 1;
     return;
   }
   process.exit(await startDemo(isCheck));

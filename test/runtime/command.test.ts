@@ -52,7 +52,15 @@ describe('gatehouse', (check) => {
     const gateway = await gatehouse('gateway', '--port', '1');
     assert.is(gateway.code, 1);
     assert.match(gateway.stderr, 'only environment variables');
-    assert.is((await gatehouse('demo', 'now')).code, 1);
+    for (const [args, problem] of [
+      [['now'], 'expected --check or no arguments'],
+      [['--foo'], 'unknown option --foo, expected --check'],
+      [['--check', '--key=canary'], 'unknown option --key, expected --check'],
+      [['--check', '--check'], 'expected --check only once'],
+    ] as const) {
+      const { code, stdout, stderr } = await gatehouse('demo', ...args);
+      assert.equal([code, stdout, stderr], [1, '', `gatehouse demo: ${problem}; see gatehouse demo --help\n`]);
+    }
     const evaluation = await gatehouse('eval', '--nonsense');
     assert.is(evaluation.code, 1);
     assert.match(evaluation.stderr, /^gatehouse eval: /);

@@ -17,15 +17,21 @@ export type DemoProcess = {
   readonly address: Promise<string>;
   /** Its exit code. */
   readonly ended: Promise<number>;
+  /** How it ended: `signal SIGKILL`, `exit code 1`. Empty while it runs. */
+  readonly endedBy: () => string;
   /** Whether it ended because its port was in use and it may use another one. */
   readonly hasPortConflict: () => boolean;
   /** Sends SIGTERM, or SIGKILL with `hard`. Resolves with the exit code. */
   readonly end: (how?: 'hard') => Promise<number>;
 };
 
-/** A service did not start, or ended by itself. */
+/** A service did not start, or ended by itself. `how` is known where its process has ended: its signal or exit code. */
 export class ServiceEnded extends Error {
   override readonly name = 'ServiceEnded';
+
+  constructor(service: string, how?: string) {
+    super(`${service} did${how === undefined ? '' : ` (${how})`}`);
+  }
 }
 
 const PORT_TAKEN = /\bPORT: port \d+ \S+ \S+ is in use\b/;
@@ -43,6 +49,7 @@ export const startProcess = ({ service, variables, directory, mayChangePort = fa
   let isBuffering = mayChangePort;
   let isPortTaken = false;
   let isStopRequested = false;
+  let endedBy = '';
   const release = (): void => {
     isBuffering = false;
     process.stderr.write(buffered);
@@ -56,10 +63,14 @@ export const startProcess = ({ service, variables, directory, mayChangePort = fa
     child.once('close', (code, signal) => {
       isPortTaken = isBuffering && PORT_TAKEN.test(buffered);
       if (!isPortTaken) release();
+      endedBy = signal === null ? `exit code ${code}` : `signal ${signal}`;
       // Early in its start it ends by the signal itself, without an exit code.
       settle(isStopRequested && signal === 'SIGTERM' ? 0 : (code ?? 1));
     });
-    child.once('error', () => settle(1));
+    child.once('error', () => {
+      endedBy ||= 'it could not be started';
+      settle(1);
+    });
   });
   const address = new Promise<string>((settle, reject) => {
     child.on('message', (message) => {
@@ -67,13 +78,14 @@ export const startProcess = ({ service, variables, directory, mayChangePort = fa
       release();
       settle(message.address);
     });
-    void ended.then(() => reject(new ServiceEnded(service)));
+    void ended.then(() => reject(new ServiceEnded(service, endedBy)));
   });
   // A rejection that no one waits for must not end the demo.
   address.catch(() => {});
   return {
     address,
     ended,
+    endedBy: () => endedBy,
     hasPortConflict: () => isPortTaken,
     end(how) {
       isStopRequested = true;

@@ -111,7 +111,9 @@ export const withDemoServices = async (
     if (isOver) throw new ServiceEnded(given.service);
     const process = startProcess(given);
     started.push(process);
-    void process.ended.then(() => process.hasPortConflict() || failure.reject(new ServiceEnded(given.service)));
+    void process.ended.then(() => {
+      if (!process.hasPortConflict()) failure.reject(new ServiceEnded(given.service, process.endedBy()));
+    });
     return process;
   };
   let code = 0;

@@ -308,7 +308,18 @@ describe('gatehouse demo', (check) => {
     rmSync(temporary, { recursive: true });
     assert.equal([code, stdout], [1, '']);
     const why = `gatehouse gateway: PORT: port ${other.port} on 127.0.0.1 is in use; set PORT to a free one`;
-    assert.is(stderr, `${why}\ngatehouse demo: ended, because gateway did\n`);
+    assert.is(stderr, `${why}\ngatehouse demo: ended, because gateway did (exit code 1)\n`);
+  });
+
+  check('says by which signal a service has ended, and ends with 1', async () => {
+    await withDemo({ PORT: '0' }, async (demo) => {
+      const bridge = processesOf(demo).find((pid) =>
+        readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('bridge.js'),
+      );
+      process.kill(Number(bridge), 'SIGKILL');
+      assert.is((await demo.ended).code, 1);
+      assert.match(demo.stderr(), 'gatehouse demo: ended, because bridge did (signal SIGKILL)\n');
+    });
   });
 
   check('promises nothing when a variable is wrong, but names it', async () => {
