@@ -128,7 +128,7 @@ export const migrateSqlite = (database: DatabaseSync, migrations: readonly strin
  * Creates the file with access for its owner only: SQLite itself would let everyone read it. An existing file is not even
  * opened, because closing it would release every lock that this process holds on it.
  */
-const makeFile = (path: string): void => {
+export const makeFile = (path: string): void => {
   makeDirectory(dirname(path));
   try {
     closeSync(openSync(path, 'wx', 0o600));

@@ -53,8 +53,8 @@ const LONG_MS = 3;
 /**
  * Opens a store in one SQLite file. If they are missing, the file and its directory are created, with access for their owner
  * only. What is committed survives a power cut. Throws a `ConfigError` when the file cannot be
- * used. Meant for one server: a second process may read and write the file too, but neither is notified of the other's
- * events, and a server that starts would treat the unfinished answers of a running one as abandoned. What it cannot read or
+ * used. Meant for one server, which `claimServerFile` sees to: a second process may read and write the file too, but neither is notified of
+ * the other's events, and a server that starts would treat the unfinished answers of a running one as abandoned. What it cannot read or
  * write, because the disk is full or the file damaged, fails with a `StoreUnavailableError`, and `health` says so.
  */
 export const openSqliteStore = async ({ file, ...options }: SqliteStoreOptions & { readonly file: string }) =>

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { HeartbeatTimes } from '../../adapter/postgres/cluster.ts';
+import { claimServerFile } from '../../adapter/sqlite/server-lock.ts';
 import { openSqliteStore } from '../../adapter/sqlite/store.ts';
 import { newId } from '../../adapter/web/crypto.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
@@ -50,13 +51,27 @@ const openFile = async (path: string, { ids }: Pick<AgentStoreNeeds, 'ids'>): Pr
   return { store, peers: createSingleServer(store.health), close: store.close };
 };
 
+/** The same for a server, which would end the running answers of another one on the file. */
+const openFileForServer = async (path: string, needs: Pick<AgentStoreNeeds, 'ids'>): Promise<AgentStore> => {
+  const opened = await openFile(path, needs);
+  try {
+    const release = await claimServerFile(resolve(path));
+    return { ...opened, close: () => opened.close().finally(release) };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+};
+
 /** Opens what `AGENT_DATABASE_URL` names. A `ConfigError` says why it cannot be used. */
 export const openAgentStore = async (
   database: Database,
   { ids, leaseMs, onError }: AgentStoreNeeds,
 ): Promise<AgentStore> => {
   const times = { beatMs: leaseMs / HEARTBEATS_PER_LEASE, aliveMs: leaseMs };
-  return database.kind === 'postgres' ? openShared(database.url, { times, onError }) : openFile(database.path, { ids });
+  return database.kind === 'postgres'
+    ? openShared(database.url, { times, onError })
+    : openFileForServer(database.path, { ids });
 };
 
 /** The same for a command that runs next to servers: it sends heartbeats and runs no session. */
