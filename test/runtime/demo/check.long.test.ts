@@ -76,7 +76,10 @@ describe('gatehouse demo --check', (check) => {
   check.needing(NO_SHELL, 'ends with 1 and promises nothing when a service does not start', async () => {
     const { code, stdout, stderr } = await checked({ variables: () => ({ MAX_INPUTS: 'many' }) });
     assert.equal([code, stdout()], [1, '']);
-    assert.match(stderr(), /MAX_INPUTS: expected a whole number[^\n]*\ngatehouse demo: ended, because gateway did\n$/);
+    assert.match(
+      stderr(),
+      /MAX_INPUTS: expected a whole number[^\n]*\ngatehouse demo: ended, because gateway did \(exit code 1\)\n$/,
+    );
   });
 
   check.needing(NO_SHELL, 'leaves nothing behind when it is broken off, and does not call that a success', async () => {
