@@ -78,6 +78,17 @@ const readIdempotencyKey = (headers: Headers): string | undefined => {
   });
 };
 
+/** What a request with nothing but results of calls is about: the calls, and what came before them. */
+const answeredCalls = ({
+  toolResults,
+  isBackground = false,
+  format,
+}: BridgeRequest): readonly unknown[] | undefined => {
+  if (toolResults === undefined || toolResults.after.length > 0 || toolResults.files.length > 0) return undefined;
+  const callIDs = toolResults.results.map(({ callID }) => callID).toSorted();
+  return [callIDs, toolResults.history, isBackground, format ?? null];
+};
+
 type Streaming = Pick<ActiveRequest, 'disconnect' | 'end'> & { readonly measurement: MeasurementOptions };
 
 /** The route of an endpoint: authenticates, parses, starts the answer and sends it, as one body or as a stream. */
@@ -174,7 +185,10 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     // Includes what may come in headers: the same body with another conversation or approval is another request.
     const whole = jsonPieces([endpoint.name, parsed.conversation, parsed.approval ?? null, body]);
     const isRetry = isSentAgain(headers);
-    return { parsed, identity: { key, digest: yield* digestOf(newHash, whole), isRetry } };
+    const digest = yield* digestOf(newHash, whole);
+    const calls = answeredCalls(parsed);
+    const callsDigest = calls && (yield* digestOf(newHash, jsonPieces([endpoint.name, parsed.conversation, ...calls])));
+    return { parsed, identity: { key, digest, callsDigest, isRetry } };
   }
 
   return async (request: Request): Promise<Response> => {

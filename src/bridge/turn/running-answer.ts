@@ -203,13 +203,15 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const resume = async (): Promise<AnswerSource | undefined> => {
       if (started !== undefined) return followTurn(lock, started, request);
       const used = await useToolResults(locked.session, request, signal);
+      isOfResults = used?.kind === 'continues';
       if (used?.kind === 'continues') return used.source;
       if (used !== undefined) prompted = { ...request, prompt: used.prompt };
       return waitingTurns.resume(locked.session, prompted, signal);
     };
+    let isOfResults = false;
     const begin = (): void => {
       const turnReaders = readersOf?.(sessionIDNow(lock.sessionID));
-      handle.begin(turnReaders);
+      handle.begin(turnReaders, isOfResults);
       if (started !== undefined && handle.hasReader()) turnReaders?.join();
     };
     if (started !== undefined) begin();

@@ -139,37 +139,44 @@ describe('a response that goes on after calls of its client', (check) => {
     const response = await world.send('/v1/responses', { tools: FUNCTIONS, ...body });
     return JSON.parse(await response.text()) as Response;
   };
-  /** Goes on after a response with results of its calls. */
-  const goOnWith = (world: BridgeWorld, { id, output }: Response, result: string): Promise<Response> =>
-    respond(world, {
-      previous_response_id: id,
-      input: output
-        .filter(({ type }) => type === 'function_call')
-        .map(({ call_id }) => ({ type: 'function_call_output', call_id, output: result })),
-    });
+  /** Goes on after a response with results of its calls, and with words of the user. */
+  const goOnWith = (
+    world: BridgeWorld,
+    { id, output }: Response,
+    result: string,
+    words: readonly object[] = [],
+  ): Promise<Response> => {
+    const results = output
+      .filter(({ type }) => type === 'function_call')
+      .map(({ call_id }) => ({ type: 'function_call_output', call_id, output: result }));
+    return respond(world, { previous_response_id: id, input: [...results, ...words] });
+  };
+  const WORDS = [{ role: 'user', content: 'Look again.' }];
 
-  check('a second time begins a session in which the calls are, and nothing that came after them', () =>
-    withBridge({ scripts: [calling(weather), replying('It rains.'), replying('Sun.')] }, async (world) => {
-      const first = await respond(world, { input: 'How is the weather?' });
-      await goOnWith(world, first, 'rain');
-      await goOnWith(world, first, 'sunshine');
-      const told = messagesTo(world.agent.asked[2]);
-      assert.match(told, 'How is the weather?');
-      assert.match(told, '[called weather with ');
-      assert.match(told, 'sunshine');
-      assert.not.match(told, 'rain');
-      assert.is(sessionsMade(world).length, 2);
-    }),
+  check(
+    'a second time with words of the user begins a session in which the calls are, and nothing that came after them',
+    () =>
+      withBridge({ scripts: [calling(weather), replying('It rains.'), replying('Sun.')] }, async (world) => {
+        const first = await respond(world, { input: 'How is the weather?' });
+        await goOnWith(world, first, 'rain');
+        await goOnWith(world, first, 'sunshine', WORDS);
+        const told = messagesTo(world.agent.asked[2]);
+        assert.match(told, 'How is the weather?');
+        assert.match(told, '[called weather with ');
+        assert.match(told, 'sunshine');
+        assert.not.match(told, 'rain');
+        assert.is(sessionsMade(world).length, 2);
+      }),
   );
 
-  check('a second time later in the turn has the calls before with their results', () =>
+  check('a second time with words later in the turn has the calls before with their results', () =>
     withBridge(
       { scripts: [calling(weather), calling(weather), replying('Done.'), replying('Again.')] },
       async (world) => {
         const first = await respond(world, { input: 'How is the weather?' });
         const second = await goOnWith(world, first, 'the first result');
         await goOnWith(world, second, 'the second result');
-        await goOnWith(world, second, 'another result');
+        await goOnWith(world, second, 'another result', WORDS);
         const told = messagesTo(world.agent.asked[3]);
         for (const text of ['the first result', 'another result']) assert.match(told, text);
         for (const text of ['the second result', 'Done.']) assert.not.match(told, text);

@@ -6,6 +6,8 @@ export type RequestIdentity = {
   readonly key: string | undefined;
   /** A digest of the whole request and of its conversation. */
   readonly digest: string;
+  /** Of a request that has nothing but results of calls: a digest of the calls, and of what came before them. */
+  readonly callsDigest?: string | undefined;
   /** Whether the client says that it has sent this before (`x-stainless-retry-count`). */
   readonly isRetry: boolean;
 };
@@ -25,6 +27,8 @@ export type KeptAnswer<T> = {
   readonly settled: Promise<void>;
   readers: number;
   hasBegun: boolean;
+  /** Whether the results of its request have gone to the calls that waited for them. */
+  isOfResults: boolean;
   /** Its clients at all bridges, once it has begun and if others can know it. */
   turnReaders: TurnReaders | undefined;
   /** Until it is known whether the last reader that has left here was the last of all. */
@@ -55,8 +59,8 @@ const REPEATED_WITHIN_MS = 5000;
 const REPEATED_AT_MOST_MS = 30_000;
 
 /** Whether the client that was to read it may still come back for it. */
-const isWanted = ({ identity, ended, leftAt }: KeptAnswer<unknown>): boolean =>
-  ended?.result !== 'void' && (identity.key !== undefined || leftAt !== undefined);
+const isWanted = ({ identity, isOfResults, ended, leftAt }: KeptAnswer<unknown>): boolean =>
+  ended?.result !== 'void' && (identity.key !== undefined || isOfResults || leftAt !== undefined);
 
 const isExpired = (kept: KeptAnswer<unknown>, now: number): boolean =>
   kept.ended !== undefined && now - kept.usedAt >= (isWanted(kept) ? KEPT_MS : KEPT_AFTER_READING_MS);
@@ -75,17 +79,27 @@ export const isEnding = ({ ended, isAborted, leaving }: KeptAnswer<unknown>): bo
 const repeatsFailure = ({ ended, usedAt }: KeptAnswer<unknown>, now: number): boolean =>
   ended?.result === 'failed' && now - usedAt < REPEATED_WITHIN_MS && now - ended.at < REPEATED_AT_MOST_MS;
 
+/** Whether it is the answer to the first results of the same calls: none is taken for them but these. */
+const isOfSameCalls = (entry: KeptAnswer<unknown>, callsDigest: string | undefined): boolean =>
+  callsDigest !== undefined &&
+  entry.identity.callsDigest === callsDigest &&
+  (entry.isOfResults || !entry.hasBegun) &&
+  (entry.ended === undefined ? !isEnding(entry) : entry.ended.result === 'answered');
+
 /**
  * The entry that a request has started, among those of its owner, the oldest first. Equal texts of two users behind one key are
  * two requests: without a key, one whose reader has left is preferred, because a client leaves before it tries again; and a
- * request that is not marked as a retry gets no answer that has another reader.
+ * request that is not marked as a retry gets no answer that has another reader. But the first results of calls count: others for the
+ * same calls, after the same messages, get the answer that these have got.
  */
 export const findOwn = <T>(
   entries: readonly KeptAnswer<T>[],
-  { key, digest, isRetry }: RequestIdentity,
+  { key, digest, callsDigest, isRetry }: RequestIdentity,
   { now, joinedMs }: { readonly now: number; readonly joinedMs: number },
 ): KeptAnswer<T> | undefined => {
   if (key !== undefined) return entries.find((entry) => entry.identity.key === key);
+  const ofSameCalls = entries.find((entry) => isOfSameCalls(entry, callsDigest));
+  if (ofSameCalls !== undefined) return ofSameCalls;
   const equal = entries.filter(({ identity }) => identity.key === undefined && identity.digest === digest);
   const left = equal
     .filter((entry) => leftAtOf(entry) !== undefined)

@@ -27,9 +27,9 @@ export type AnswerHandle = {
   readonly signal: AbortSignal;
   /**
    * The agent gets the prompt now. Until then an answer without readers is aborted at once, because that costs nothing.
-   * `turnReaders`: from now on readers at other bridges count, too.
+   * `turnReaders`: from now on readers at other bridges count, too. `isOfResults`: calls of the client got the request's results.
    */
-  readonly begin: (turnReaders?: TurnReaders) => void;
+  readonly begin: (turnReaders?: TurnReaders, isOfResults?: boolean) => void;
   /** Whether a client reads it here at the moment. */
   readonly hasReader: () => boolean;
   /** Whether a client reads it at the moment, here or at another bridge. */
@@ -87,6 +87,9 @@ export const leftAnswerTimes = (policy: DisconnectPolicy): LeftAnswerTimes => ({
   joinedMs: joinedWithinMs(policy),
   abortedAfterMs: abortedAfterMs(policy),
 });
+
+const isSameRequest = (one: RequestIdentity, other: RequestIdentity): boolean =>
+  one.digest === other.digest || (other.key === undefined && one.callsDigest === other.callsDigest);
 
 export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): SharedAnswers<T> => {
   const keptAnswers = createKeptAnswers<T>();
@@ -157,8 +160,9 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       keptAnswers.sweep(entries, clock.now());
       settle();
     };
-    const begin = (turnReaders?: TurnReaders): void => {
+    const begin = (turnReaders?: TurnReaders, isOfResults = false): void => {
       entry.hasBegun = true;
+      entry.isOfResults = isOfResults;
       entry.turnReaders = turnReaders;
     };
     const hasReader = (): boolean => entry.readers > 0;
@@ -173,6 +177,7 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       settled,
       readers: 0,
       hasBegun: false,
+      isOfResults: false,
       turnReaders: undefined,
       leaving: undefined,
       leftAt: undefined,
@@ -193,7 +198,7 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
         keptAnswers.sweep(entries, clock.now());
         const found = findOwn([...entries], identity, { now: clock.now(), joinedMs });
         if (found?.ended?.result === 'void') keptAnswers.drop(entries, found);
-        else if (found !== undefined && found.identity.digest !== identity.digest) throw IDEMPOTENCY_KEY_REUSED;
+        else if (found !== undefined && !isSameRequest(found.identity, identity)) throw IDEMPOTENCY_KEY_REUSED;
         else if (found?.answer !== undefined && !isEnding(found)) return addReader(found, found.answer);
         if (found === undefined || found.ended !== undefined) {
           const isKnown = found !== undefined && found.ended?.result !== 'void';
