@@ -12,6 +12,8 @@ const invalid = (at: string, expected: string) =>
   badInput('invalid_value', at, `Invalid value at '${at}': expected ${expected}`);
 
 const parseTools = (tools: unknown): readonly ClientFunction[] => {
+  if (tools !== undefined && tools !== null && !Array.isArray(tools))
+    throw badInput('invalid_type', 'tools', "Invalid type at 'tools': expected an array");
   const functions = clientFunctionsIn(tools);
   if (functions.length > TOOLS_LIMIT) throw invalid('tools', `at most ${TOOLS_LIMIT} functions`);
   const names = new Set<string>();

@@ -97,7 +97,7 @@ const APIS: Readonly<Record<'chat completions' | 'responses' | 'completions', Ap
       access_programs: { program: 'a' },
       background: true,
       context_management: [{ type: 'compaction' }],
-      conversation: 'conv_1',
+      conversation: 'my-chat',
       image: { quality: 'high' },
       include: ['message.output_text.logprobs'],
       input: 'Something else',

@@ -526,3 +526,25 @@ describe('a conversation of a client', (check) => {
     }),
   );
 });
+
+describe('an id of a conversation that no bridge has made', (check) => {
+  check('is not there, and begins no conversation', () =>
+    withBridge({}, async (world) => {
+      const response = await world.send('/v1/responses', { input: 'Hello', conversation: 'conv_nope' });
+      assert.is(response.status, 404);
+      assert.is(sessionsMade(world).length, 0);
+    }),
+  );
+});
+
+describe('tools of a request that are no list', (check) => {
+  check('are refused', () =>
+    withBridge({}, async (world) => {
+      for (const path of ['/v1/responses', '/v1/chat/completions']) {
+        const messages = [{ role: 'user', content: 'Hello' }];
+        const response = await world.send(path, { input: 'Hello', messages, tools: {} });
+        assert.is(response.status, 400);
+      }
+    }),
+  );
+});

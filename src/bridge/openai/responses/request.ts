@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { sessionInConversationID } from '../../conversation/response-id.ts';
+import { conversationNotFound, sessionInConversationID } from '../../conversation/response-id.ts';
 import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
 import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
@@ -116,6 +116,8 @@ const explicitConversation = ({ conversationID, previousID }: ReferencedIDs): Co
     { isStreamed: false, isTask: false },
   );
   const isCreated = named.kind === 'named' && sessionInConversationID(named.id) !== undefined;
+  // An id of another platform names nothing here, and its client would not notice that the conversation begins anew.
+  if (!isCreated && conversationID.startsWith('conv_')) throw conversationNotFound(conversationID);
   return isCreated ? { ...named, appends: true } : named;
 };
 
