@@ -58,3 +58,14 @@ describe('a request that does not end with words of the user', (check) => {
     }),
   );
 });
+
+describe('a chat of the assistant alone', (check) => {
+  check('is refused with what is missing', () =>
+    withBridge({}, async (world) => {
+      const response = await world.send('/v1/chat/completions', {
+        messages: [{ role: 'assistant', content: 'Hello' }],
+      });
+      assert.match(await response.text(), 'Expected a message to answer');
+    }),
+  );
+});

@@ -125,7 +125,11 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
   if (last === undefined) throw badInput('invalid_value', 'messages', "Expected a user message at 'messages'");
   if (start === dialogue.length) {
     const at = `messages[${last.index}].role`;
-    throw badInput('unsupported_value', at, `Expected the user's message to be the last one at '${at}'`);
+    throw badInput(
+      'unsupported_value',
+      at,
+      `Expected a message to answer: there is none of the user, nor an instruction, up to '${at}'`,
+    );
   }
   const speeches = toDialogue(dialogue);
   const prompt = joinAdjacentTexts(speeches.slice(start).flatMap(({ parts }) => parts));
