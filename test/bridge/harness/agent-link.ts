@@ -126,7 +126,13 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
   };
   const stream: OpenHttpStream = async ({ url, headers, signal }) => {
     if (isCut) throw new HttpClientError('ECONNREFUSED');
-    const response = await reach()(new Request(url, { headers, signal }));
+    const opened = reach();
+    const response = await opened(new Request(url, { headers, signal }));
+    // The agent was killed before it had answered: its stream says nothing of what its successor does.
+    if (handler !== opened) {
+      await response.body?.cancel();
+      throw new HttpClientError('ECONNRESET');
+    }
     const body = response.body ?? new ReadableStream<Uint8Array>();
     const reader = open(lateMs === 0 ? body : delayed(body, lateMs), feeds).getReader();
     const cut = () => void reader.cancel().catch(() => {});
