@@ -57,4 +57,8 @@ describe('a commit to which the database never answers', (check) => {
       assert.is((await other.store.messages(id)).length, 1);
     }),
   );
+
+  check('leave no database behind', async () => {
+    await database.stop();
+  });
 });

@@ -25,7 +25,9 @@ describe('a gateway with two workers', (check) => {
       }
       await gateway.outputMatching(/request-3/);
       const answers = linesOf(gateway).filter(({ event }) => event === 'request-answered');
-      assert.equal(answers.map(({ worker }) => worker).toSorted(), [1, 1, 2, 2]);
+      // One that was busy for a moment may have had one less.
+      assert.is(answers.length, 4);
+      assert.equal([...new Set(answers.map(({ worker }) => worker))].toSorted(), [1, 2]);
       assert.is(eventsOf(world).filter((event) => event === 'listening').length, 1);
       assert.is(workerIds(gateway).length, 2);
     }),
@@ -268,7 +270,7 @@ describe('a gateway whose workers cannot run', (check) => {
     const missing = await ending({ MODERATION_POLICY_FILE: '/nowhere/policy.json' });
     assert.equal(
       [missing.code, errorsIn(missing.stderr)],
-      [1, ['gatehouse gateway: MODERATION_POLICY_FILE: expected the path of a file that can be read']],
+      [1, ['gatehouse gateway: MODERATION_POLICY_FILE: expected the path of a file that can be read: no such file or directory']],
     );
   });
 
