@@ -270,7 +270,12 @@ describe('a gateway whose workers cannot run', (check) => {
     const missing = await ending({ MODERATION_POLICY_FILE: '/nowhere/policy.json' });
     assert.equal(
       [missing.code, errorsIn(missing.stderr)],
-      [1, ['gatehouse gateway: MODERATION_POLICY_FILE: expected the path of a file that can be read: no such file or directory']],
+      [
+        1,
+        [
+          'gatehouse gateway: MODERATION_POLICY_FILE: expected the path of a file that can be read: no such file or directory',
+        ],
+      ],
     );
   });
 
