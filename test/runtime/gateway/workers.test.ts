@@ -18,16 +18,13 @@ describe('a gateway with two workers', (check) => {
     'answers with both, says once that it listens, and numbers their lines',
     inWorld(judged, {}, async (world) => {
       const { gateway } = world;
-      for (let turn = 0; turn < 4; turn++) {
-        const connection = openConnection(gateway.address);
-        assert.is(await connection.ask(`request-${turn}`, 'good morning'), 200);
-        connection.close();
-      }
+      // They stay open: whether one that closes is counted still depends on the machine.
+      const connections = [0, 1, 2, 3].map(() => openConnection(gateway.address));
+      for (const [turn, { ask }] of connections.entries()) assert.is(await ask(`request-${turn}`, 'good morning'), 200);
       await gateway.outputMatching(/request-3/);
+      for (const { close } of connections) close();
       const answers = linesOf(gateway).filter(({ event }) => event === 'request-answered');
-      // One that was busy for a moment may have had one less.
-      assert.is(answers.length, 4);
-      assert.equal([...new Set(answers.map(({ worker }) => worker))].toSorted(), [1, 2]);
+      assert.equal(answers.map(({ worker }) => worker).toSorted(), [1, 1, 2, 2]);
       assert.is(eventsOf(world).filter((event) => event === 'listening').length, 1);
       assert.is(workerIds(gateway).length, 2);
     }),
