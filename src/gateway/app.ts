@@ -158,9 +158,8 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   );
   const limits = { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS };
   const noVerdict = createNoVerdict({ settings, metrics, newId: needs.newId });
-  const moderation = createModerationRoute({
+  const route = {
     clock,
-    findTraits: backend.findTraits,
     callers,
     findAlias,
     policies,
@@ -169,24 +168,14 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     newId: needs.newId,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodies,
-    rules: {
-      limits,
-      unjudged: settings.UNJUDGED_INPUT,
-    },
+  };
+  const moderation = createModerationRoute({
+    ...route,
+    findTraits: backend.findTraits,
+    rules: { limits, unjudged: settings.UNJUDGED_INPUT },
     noVerdict,
   });
-  const guardFace = createGuardRoute({
-    clock,
-    callers,
-    findAlias,
-    policies,
-    moderateBy,
-    metrics,
-    newId: needs.newId,
-    deadlineMs: settings.REQUEST_DEADLINE_MS,
-    bodies,
-    limits,
-  });
+  const guardFace = createGuardRoute({ ...route, limits });
   const checkOwnReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,

@@ -31,7 +31,7 @@ type GuardRouteNeeds = {
  */
 export const createGuardRoute = (needs: GuardRouteNeeds) => {
   const { clock, callers, findAlias, policies, metrics } = needs;
-  const lanes = new Map(
+  const judges = new Map(
     policies.policies.map((policy) => {
       const judged = withGuardCategories(policy);
       return [policy, { judged, moderate: needs.moderateBy(judged) }];
@@ -50,13 +50,13 @@ export const createGuardRoute = (needs: GuardRouteNeeds) => {
       const form = guardFormOf(alias);
       const texts = guardTexts(asked, form, needs.limits);
       const policy = policies.select(alias.alias, caller.keyIndex);
-      const lane = lanes.get(policy);
-      if (lane === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+      const judge = judges.get(policy);
+      if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
       const items = texts.map((text) => ({ text }));
-      const verdicts = await lane.moderate(items, alias, { ...deadline, owner: caller.owner });
+      const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
       if (verdicts.length !== texts.length) throw new TypeError('A text without a verdict');
       const verdict = guardVerdict(
-        lane.judged,
+        judge.judged,
         verdicts.map(({ scores }) => scores),
       );
       metrics.verdict({

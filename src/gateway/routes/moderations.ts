@@ -41,16 +41,16 @@ type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; read
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   const { clock, callers, findAlias, policies, metrics } = needs;
-  const lanes = new Map(
+  const judges = new Map(
     policies.policies.map((policy) => [
       policy,
       { moderate: needs.moderateBy(policy), writeResult: createResultWriter(policy) },
     ]),
   );
-  const laneOf = (policy: Policy) => {
-    const lane = lanes.get(policy);
-    if (lane === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
-    return lane;
+  const judgeOf = (policy: Policy) => {
+    const judge = judges.get(policy);
+    if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+    return judge;
   };
 
   /** Why the alias's model sees no images, as its server says. Ollama leaves out such an image, and answers all the same. */
@@ -77,7 +77,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
   };
 
   const respond = ({ alias, policy, items }: ParsedRequest, verdicts: readonly ItemVerdict[]): Response => {
-    const { writeResult } = laneOf(policy);
+    const { writeResult } = judgeOf(policy);
     const results = items.map((item, index) => {
       const verdict = verdicts[index];
       if (verdict === undefined) throw new TypeError('An item without a verdict');
@@ -98,7 +98,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     await callers.count(caller);
     return answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
       const parsed = await parseRequest(request, caller.keyIndex, deadline);
-      const { moderate } = laneOf(parsed.policy);
+      const { moderate } = judgeOf(parsed.policy);
       return respond(parsed, await moderate(parsed.items, parsed.alias, { ...deadline, owner: caller.owner }));
     });
   };
