@@ -4,13 +4,15 @@ import { CompletionRequestBody } from '../openai/completions/request.ts';
 import { ResponsesRequestBody } from '../openai/responses/request.ts';
 
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+/** The usage of chats and completions. */
+const ChatUsage = v.object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count });
 const Approvals = v.optional(
   v.object({
     approvals: v.array(v.object({ id: v.pipe(v.string(), v.startsWith('per_')), tool: v.string(), input: v.string() })),
   }),
 );
 
-/** The call of a client's function, which `tool_choice` has forced. */
+/** The call of a function of the client. */
 const ToolCall = v.object({
   id: v.string(),
   type: v.literal('function'),
@@ -36,7 +38,7 @@ const ChatAnswer = v.object({
       finish_reason: v.picklist(['stop', 'length', 'content_filter', 'tool_calls']),
     }),
   ),
-  usage: v.object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count }),
+  usage: ChatUsage,
   gatehouse: Approvals,
 });
 
@@ -54,7 +56,7 @@ const CompletionAnswer = v.object({
       finish_reason: v.picklist(['stop', 'length', 'content_filter']),
     }),
   ),
-  usage: v.object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count }),
+  usage: ChatUsage,
   gatehouse: Approvals,
 });
 
