@@ -1,8 +1,8 @@
 // Bundles each program into one file in dist/, lists the licences of what is in them, and fails when a bundle holds what
 // it must not.
 //   node build.mjs [bundle ...]   only these, such as gateway.js; the rest of dist/ stays as it is
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { build } from 'esbuild';
 import manifest from './package.json' with { type: 'json' };
 import { licenseList, licenseProblems, packagesIn } from './supply/licenses.mjs';
@@ -43,12 +43,13 @@ const siblings = {
       agent: 'agent',
       'agent-command': 'agent-command',
       bridge: 'bridge',
+      console: 'console',
       eval: 'eval',
       demo: 'demo',
       gatehouse: 'gatehouse',
     };
     onResolve(
-      { filter: /^\.\/(gateway\.node|relay-admin|agent|agent-command|bridge|eval|demo|gatehouse)\.ts$/ },
+      { filter: /^\.\/(gateway\.node|relay-admin|agent|agent-command|bridge|console|eval|demo|gatehouse)\.ts$/ },
       ({ path, kind }) =>
         kind === 'dynamic-import' ? { path: `./${bundleOf[path.slice(2, -3)]}.js`, external: true } : undefined,
     );
@@ -130,6 +131,46 @@ const viewsThread = {
   },
 };
 
+/** What the console's page is made of, by esbuild's own account, for the list of licences. */
+const pageInputs = {};
+
+/** The console's page becomes texts in its bundle: one HTML, one script and one style, named by their content. */
+const consolePage = {
+  name: 'console-page',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]src[\\/]console[\\/]assets[\\/]built-page\.ts$/ }, async ({ path }) => {
+      const folder = resolve(path, '../../page');
+      const { outputFiles, metafile } = await build({
+        ...shared,
+        entryPoints: { app: resolve(folder, 'main.tsx') },
+        platform: 'browser',
+        conditions: ['production'],
+        // Its tsconfig is for the type checker and the editor.
+        tsconfigRaw: {},
+        jsx: 'automatic',
+        jsxImportSource: 'preact',
+        minify: true,
+        outdir: 'assets',
+        entryNames: '[name].[hash]',
+        write: false,
+      });
+      Object.assign(pageInputs, metafile.inputs);
+      const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
+      const assets = Object.fromEntries(
+        outputFiles.map((file) => {
+          const name = basename(file.path);
+          return [name, { type: types[name.split('.').at(-1)], text: file.text }];
+        }),
+      );
+      const named = (end) => `/assets/${Object.keys(assets).find((name) => name.endsWith(end))}`;
+      const html = readFileSync(resolve(folder, 'index.html'), 'utf8')
+        .replace('{style}', named('.css'))
+        .replace('{script}', named('.js'));
+      return { contents: `export const BUILT_PAGE = ${JSON.stringify({ html, assets })};` };
+    });
+  },
+};
+
 /** What a Worker bundle may never contain, by the paths and imports in esbuild's own account of it. */
 const problemsOf = (name, metafile) => {
   const inputs = Object.keys(metafile.inputs);
@@ -185,6 +226,10 @@ const programs = [
   },
   { out: 'bridge.js', options: { entryPoints: ['src/main/bridge.ts'], platform: 'node', banner: { js: nodeBanner } } },
   {
+    out: 'console.js',
+    options: { entryPoints: ['src/main/console.ts'], platform: 'node', banner: { js: nodeBanner } },
+  },
+  {
     out: 'relay-admin.js',
     options: { entryPoints: ['src/main/relay-admin.ts'], platform: 'node', banner: { js: nodeBanner } },
   },
@@ -224,9 +269,11 @@ const results = await Promise.all(
     const { metafile } = await build({
       ...shared,
       ...options,
-      plugins: [precomputed, siblings, undiciParts, noQuestions, viewsThread],
+      plugins: [precomputed, siblings, undiciParts, noQuestions, viewsThread, consolePage],
       outfile: `dist/${out}`,
     });
+    // The page is built apart, and its libraries are in the bundle as texts.
+    if (out === 'console.js') Object.assign(Object.values(metafile.outputs)[0].inputs, pageInputs);
     if (isCommand) chmodSync(`dist/${out}`, 0o755);
     const bytes = Object.values(metafile.outputs)[0].bytes;
     return { out, metafile, line: `dist/${out}  ${(bytes / 1024).toFixed(1)} KB`, problems: problemsOf(out, metafile) };

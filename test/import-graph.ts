@@ -22,7 +22,7 @@ export const importsIn = (text: string): Import[] =>
 export const readSources = (root: string, folder: string): Sources =>
   new Map(
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => /\.tsx?$/.test(name))
       .map((name) => join(folder, name))
       .sort()
       .map((file) => [file, importsIn(readFileSync(join(root, file), 'utf8'))]),

@@ -20,10 +20,10 @@ import { createDeferredMetrics } from './agent/deferred-metrics.ts';
 import { createAgentFetch } from './agent/fetch.ts';
 import { openAgentStore } from './agent/store.ts';
 import { createCommandLookup } from './agent/tool-commands.ts';
-import { runWithoutArguments } from './arguments.ts';
 import { AGENT_HELP } from './help.ts';
-import { readIfPresent } from './read-file.ts';
-import { VERSION } from './version.ts';
+import { runWithoutArguments } from './program/arguments.ts';
+import { readIfPresent } from './program/read-file.ts';
+import { VERSION } from './program/version.ts';
 
 /** When the SDK of the models and the metrics library are loaded after the start, unless a request needs them before. Loading blocks the process. */
 const PRELOAD_AFTER_MS = 1000;

@@ -15,10 +15,10 @@ import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.t
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
-import { runWithoutArguments } from './arguments.ts';
 import { BRIDGE_HELP } from './help.ts';
-import { readIfPresent } from './read-file.ts';
-import { VERSION } from './version.ts';
+import { runWithoutArguments } from './program/arguments.ts';
+import { readIfPresent } from './program/read-file.ts';
+import { VERSION } from './program/version.ts';
 
 export { createBridge };
 

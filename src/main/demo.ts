@@ -1,13 +1,13 @@
 import { newId } from '../adapter/web/crypto.ts';
 import { type DemoCommand, demoCommands } from '../demo/commands.ts';
 import { DEMO_HELP, type DemoAddresses, demoBanner } from '../demo/help.ts';
-import { wantsHelp } from './arguments.ts';
 import { checkCommands, missingPrograms } from './demo/check.ts';
 import { openaiDirectory } from './demo/openai-package.ts';
 import { ANY_PORTS, portsBeside } from './demo/port.ts';
 import { ServiceEnded } from './demo/process.ts';
 import { type RunningDemo, withDemoServices } from './demo/services.ts';
 import { createStopSignals } from './demo/signals.ts';
+import { wantsHelp } from './program/arguments.ts';
 
 const commandsFor = (facts: DemoAddresses): readonly DemoCommand[] =>
   demoCommands({ ...facts, node: process.execPath, openaiDirectory: openaiDirectory() });

@@ -1,6 +1,6 @@
-import { runWithoutArguments, wantsHelp } from './arguments.ts';
-import { BRIDGE_HELP, GATEWAY_HELP, HELP, RELAY_ADMIN_HELP } from './help.ts';
-import { VERSION } from './version.ts';
+import { BRIDGE_HELP, CONSOLE_HELP, GATEWAY_HELP, HELP, RELAY_ADMIN_HELP } from './help.ts';
+import { runWithoutArguments, wantsHelp } from './program/arguments.ts';
+import { VERSION } from './program/version.ts';
 
 const refuse = (message: string): void => {
   process.stderr.write(`gatehouse: ${message}\n`);
@@ -10,6 +10,7 @@ const refuse = (message: string): void => {
 // Each command is a bundle of its own next to this one, so that a start loads only what it runs.
 const runGateway = async (): Promise<void> => (await import('./gateway.node.ts')).main();
 const runBridge = async (): Promise<void> => (await import('./bridge.ts')).main();
+const runConsole = async (): Promise<void> => (await import('./console.ts')).main();
 const runRelayAdmin = async (): Promise<void> => (await import('./relay-admin.ts')).main();
 
 const runAgent = async (args: readonly string[]): Promise<void> => {
@@ -24,6 +25,8 @@ const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   if (command === 'bridge') return runWithoutArguments(args, { name: 'bridge', help: BRIDGE_HELP, main: runBridge });
   if (command === 'relay-admin')
     return runWithoutArguments(args, { name: 'relay-admin', help: RELAY_ADMIN_HELP, main: runRelayAdmin });
+  if (command === 'console')
+    return runWithoutArguments(args, { name: 'console', help: CONSOLE_HELP, main: runConsole });
   if (command === 'eval') {
     process.exitCode = await (await import('./eval.ts')).runEval(args);
     return;
@@ -31,7 +34,10 @@ const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   if (command === 'demo') return (await import('./demo.ts')).runDemo(args);
   if (command === '--version' || command === '-v') process.stdout.write(`${VERSION}\n`);
   else if (command === undefined || wantsHelp([command])) process.stdout.write(HELP);
-  else refuse('unknown command, expected gateway, agent, bridge, relay-admin, eval or demo; see gatehouse --help');
+  else
+    refuse(
+      'unknown command, expected gateway, agent, bridge, relay-admin, console, eval or demo; see gatehouse --help',
+    );
 };
 
 await run(process.argv.slice(2));

@@ -19,12 +19,12 @@ import {
   unknownGatewayVariables,
   type WorkerPlace,
 } from '../gateway/settings.ts';
-import { runWithoutArguments } from './arguments.ts';
 import { showKeyForThisRun } from './gateway/key.ts';
 import { policiesOf, readPolicyText } from './gateway/policies.ts';
 import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
-import { VERSION } from './version.ts';
+import { runWithoutArguments } from './program/arguments.ts';
+import { VERSION } from './program/version.ts';
 
 export { createGateway };
 

@@ -10,7 +10,7 @@ import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
 import { DEFAULT_POLICY, onePolicy } from '../gateway/policy/policy.ts';
 import { asksForWorkers, readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
-import { VERSION } from './version.ts';
+import { VERSION } from './program/version.ts';
 
 /** What Cloudflare gives an isolate. */
 const MEMORY_BYTES = 128 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { VERSION } from './version.ts';
+import { VERSION } from './program/version.ts';
 
 /** What `gatehouse --help` prints. */
 export const HELP = `gatehouse ${VERSION}: stands in front of large language models and decides what passes
@@ -9,6 +9,7 @@ Usage: gatehouse <command> [options]
   agent        sessions with a model that can call tools: the server, and commands for its sessions
   bridge       an OpenAI-compatible API for the agent: chat completions, responses and models
   relay-admin  nine MCP tools for an API-relay platform, on standard input and output
+  console      a page in the browser: approvals, moderation, chat, sessions, recharges
   eval         sends a labelled file to a running gateway and prints how well it judges
   demo         all four services on this machine, with a demo judge, a scripted model and a demo relay
 
@@ -111,4 +112,16 @@ Settings are environment variables. To start with:
 Then point any OpenAI client at http://127.0.0.1:4100/v1
 
 All settings: docs/bridge.md
+`;
+
+/** What `gatehouse console --help` prints. */
+export const CONSOLE_HELP = `gatehouse console: what waits for a person, moderation, chat, sessions and recharges in a browser
+
+Settings are environment variables. To start with:
+
+  HOST, PORT              where to listen (default 127.0.0.1, 4200)
+
+Then open http://127.0.0.1:4200
+
+All settings: docs/console.md
 `;

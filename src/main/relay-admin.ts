@@ -11,9 +11,9 @@ import { createLog } from '../core/log.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
 import { createRelayAdminServer } from '../relay-admin/server.ts';
 import { readRelayConfig, unknownRelaySettings } from '../relay-admin/settings.ts';
-import { runWithoutArguments } from './arguments.ts';
 import { RELAY_ADMIN_HELP } from './help.ts';
-import { VERSION } from './version.ts';
+import { runWithoutArguments } from './program/arguments.ts';
+import { VERSION } from './program/version.ts';
 
 const build = ({ variables, writeLine }: StdioContext): StdioService => {
   const config = readRelayConfig(variables);

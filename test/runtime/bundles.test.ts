@@ -11,6 +11,7 @@ const NAMES = [
   'agent.js',
   'agent-command.js',
   'bridge.js',
+  'console.js',
   'relay-admin.js',
   'demo.js',
   'eval.js',

@@ -24,7 +24,7 @@ describe('gatehouse', (check) => {
   });
 
   check('has bundles of its services that explain themselves too, and take no arguments', async () => {
-    for (const name of ['gateway', 'agent', 'bridge', 'relay-admin']) {
+    for (const name of ['gateway', 'agent', 'bridge', 'relay-admin', 'console']) {
       const program = (...words: readonly string[]) => run(process.execPath, [bundle(`${name}.js`), ...words]);
       const help = await program('--help');
       assert.equal([help.code, help.stderr], [0, ''], name);
@@ -47,7 +47,7 @@ describe('gatehouse', (check) => {
     assert.equal([code, stdout], [1, '']);
     assert.is(
       stderr,
-      'gatehouse: unknown command, expected gateway, agent, bridge, relay-admin, eval or demo; see gatehouse --help\n',
+      'gatehouse: unknown command, expected gateway, agent, bridge, relay-admin, console, eval or demo; see gatehouse --help\n',
     );
     const gateway = await gatehouse('gateway', '--port', '1');
     assert.is(gateway.code, 1);

@@ -9,11 +9,12 @@ type StandardRoutesNeeds = {
   readonly ready: () => Response | Promise<Response>;
   /** Metrics in Prometheus' text format; undefined where the runtime keeps none. */
   readonly metricsText: () => Promise<string | undefined>;
-  readonly openApi: () => unknown;
+  /** Undefined where the service describes no API. */
+  readonly openApi?: () => unknown;
 };
 
-/** The routes of every service: `/health`, `/ready`, `/metrics` and `/openapi.json`. */
-export const createStandardRoutes = (needs: StandardRoutesNeeds): RouteTable => ({
+/** The routes of every service: `/health`, `/ready` and `/metrics`, and `/openapi.json` of those that describe their API. */
+export const createStandardRoutes = ({ openApi, ...needs }: StandardRoutesNeeds): RouteTable => ({
   '/health': { GET: () => jsonResponse(200, { status: 'ok', service: needs.service, version: needs.version }) },
   '/ready': { GET: needs.ready },
   '/metrics': {
@@ -23,5 +24,5 @@ export const createStandardRoutes = (needs: StandardRoutesNeeds): RouteTable => 
       return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
     },
   },
-  '/openapi.json': { GET: () => jsonResponse(200, needs.openApi()) },
+  ...(openApi === undefined ? {} : { '/openapi.json': { GET: () => jsonResponse(200, openApi()) } }),
 });
