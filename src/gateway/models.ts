@@ -9,10 +9,19 @@ import type { Think } from '../llm/types.ts';
 /** How an alias answers on the guard face: in Qwen3Guard's words, or as JSON. */
 export type GuardForm = 'text' | 'json';
 
+/**
+ * How a model is asked and its answer read. `prompt`: a chat model, by the policy. The others are guard models, each with a form and a
+ * taxonomy of its own.
+ */
+export const JUDGE_KINDS = ['prompt', 'qwen3guard', 'llama-guard', 'shieldgemma', 'granite-guardian'] as const;
+/** One of `JUDGE_KINDS`. */
+export type JudgeKind = (typeof JUDGE_KINDS)[number];
+
 /** A model name that clients send, and the chat model that judges for it. */
 export type ModelAlias = {
   readonly alias: string;
   readonly model: string;
+  readonly judge: JudgeKind;
   /** Whether images are sent. `force`: also to a model that may not see them. */
   readonly vision: boolean | 'force';
   readonly think?: Think;
@@ -29,6 +38,7 @@ const Name = v.pipe(v.string(NAME_RULE), v.trim(), v.regex(/^[\x21-\x7e]{1,200}$
 const ThinkSetting = v.union([v.picklist(['low', 'medium', 'high']), v.boolean()], THINK_RULE);
 const AliasEntry = v.object({
   model: Name,
+  judge: v.optional(v.picklist(JUDGE_KINDS, `expected one of ${JUDGE_KINDS.join(', ')}`), 'prompt'),
   vision: v.optional(v.union([v.boolean(), v.literal('force')], 'expected true, false or "force"'), false),
   think: v.optional(ThinkSetting),
   guard: v.optional(v.picklist(['text', 'json'], 'expected "text" or "json"')),
@@ -40,9 +50,9 @@ type Entry = v.InferOutput<typeof AliasEntry>;
 type Issues = readonly v.InferIssue<typeof AliasEntry>[];
 
 const DEFAULTS: Readonly<Record<string, Entry>> = {
-  'moderation-fast': { model: 'gpt-oss:20b', vision: false },
-  'moderation-standard': { model: 'gemma4:31b', vision: false },
-  'moderation-accurate': { model: 'gpt-oss:120b', vision: false },
+  'moderation-fast': { model: 'gpt-oss:20b', judge: 'prompt', vision: false },
+  'moderation-standard': { model: 'gemma4:31b', judge: 'prompt', vision: false },
+  'moderation-accurate': { model: 'gpt-oss:120b', judge: 'prompt', vision: false },
 };
 
 /**
@@ -55,12 +65,16 @@ const GUARD_ALIASES: ReadonlyMap<string, GuardForm> = new Map([
   ['guard-json', 'json'],
 ]);
 
-const toModelAlias = (alias: string, { model, vision, think, guard = GUARD_ALIASES.get(alias) }: Entry): ModelAlias => {
+const toModelAlias = (
+  alias: string,
+  { model, judge, vision, think, guard = GUARD_ALIASES.get(alias) }: Entry,
+): ModelAlias => {
   // gpt-oss always thinks; sent `false`, a local server answers nothing at all.
   const level = think ?? (isGptOss(model) ? 'low' : undefined);
   return {
     alias,
     model,
+    judge,
     vision,
     ...(level === undefined ? {} : { think: level }),
     ...(guard === undefined ? {} : { guard }),
@@ -70,7 +84,7 @@ const toModelAlias = (alias: string, { model, vision, think, guard = GUARD_ALIAS
 const problem = (where: string, rule: string): string => `MODERATION_MODELS: ${where}${rule}`;
 const ONE_OBJECT = problem(
   '',
-  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "vision", "think", "guard"}',
+  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "judge", "vision", "think", "guard"}',
 );
 
 const entryProblems = (alias: string, given: unknown, issues: Issues = []): string[] => {
@@ -117,8 +131,7 @@ export const parseModelAliases = (text: string | undefined): ReadonlyMap<string,
   if (problems.length > 0) throw new ConfigError(problems);
   const fast = entries.get('moderation-fast');
   for (const alias of [DEFAULT_ALIAS, ...GUARD_ALIASES.keys()])
-    if (fast !== undefined && !entries.has(alias))
-      entries.set(alias, { model: fast.model, vision: fast.vision, think: fast.think });
+    if (fast !== undefined && !entries.has(alias)) entries.set(alias, { ...fast, guard: undefined });
   return new Map([...entries].map(([alias, entry]) => [alias, toModelAlias(alias, entry)]));
 };
 

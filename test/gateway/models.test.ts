@@ -20,13 +20,20 @@ describe('aliases', (check) => {
     assert.equal(
       [...parseModelAliases(undefined).values()],
       [
-        { alias: 'moderation-fast', model: 'gpt-oss:20b', vision: false, think: 'low' },
-        { alias: 'moderation-standard', model: 'gemma4:31b', vision: false },
-        { alias: 'moderation-accurate', model: 'gpt-oss:120b', vision: false, think: 'low' },
-        { alias: 'omni-moderation-latest', model: 'gpt-oss:20b', vision: false, think: 'low' },
-        { alias: 'qwen3guard', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'text' },
-        { alias: 'sileader/qwen3guard:0.6b', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'text' },
-        { alias: 'guard-json', model: 'gpt-oss:20b', vision: false, think: 'low', guard: 'json' },
+        { alias: 'moderation-fast', model: 'gpt-oss:20b', judge: 'prompt', vision: false, think: 'low' },
+        { alias: 'moderation-standard', model: 'gemma4:31b', judge: 'prompt', vision: false },
+        { alias: 'moderation-accurate', model: 'gpt-oss:120b', judge: 'prompt', vision: false, think: 'low' },
+        { alias: 'omni-moderation-latest', model: 'gpt-oss:20b', judge: 'prompt', vision: false, think: 'low' },
+        { alias: 'qwen3guard', model: 'gpt-oss:20b', judge: 'prompt', vision: false, think: 'low', guard: 'text' },
+        {
+          alias: 'sileader/qwen3guard:0.6b',
+          model: 'gpt-oss:20b',
+          judge: 'prompt',
+          vision: false,
+          think: 'low',
+          guard: 'text',
+        },
+        { alias: 'guard-json', model: 'gpt-oss:20b', judge: 'prompt', vision: false, think: 'low', guard: 'json' },
       ],
     );
   });
@@ -34,8 +41,13 @@ describe('aliases', (check) => {
     const models = parseModelAliases(
       '{"moderation-fast":"qwen3:8b","mine":{"model":"llava","vision":true,"think":false}}',
     );
-    assert.equal(models.get('moderation-fast'), { alias: 'moderation-fast', model: 'qwen3:8b', vision: false });
-    assert.equal(models.get('mine'), { alias: 'mine', model: 'llava', vision: true, think: false });
+    assert.equal(models.get('moderation-fast'), {
+      alias: 'moderation-fast',
+      model: 'qwen3:8b',
+      judge: 'prompt',
+      vision: false,
+    });
+    assert.equal(models.get('mine'), { alias: 'mine', model: 'llava', judge: 'prompt', vision: true, think: false });
     assert.is(models.get('moderation-accurate')?.model, 'gpt-oss:120b');
   });
   check('let the default follow moderation-fast, unless it is named itself', () => {
@@ -47,7 +59,13 @@ describe('aliases', (check) => {
     const models = parseModelAliases(
       '{"moderation-fast":"qwen3:8b","qwen3guard":"gemma4:31b","mine":{"model":"m","guard":"json"}}',
     );
-    assert.equal(models.get('qwen3guard'), { alias: 'qwen3guard', model: 'gemma4:31b', vision: false, guard: 'text' });
+    assert.equal(models.get('qwen3guard'), {
+      alias: 'qwen3guard',
+      model: 'gemma4:31b',
+      judge: 'prompt',
+      vision: false,
+      guard: 'text',
+    });
     assert.equal(
       ['guard-json', 'mine', 'moderation-fast'].map((alias) => [models.get(alias)?.model, models.get(alias)?.guard]),
       [
@@ -92,6 +110,10 @@ const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> 
   'an empty model': ['{"a":" "}', /a\.model: expected the name of a model/],
   'a number as model': ['{"a":5}', /a: expected Object$/],
   'no model': ['{"a":{}}', /a\.model: expected/],
+  'a judge of no known kind': [
+    '{"a":{"model":"m","judge":"llamaguard"}}',
+    /a\.judge: expected one of prompt, qwen3guard, llama-guard, shieldgemma, granite-guardian/,
+  ],
   'vision as text': ['{"a":{"model":"m","vision":"yes"}}', /a\.vision: expected true, false or "force"/],
   'another think': ['{"a":{"model":"m","think":"max"}}', /a\.think: expected "low", "medium", "high", true or false/],
   'a mistyped setting': [
