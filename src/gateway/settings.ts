@@ -77,6 +77,7 @@ export const GatewayVariables = v.object({
   BACKEND_CLOUD_URL: v.optional(BaseUrl, 'https://ollama.com'),
   BACKEND_DIALECT: v.optional(OneOf(['auto', ...DIALECT_NAMES]), 'auto'),
   MODERATION_MODELS: v.optional(v.string()),
+  MODERATION_POLICY: v.optional(v.string()),
   MODERATION_POLICY_FILE: v.optional(v.string()),
   UNJUDGED_INPUT: v.optional(OneOf(['error', 'text', 'flag']), 'error'),
   NO_VERDICT: v.optional(OneOf(['error', 'flag']), 'error'),
@@ -176,6 +177,12 @@ const workerConflict = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings): 
       ]
     : [];
 
+/** Which of two policies holds must not depend on an order that nobody knows. */
+const policyConflict = ({ MODERATION_POLICY, MODERATION_POLICY_FILE }: GatewaySettings): string[] =>
+  MODERATION_POLICY !== undefined && MODERATION_POLICY_FILE !== undefined
+    ? ['MODERATION_POLICY: expected none beside MODERATION_POLICY_FILE: remove one of them']
+    : [];
+
 const conflictsIn = (settings: KeySettings): string[] => {
   const gatewayKeys = gatewayKeysFrom(settings);
   const problems: string[] = [];
@@ -198,7 +205,7 @@ export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   // Problems of single variables are reported above.
   const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
   problems.push(...(keys === undefined ? [] : conflictsIn(keys)));
-  problems.push(...(settings === undefined ? [] : workerConflict(settings)));
+  problems.push(...(settings === undefined ? [] : [...workerConflict(settings), ...policyConflict(settings)]));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
   return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models };
 };

@@ -20,7 +20,8 @@ import {
   type WorkerPlace,
 } from '../gateway/settings.ts';
 import { showKeyForThisRun } from './gateway/key.ts';
-import { policiesOf, readPolicyText } from './gateway/policies.ts';
+import { policiesOf } from './gateway/policies.ts';
+import { readPolicyText } from './gateway/policy-text.ts';
 import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
@@ -41,7 +42,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
   // A worker that replaces another must not judge by a file that has changed since.
   const readsFile = worker === undefined || policyFile === undefined;
   const policyText = await (readsFile ? readPolicyText(policyFile) : worker.state.policyText());
-  const policies = policiesOf(policyText, [...models.keys()], gatewayKeys);
+  const policies = await policiesOf({ settings, models, gatewayKeys }, policyText);
   const { httpClient, close } = createUndiciClient(readProxySettings(variables));
   const backend = await findBackend(config, httpClient);
   const log = createLog({

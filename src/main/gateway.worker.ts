@@ -8,8 +8,8 @@ import type { Handler } from '../core/http/handler.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
-import { DEFAULT_POLICY, onePolicy } from '../gateway/policy/policy.ts';
 import { asksForWorkers, readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
+import { policiesOf } from './gateway/policies.ts';
 import { VERSION } from './program/version.ts';
 
 /** What Cloudflare gives an isolate. */
@@ -21,9 +21,15 @@ const build = async (variables: Variables): Promise<Handler> => {
   const config = readGatewayConfig(variables);
   const stray = UNSUPPORTED.filter((name) => (variables[name] ?? '') !== '');
   if (stray.length > 0)
-    throw new ConfigError(stray.map((name) => `${name}: not available in this runtime, expected none`));
+    throw new ConfigError(
+      stray.map(
+        (name) =>
+          `${name}: not available in this runtime, expected none${name === 'REDIS_URL' ? '' : '; MODERATION_POLICY takes the text of the file'}`,
+      ),
+    );
   if (config.gatewayKeys.length === 0)
     throw new ConfigError(['MODERATION_API_KEYS: expected at least one gateway key']);
+  const policies = await policiesOf(config);
   const httpClient = httpClientOverFetch((...sent) => fetch(...sent));
   const backend = await findBackend(config, httpClient);
   const log = createLog({
@@ -38,7 +44,7 @@ const build = async (variables: Variables): Promise<Handler> => {
   return createGateway({
     ...config,
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },
-    policies: onePolicy(DEFAULT_POLICY),
+    policies,
     httpClient,
     clock: systemClock,
     digest: webDigest,

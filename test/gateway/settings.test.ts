@@ -182,12 +182,23 @@ describe('a key that is both a gateway key and a backend key', (check) => {
   }
 });
 
+describe('a policy', (check) => {
+  check('stands in a variable or in a file, never in both', () => {
+    const inline = { MODERATION_POLICY: '{"version":"canary"}' };
+    assert.is(read(inline).settings.MODERATION_POLICY, inline.MODERATION_POLICY);
+    assert.equal(problemsOf({ ...BASE, ...inline, MODERATION_POLICY_FILE: '/canary.json' }), [
+      'MODERATION_POLICY: expected none beside MODERATION_POLICY_FILE: remove one of them',
+    ]);
+    assert.is(read({ ...inline, MODERATION_POLICY_FILE: ' ' }).settings.MODERATION_POLICY_FILE, undefined);
+  });
+});
+
 describe('a variable that only looks like ours', (check) => {
   check('is reported, with the one that was meant', () => {
     const unknownNames = unknownGatewayVariables({
       BACKEND_API_KEY: 'canary',
       RATE_LIMIT: '5',
-      MODERATION_POLICY: 'x',
+      MODERATION_POLICY_FILES: 'x',
       PATH: '/',
       PORT: '1',
     });
@@ -196,7 +207,7 @@ describe('a variable that only looks like ours', (check) => {
       [
         ['BACKEND_API_KEY', 'BACKEND_API_KEYS'],
         ['RATE_LIMIT', 'RATE_LIMIT_RPM'],
-        ['MODERATION_POLICY', 'MODERATION_POLICY_FILE'],
+        ['MODERATION_POLICY_FILES', 'MODERATION_POLICY_FILE'],
       ],
     );
   });

@@ -12,7 +12,7 @@ import {
   type Policy,
   type PolicyCategory,
 } from './policy.ts';
-import { parsePolicyJson } from './policy-json.ts';
+import { type PolicySetting, parsePolicyJson } from './policy-json.ts';
 
 const GUIDANCE_LIMIT_CHARS = 500;
 const POLICY_GUIDANCE_LIMIT_CHARS = 2000;
@@ -67,6 +67,7 @@ export type PolicyFile = {
   /** The names of those that the file itself defines. */
   readonly defined: readonly string[];
   readonly use: PolicyUse;
+  readonly setting: PolicySetting;
 };
 
 const unknownNames = (value: unknown, known: readonly string[], where: string): string[] => {
@@ -212,30 +213,30 @@ const parseWith = <Schema extends v.GenericSchema>(
   schema: Schema,
   file: unknown,
   unknown: readonly string[],
+  setting: PolicySetting,
 ): v.InferOutput<Schema> => {
   const parsed = v.safeParse(schema, file, { message: ruleText });
   const wrong = (parsed.issues ?? []).map((issue) => `${shownPath(v.getDotPath(issue) ?? TOP)}: ${issue.message}`);
-  const problems = [...unknown, ...lostProblems(file, TOP), ...wrong].map(
-    (problem) => `MODERATION_POLICY_FILE: ${problem}`,
-  );
+  const problems = [...unknown, ...lostProblems(file, TOP), ...wrong].map((problem) => `${setting}: ${problem}`);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   return parsed.output;
 };
 
 /**
- * Parses a policy file: one policy that everybody uses, or several with names. What a policy does not set is as in the one that it
+ * Parses a policy file, or the same text in a variable: one policy that everybody uses, or several with names. What a policy does not set is as in the one that it
  * extends. Throws one `ConfigError` with every problem and the nearest known names; values are not quoted.
  */
-export const parsePolicyFile = (text: string): PolicyFile => {
-  const file = parsePolicyJson(text);
+export const parsePolicyFile = (text: string, setting: PolicySetting = 'MODERATION_POLICY_FILE'): PolicyFile => {
+  const file = parsePolicyJson(text, setting);
   if (!('policies' in file || 'use' in file)) {
-    const { version, ...entry } = parseWith(OnePolicyFile, file, namesInOnePolicyFile(file));
+    const { version, ...entry } = parseWith(OnePolicyFile, file, namesInOnePolicyFile(file), setting);
     const policies = new Map([['standard', policyFrom(entry, version)]]);
-    return { policies, defined: [], use: { default: 'standard', aliases: {}, keys: {} } };
+    return { policies, defined: [], use: { default: 'standard', aliases: {}, keys: {} }, setting };
   }
-  const { version, policies, use } = parseWith(NamedPoliciesFile, file, namesInNamedFile(file));
+  const { version, policies, use } = parseWith(NamedPoliciesFile, file, namesInNamedFile(file), setting);
   const named = Object.entries(policies).map(
     ([name, entry]) => [name, policyFrom(entry, `${name}/${version}`)] as const,
   );
-  return { policies: new Map([...Object.entries(BUILT_IN_POLICIES), ...named]), defined: Object.keys(policies), use };
+  const all = new Map([...Object.entries(BUILT_IN_POLICIES), ...named]);
+  return { policies: all, defined: Object.keys(policies), use, setting };
 };

@@ -1,6 +1,9 @@
 import { ConfigError } from '../../core/config.ts';
 import { isRecord, parseJsonValue } from '../../core/json.ts';
 
+/** The setting that a policy comes from: errors begin with it. */
+export type PolicySetting = 'MODERATION_POLICY' | 'MODERATION_POLICY_FILE';
+
 /** Where a text stops being JSON, and what would have to stand there. Line and column count from 1. */
 type JsonPlace = { readonly line: number; readonly column: number; readonly expected: string };
 
@@ -13,6 +16,7 @@ const EXPECTED = {
   value: 'a value',
   'first item': 'a value or a closing bracket',
   'first name': 'a name in double quotes or a closing brace',
+  'another name': 'a name that its object does not have yet',
   name: 'a name in double quotes',
   colon: 'a colon',
   'comma in object': 'a comma or a closing brace',
@@ -60,9 +64,21 @@ const nextWanted = (token: string, wanted: Wanted, open: string[]): Wanted | und
   return token === '{' ? 'first name' : 'first item';
 };
 
-/** The first place at which a text is no JSON; undefined where it is. The parsers of the runtimes do not always tell it. */
+/**
+ * The first place at which a text is no JSON, or names a member of an object again, of which a parser would keep only the last;
+ * undefined where there is none. The parsers of the runtimes do not always tell the one, and never the other.
+ */
 export const findJsonError = (text: string): JsonPlace | undefined => {
   const open: string[] = [];
+  /** The names so far, of each of the objects around. */
+  const names: Set<string>[] = [];
+  const isRepeated = (token: string): boolean => {
+    const name = parseJsonValue(token);
+    const ofObject = names[open.length - 1] ?? new Set();
+    if (typeof name !== 'string' || ofObject.has(name)) return true;
+    ofObject.add(name);
+    return false;
+  };
   let wanted: Wanted = 'value';
   for (let offset = 0; ; ) {
     BLANKS.lastIndex = offset;
@@ -70,27 +86,30 @@ export const findJsonError = (text: string): JsonPlace | undefined => {
     if (wanted === 'end' && offset === text.length) return undefined;
     const token = tokenAt(text, offset);
     const next = nextWanted(token, wanted, open);
-    if (next === undefined) {
+    if (next === 'first name') names[open.length - 1] = new Set();
+    const isNameAgain = next === 'colon' && isRepeated(token);
+    if (next === undefined || isNameAgain) {
       const before = text.slice(0, offset).split('\n');
-      return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, expected: EXPECTED[wanted] };
+      const expected = EXPECTED[isNameAgain ? 'another name' : wanted];
+      return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, expected };
     }
     wanted = next;
     offset += token.length;
   }
 };
 
-const fileRule = 'a JSON object with "version", and "categories" or "policies"';
+const objectRule = 'a JSON object with "version", and "categories" or "policies"';
 
-/** The object in a policy file's text. Throws a `ConfigError` that says where it is no JSON, and quotes nothing. */
-export const parsePolicyJson = (whole: string): Readonly<Record<string, unknown>> => {
+/** The object in a policy's text. Throws a `ConfigError` that says where it is no JSON or repeats a name, and quotes nothing. */
+export const parsePolicyJson = (whole: string, setting: PolicySetting): Readonly<Record<string, unknown>> => {
   // Some editors write a byte order mark first.
   const text = whole.replace(/^\uFEFF/, '');
   const value = parseJsonValue(text);
-  if (isRecord(value)) return value;
   const place = text.trim() === '' ? undefined : findJsonError(text);
+  if (isRecord(value) && place === undefined) return value;
   const problem =
     place === undefined
-      ? `expected ${fileRule}`
-      : `expected ${place.expected} at line ${place.line}, column ${place.column}: the file is ${fileRule}, without comments and trailing commas`;
-  throw new ConfigError([`MODERATION_POLICY_FILE: ${problem}`]);
+      ? `expected ${objectRule}`
+      : `expected ${place.expected} at line ${place.line}, column ${place.column}: it is ${objectRule}, without comments and trailing commas`;
+  throw new ConfigError([`${setting}: ${problem}`]);
 };

@@ -51,13 +51,13 @@ const aliasProblems = ({ policies, use }: PolicyFile, aliases: readonly string[]
  * policies of the file that no request would be judged by.
  */
 export const selectPolicies = (file: PolicyFile, { aliases, keyDigests }: PolicyUsers): PolicySelection => {
-  const { policies, use } = file;
+  const { policies, use, setting } = file;
   const fingerprints = Object.keys(use.keys);
   const wrong = [
     ...policyProblems(file),
     ...aliasProblems(file, aliases),
     ...keyProblems(fingerprints, keyDigests),
-  ].map((problem) => `MODERATION_POLICY_FILE: ${problem}`);
+  ].map((problem) => `${setting}: ${problem}`);
   if (wrong.length > 0) throw new ConfigError(wrong);
 
   const named = (name: string | undefined): Policy | undefined => (name === undefined ? undefined : policies.get(name));
@@ -80,7 +80,7 @@ export const selectPolicies = (file: PolicyFile, { aliases, keyDigests }: Policy
     throw new ConfigError(
       idle.map(
         (name) =>
-          `MODERATION_POLICY_FILE: policies.${name}: no request is judged by it: name it in use.default, use.aliases or use.keys (a key's policy comes before an alias's), or remove it`,
+          `${setting}: policies.${name}: no request is judged by it: name it in use.default, use.aliases or use.keys (a key's policy comes before an alias's), or remove it`,
       ),
     );
   return { policies: [...used], select };

@@ -1,37 +1,23 @@
-import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { getSystemErrorMap } from 'node:util';
-import { ConfigError } from '../../core/config.ts';
+import { webDigest } from '../../adapter/web/crypto.ts';
 import { DEFAULT_POLICY, onePolicy, type PolicySelection } from '../../gateway/policy/policy.ts';
 import { parsePolicyFile } from '../../gateway/policy/policy-file.ts';
 import { selectPolicies } from '../../gateway/policy/select-policy.ts';
+import type { GatewayConfig } from '../../gateway/settings.ts';
 
-/** The words of the system, because those of Node repeat the path. */
-const reasonOf = (error: unknown): string => {
-  const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : 0;
-  const [, words] = getSystemErrorMap().get(errno) ?? [];
-  return words === undefined ? '' : `: ${words}`;
+/**
+ * The policies of `MODERATION_POLICY`, or of the text of a policy file, or ours without both. Throws a `ConfigError` with every
+ * problem.
+ */
+export const policiesOf = async (
+  { settings, models, gatewayKeys }: Pick<GatewayConfig, 'settings' | 'models' | 'gatewayKeys'>,
+  fileText?: string,
+): Promise<PolicySelection> => {
+  const { MODERATION_POLICY: inline } = settings;
+  const text = inline ?? fileText;
+  if (text === undefined) return onePolicy(DEFAULT_POLICY);
+  const file = parsePolicyFile(text, inline === undefined ? 'MODERATION_POLICY_FILE' : 'MODERATION_POLICY');
+  return selectPolicies(file, {
+    aliases: [...models.keys()],
+    keyDigests: await Promise.all(gatewayKeys.map(webDigest)),
+  });
 };
-
-/** Reads a policy file; undefined where there is none. Throws a `ConfigError` when it cannot be read. */
-export const readPolicyText = async (file: string | undefined): Promise<string | undefined> =>
-  file === undefined
-    ? undefined
-    : readFile(file, 'utf8').catch((error: unknown) => {
-        throw new ConfigError([
-          `MODERATION_POLICY_FILE: expected the path of a file that can be read${reasonOf(error)}`,
-        ]);
-      });
-
-/** The policies of a policy file's text, or ours without one. Throws a `ConfigError` with every problem. */
-export const policiesOf = (
-  text: string | undefined,
-  aliases: readonly string[],
-  gatewayKeys: readonly string[],
-): PolicySelection =>
-  text === undefined
-    ? onePolicy(DEFAULT_POLICY)
-    : selectPolicies(parsePolicyFile(text), {
-        aliases,
-        keyDigests: gatewayKeys.map((key) => hash('sha256', key, 'hex')),
-      });

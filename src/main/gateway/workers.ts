@@ -9,7 +9,7 @@ import { createLog } from '../../core/log.ts';
 import { createRateLimit } from '../../gateway/rate-limit.ts';
 import { readGatewayConfig, type WorkerPlace, workersFor } from '../../gateway/settings.ts';
 import { showKeyForThisRun } from './key.ts';
-import { readPolicyText } from './policies.ts';
+import { readPolicyText } from './policy-text.ts';
 
 type WorkerParts = { readonly place: WorkerPlace; readonly state: WorkerState };
 /** Builds the gateway of one process, with the parts of a worker if it is one. */

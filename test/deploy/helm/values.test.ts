@@ -292,7 +292,7 @@ describe('settings by name', (check) => {
   const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     gateway: [
       ...['HOST', 'PORT', 'APP_ENV', 'MODERATION_API_KEY', 'MODERATION_API_KEYS', 'BACKEND_API_KEYS'],
-      ...['BACKEND_BASE_URL', 'MODERATION_MODELS', 'MODERATION_POLICY_FILE', 'REDIS_URL'],
+      ...['BACKEND_BASE_URL', 'MODERATION_MODELS', 'MODERATION_POLICY', 'MODERATION_POLICY_FILE', 'REDIS_URL'],
     ],
     agent: [
       ...['HOST', 'PORT', 'AGENT_CONFIG', 'AGENT_CONFIG_CONTENT', 'AGENT_SERVER_USERNAME'],

@@ -40,6 +40,13 @@ describe('the place where a text is no JSON', (check) => {
     assert.is(placeOf('{"a":[1}'), '1:8 a comma or a closing bracket');
   });
 
+  check('is where an object has a name again, also one that is written in another way', () => {
+    assert.is(placeOf('{"a":1,\n "a":2}'), '2:2 a name that its object does not have yet');
+    assert.is(placeOf('{"a":{"b":1},"c":[{"b":1},{"b":1}],"\\u0062":1}'), 'none');
+    assert.is(placeOf('{"b":{"c":[],"d":1},"\\u0062":1}'), '1:21 a name that its object does not have yet');
+    assert.is(placeOf('{"a":[{"b":{},"b":1}]}'), '1:15 a name that its object does not have yet');
+  });
+
   check('is found in any depth', () => {
     assert.is(placeOf('['.repeat(200_000)), '1:200001 a value or a closing bracket');
   });

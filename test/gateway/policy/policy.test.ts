@@ -72,11 +72,15 @@ describe('a policy file', (check) => {
 const WRONG: Readonly<Record<string, readonly [text: string, ...problems: RegExp[]]>> = {
   'no JSON': [
     '{',
-    /: expected a name in double quotes or a closing brace at line 1, column 2: the file is a JSON object with "version", and "categories" or "policies", without comments/,
+    /: expected a name in double quotes or a closing brace at line 1, column 2: it is a JSON object with "version", and "categories" or "policies", without comments/,
   ],
   'a trailing comma': ['{\n  "version": "1",\n}', /: expected a name in double quotes at line 3, column 1: /],
   'a comma too many in a list': ['{"version":"1","categories":[1,]}', /: expected a value at line 1, column 32: /],
   'a file that was cut': ['\uFEFF{"version":"1",\r\n"categories":{', /: expected a name .* at line 2, column 15: /],
+  'a category that comes twice': [
+    '{"version":"1","categories":{\n"hate":{"threshold":0.2},\n"h\\u0061te":{}}}',
+    /: expected a name that its object does not have yet at line 3, column 1: /,
+  ],
   'a comment': ['// ours\n{"version":"1"}', /: expected a value at line 1, column 1: /],
   'no text': [' \n', /: expected a JSON object with "version", and "categories" or "policies"$/],
   'an array': ['[]', /: expected a JSON object with "version", and "categories" or "policies"$/],

@@ -105,6 +105,13 @@ export const backendContract = (
     assert.ok(backend.calls.length - before <= 2, `${backend.calls.length - before} calls`);
   });
 
+  check('judges a key by the policy that a variable holds for it', async () => {
+    const { gateway } = await oneAtATime();
+    const answer = await kept(send(gateway.address, { input: 'shut up' }));
+    assert.is(answer.headers.get('x-moderation-policy'), 'mild/inline-1', answer.text);
+    assert.match(answer.text, '"flagged":true');
+  });
+
   check('lets those wait for whom there is no place, and answers them all', async () => {
     const { gateway } = await oneAtATime();
     const texts = Array.from({ length: 5 }, (_, index) => `please take your time over number ${index}`);
