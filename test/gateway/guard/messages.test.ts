@@ -33,9 +33,22 @@ const UNJUDGED: Readonly<Record<string, unknown>> = {
   'an old call of a function': chat({ role: 'assistant', content: 'a', function_call: { name: 'x' } }),
   'a call of a tool and no content': chat({ role: 'assistant', tool_calls: [{ id: 'x' }] }),
   'a call of a tool in another form': chat({ role: 'assistant', content: 'a', tool_calls: 'x' }),
-  'a refusal beside a text': chat({ role: 'assistant', content: 'a', refusal: 'b' }),
-  'reasoning beside a text': chat({ role: 'assistant', content: 'a', reasoning_content: 'b' }),
-  'a name beside a text': chat({ ...user('a'), name: 'b' }),
+  'a call that holds more than its arguments': chat({
+    role: 'assistant',
+    content: 'a',
+    tool_calls: [{ id: 'x', function: { name: 'x', arguments: '{}' }, extra: 'b' }],
+  }),
+  'a call of a custom tool and of a function at once': chat({
+    role: 'assistant',
+    tool_calls: [{ function: { name: 'x', arguments: '' }, custom: { name: 'x', input: '' } }],
+  }),
+  'arguments that are no text': chat({ role: 'assistant', function_call: { name: 'x', arguments: 7 } }),
+  'reasoning that is no text': chat({ role: 'assistant', content: 'a', reasoning: { text: 'b' } }),
+  'tools with too many levels': {
+    ...chat(user('a')),
+    tools: JSON.parse('['.repeat(9000) + ']'.repeat(9000)) as unknown,
+  },
+  'sound beside a text': chat({ role: 'assistant', content: 'a', audio: { id: 'b' } }),
   'a text that is too long': chat(user('a'.repeat(100_001))),
   'too many messages': chat(...Array.from({ length: 33 }, () => user('a'))),
   'one message of many that is no text': chat(user('a'), user(7)),
@@ -45,6 +58,43 @@ const UNJUDGED: Readonly<Record<string, unknown>> = {
   },
   'a body that is too large': chat(user('a'.repeat(1_100_000))),
 };
+const called = (name: string, given: unknown) => ({
+  id: 'call_1',
+  type: 'function',
+  function: { name, arguments: given },
+});
+/** What of a message is read, and as which text. */
+const READ: readonly (readonly [name: string, text: string, message: object])[] = [
+  [
+    'calls of tools alone',
+    'run\n{"cmd":"a"}',
+    { role: 'assistant', content: null, tool_calls: [called('run', '{"cmd":"a"}')] },
+  ],
+  [
+    'several calls beside a text',
+    'hello\na\n{}\nb\n{"c":1}',
+    { role: 'assistant', content: 'hello', tool_calls: [called('a', '{}'), called('b', { c: 1 })] },
+  ],
+  ['arguments that are no JSON', 'a\n{"b":', { role: 'assistant', tool_calls: [called('a', '{"b":')] }],
+  [
+    'arguments in which a name comes twice',
+    'a\n{"b":"x","b":"y"}',
+    { role: 'assistant', tool_calls: [called('a', '{"b":"x","b":"y"}')] },
+  ],
+  [
+    'calls of custom tools',
+    'a\nb',
+    { role: 'assistant', tool_calls: [{ id: 'x', type: 'custom', custom: { name: 'a', input: 'b' } }] },
+  ],
+  [
+    'an old call of a function',
+    'a\n{}',
+    { role: 'assistant', content: '', function_call: { name: 'a', arguments: '{}' } },
+  ],
+  ['a refusal', 'a\nb', { role: 'assistant', content: 'a', refusal: 'b' }],
+  ['reasoning', 'a\nb', { role: 'assistant', content: 'a', reasoning_content: 'b' }],
+  ['a name', 'a\nb', { ...user('a'), name: 'b' }],
+];
 const REFUSED: Readonly<Record<string, readonly [body: unknown, error: string]>> = {
   'no JSON': ['{', '400 invalid_json'],
   'no object': [[], '400 invalid_type'],
@@ -87,6 +137,29 @@ describe('the messages of a chat for the guard face', (check) => {
         await contentOf(await askGuard(gatewayOver(finding), { model: 'qwen3guard', messages })),
         /^Safety: Unsafe/,
       );
+  });
+
+  for (const [name, text, message] of READ)
+    check(`reads of a message ${name}`, async () => {
+      const world = gatewayOver(guarding({ VI: 90 }));
+      assert.match(await contentOf(await askGuard(world, chat(message))), /^Safety: Unsafe/);
+      assert.equal(world.calls.map(shownTextOf), [text]);
+    });
+
+  check('reads the tools that a chat defines, as one text', async () => {
+    const finding: Answer = (sent) => guarding(/bomb/.test(shownTextOf(sent)) ? { ILV: 90 } : {})(sent);
+    for (const [name, definitions] of [
+      ['tools', [{ type: 'function', function: { name: 'a', description: 'a bomb' } }, { type: 'custom' }]],
+      ['functions', [{ name: 'a', parameters: { properties: { bomb: {} } } }]],
+    ] as const) {
+      const world = gatewayOver(finding);
+      const body = { ...chat(user('hello')), [name]: definitions };
+      assert.match(await contentOf(await askGuard(world, body)), /^Safety: Unsafe/);
+      assert.is(world.calls.length, 2);
+    }
+    const world = gatewayOver(finding);
+    await contentOf(await askGuard(world, { ...chat(user('hello')), tools: [], functions: null }));
+    assert.is(world.calls.length, 1);
   });
 
   check('does not judge the instructions of a platform that asks for JSON', async () => {
