@@ -142,9 +142,12 @@ const consolePage = {
       const folder = resolve(path, '../../page');
       const { outputFiles, metafile } = await build({
         ...shared,
-        entryPoints: { app: resolve(folder, 'main.tsx') },
+        entryPoints: [
+          { in: resolve(folder, 'main.tsx'), out: 'app' },
+          { in: resolve(folder, 'style/main.css'), out: 'app' },
+        ],
         platform: 'browser',
-        conditions: ['production'],
+        define: { 'process.env.NODE_ENV': '"production"' },
         // Its tsconfig is for the type checker and the editor.
         tsconfigRaw: {},
         jsx: 'automatic',
@@ -163,9 +166,9 @@ const consolePage = {
         }),
       );
       const named = (end) => `/assets/${Object.keys(assets).find((name) => name.endsWith(end))}`;
-      const html = readFileSync(resolve(folder, 'index.html'), 'utf8')
-        .replace('{style}', named('.css'))
-        .replace('{script}', named('.js'));
+      const html = readFileSync(resolve(folder, 'page.html'), 'utf8')
+        .replace('%STYLE%', named('.css'))
+        .replace('%SCRIPT%', named('.js'));
       return { contents: `export const BUILT_PAGE = ${JSON.stringify({ html, assets })};` };
     });
   },

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import { Fault } from '../core/fault.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
@@ -25,8 +26,9 @@ export type ConsoleOptions = {
 /** The console as a handler. Creating it does no I/O. */
 export const createConsole = (options: ConsoleOptions): { readonly handler: Handler } => {
   const { page, clock, log, meter, digest, gzip, version, isStopping } = options;
+  const pageRoutes = createPageRoutes({ page, gzip, digest });
   const table: RouteTable = {
-    ...createPageRoutes({ page, gzip, digest }),
+    ...pageRoutes.table,
     ...createStandardRoutes({
       service: 'console',
       version,
@@ -45,6 +47,8 @@ export const createConsole = (options: ConsoleOptions): { readonly handler: Hand
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
     errors: CONSOLE_ERROR_RESPONSES,
+    replaceFailure: (request, error) =>
+      error instanceof Fault && error.detail.kind === 'not-found' ? pageRoutes.pageForUnknownPath(request) : undefined,
   });
   return { handler: withSecurityHeaders(guarded) };
 };

@@ -12,7 +12,7 @@ const page = {
 
 const routesOf = (given: typeof page | undefined) => {
   let compressions = 0;
-  const table = createPageRoutes({
+  const { table, pageForUnknownPath } = createPageRoutes({
     page: given,
     digest: (text) => `tag-${text.length}`,
     gzip: (text) => {
@@ -23,7 +23,7 @@ const routesOf = (given: typeof page | undefined) => {
   const { handler } = createRoutes(table, () => 'no such path');
   const ask = (path: string, headers: Record<string, string> = {}) =>
     withSecurityHeaders(handler)(new Request(`http://127.0.0.1${path}`, { headers }));
-  return { ask, compressions: () => compressions };
+  return { ask, compressions: () => compressions, pageForUnknownPath };
 };
 
 describe('the files of the page', (check) => {
@@ -40,6 +40,19 @@ describe('the files of the page', (check) => {
       assert.match(response.headers.get('permissions-policy') ?? '', 'camera=()');
       assert.is(response.headers.get('x-content-type-options'), 'nosniff');
     }
+  });
+
+  check('answer a browser at an address that nothing has, and no program', async () => {
+    const { pageForUnknownPath } = routesOf(page);
+    const accept = 'text/html,application/xhtml+xml';
+    const browser = pageForUnknownPath(new Request('http://127.0.0.1/nothing', { headers: { accept } }));
+    assert.equal([browser?.status, await browser?.text()], [404, page.html]);
+    for (const [path, given] of [
+      ['/nothing', '*/*'],
+      ['/api/nothing', accept],
+      ['/a/token', accept],
+    ] as const)
+      assert.is(pageForUnknownPath(new Request(`http://127.0.0.1${path}`, { headers: { accept: given } })), undefined);
   });
 
   check('are kept by a browser: the script for ever, the HTML while its tag is the same', async () => {

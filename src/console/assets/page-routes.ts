@@ -21,7 +21,7 @@ const PAGE_PATHS = [
   '/login',
   '/moderation',
   '/chat',
-  '/chat/:session',
+  '/chat/:agent/:session',
   '/sessions',
   '/sessions/:agent/:id',
   '/recharges',
@@ -30,6 +30,11 @@ const PAGE_PATHS = [
 
 const NO_PAGE =
   'This process runs the sources, which hold no page: run npm run build, then node dist/gatehouse.js console';
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': PAGE_POLICY,
+  'cache-control': 'no-cache',
+};
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /** Whether one of the tags of `If-None-Match` is this one. */
@@ -39,8 +44,20 @@ const isKnown = ({ headers }: Request, tag: string): boolean =>
     .map((each) => each.trim().replace(/^W\//, ''))
     .includes(tag);
 
+type PageRoutes = {
+  readonly table: RouteTable;
+  /** The page as the answer to a browser that asks for an address that nothing has: the page says so itself. */
+  readonly pageForUnknownPath: (request: Request) => Response | undefined;
+};
+
+/** Whether a browser asks for a page, and not a program for something of the API. */
+const wantsPage = ({ method, url, headers }: Request): boolean =>
+  method === 'GET' &&
+  /\btext\/html\b/.test(headers.get('accept') ?? '') &&
+  !/^\/(?:api|a|assets)\//.test(new URL(url).pathname);
+
 /** The routes of the page and its files. Each file is compressed once, when it is first asked for. */
-export const createPageRoutes = ({ page, gzip, digest }: PageNeeds): RouteTable => {
+export const createPageRoutes = ({ page, gzip, digest }: PageNeeds): PageRoutes => {
   const compressed = new Map<string, Uint8Array<ArrayBuffer>>();
   const compress = (text: string): Uint8Array<ArrayBuffer> => {
     const known = compressed.get(text) ?? gzip(text);
@@ -56,13 +73,9 @@ export const createPageRoutes = ({ page, gzip, digest }: PageNeeds): RouteTable 
   };
   const showPage = (request: Request): Response => {
     if (page === undefined) throw new Fault({ kind: 'not-found', hint: NO_PAGE });
-    return send(request, page.html, {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': PAGE_POLICY,
-      'cache-control': 'no-cache',
-    });
+    return send(request, page.html, PAGE_HEADERS);
   };
-  return {
+  const table: RouteTable = {
     ...Object.fromEntries(PAGE_PATHS.map((path) => [path, { GET: showPage }])),
     '/assets/:name': {
       GET(request, { name = '' }) {
@@ -70,6 +83,13 @@ export const createPageRoutes = ({ page, gzip, digest }: PageNeeds): RouteTable 
         if (asset === undefined) throw new Fault({ kind: 'not-found', hint: 'No such file: reload the page' });
         return send(request, asset.text, { 'content-type': asset.type, 'cache-control': IMMUTABLE });
       },
+    },
+  };
+  return {
+    table,
+    pageForUnknownPath(request) {
+      if (page === undefined || !wantsPage(request)) return undefined;
+      return new Response(page.html, { status: 404, headers: PAGE_HEADERS });
     },
   };
 };
