@@ -175,7 +175,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     rules: { limits, unjudged: settings.UNJUDGED_INPUT },
     noVerdict,
   });
-  const guardFace = createGuardRoute({ ...route, limits });
+  const guardFace = createGuardRoute({ ...route, limits, noVerdict });
   const checkOwnReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,

@@ -75,7 +75,7 @@ const badInputCodes = (): string[] =>
     'src/core/http/body.ts',
     'src/core/http/router.ts',
     'src/gateway/routes/request.ts',
-    'src/gateway/guard/request.ts',
+    'src/gateway/guard/answer-form.ts',
   ].flatMap((file) =>
     [...read(file).matchAll(/(?:\bbad(?:Input)?\(\s*|\bunjudged\('\w+', |\bcode: )'([a-z_]+)'/g)].map(
       ([, code]) => `400 ${code}`,

@@ -1,5 +1,6 @@
 import { encodeSse } from '../../core/http/sse.ts';
-import type { GuardForm } from '../models.ts';
+import { CATEGORY_NAMES, type CategoryScores } from '../policy/categories.ts';
+import type { AnswerForm } from './answer-form.ts';
 import type { GuardVerdict } from './verdict.ts';
 
 /** An answer of the guard face: what it says, and about what request. */
@@ -11,14 +12,42 @@ export type GuardAnswer = {
   readonly content: string;
 };
 
+/** A category's name however it is written: `Suicide & Self-Harm` and `suicide_and_self_harm` are the same. */
+const plainName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll('&', ' and ')
+    .replace(/[\s_/-]+/g, ' ')
+    .trim();
+
+/** Categories by the names that a request lists. What it does not list is left out: how safe the text is, is said beside them. */
+const listedNames = (categories: readonly string[], names: readonly string[]): readonly string[] => {
+  const wanted = categories.map(plainName);
+  return names.filter((name) => wanted.includes(plainName(name)));
+};
+
 /**
  * A verdict in the words of Qwen3Guard, or as the JSON that some relay platforms ask a chat model for. The words are exact: such a
  * platform takes `Safe.` or `**Safe**` for no verdict, and wants `None` where there is no category.
  */
-export const guardContent = ({ safety, categories }: GuardVerdict, form: GuardForm): string =>
-  form === 'json'
-    ? JSON.stringify({ safety, categories })
+export const guardContent = (
+  { safety, categories }: GuardVerdict,
+  form: Exclude<AnswerForm, { readonly kind: 'scores' }>,
+): string =>
+  form.kind === 'json'
+    ? JSON.stringify({
+        safety,
+        categories: form.names === undefined ? categories : listedNames(categories, form.names),
+      })
     : `Safety: ${safety}\nCategories: ${categories.length === 0 ? 'None' : categories.join(', ')}`;
+
+/** Scores as the JSON that some relay platforms ask a chat model for: of OpenAI's 13 categories, whatever else was judged. */
+export const scoresContent = (flagged: boolean, scores: CategoryScores): string =>
+  JSON.stringify({
+    flagged,
+    // A missing score counts as 1, as everywhere.
+    category_scores: Object.fromEntries(CATEGORY_NAMES.map((name, index) => [name, scores[index] ?? 1])),
+  });
 
 const envelope = ({ id, createdSeconds, model }: GuardAnswer, object: string) => ({
   id,

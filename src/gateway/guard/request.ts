@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { GatewayFault } from '../errors.ts';
-import type { GuardForm, ModelAlias } from '../models.ts';
+import type { AnswerForm } from './answer-form.ts';
 import { type ChatMessage, definitionsText, isChatMessage, messageText } from './message-text.ts';
 
 /** The body of `POST /v1/chat/completions`. Everything else in it is for a chat model, and ignored. */
@@ -12,6 +12,7 @@ export const GuardRequest = v.object({
   stream: v.nullish(v.boolean()),
   tools: v.optional(v.unknown()),
   functions: v.optional(v.unknown()),
+  response_format: v.optional(v.unknown()),
 });
 const Envelope = v.object({ ...GuardRequest.entries, messages: v.pipe(v.array(v.unknown()), v.minLength(1)) });
 type AskedGuard = Omit<v.InferOutput<typeof Envelope>, 'messages'> & { readonly messages: readonly ChatMessage[] };
@@ -44,17 +45,6 @@ export const parseGuardRequest = (body: unknown): AskedGuard => {
 
 const unjudged = (message: string): Fault<GatewayFault> => new Fault<GatewayFault>({ kind: 'unjudged-text', message });
 
-/** The form in which an alias answers. Throws `bad-input` where it has none. */
-export const guardFormOf = ({ guard }: ModelAlias): GuardForm => {
-  if (guard !== undefined) return guard;
-  throw new Fault({
-    kind: 'bad-input',
-    code: 'no_guard_face',
-    param: 'model',
-    message: 'This model does not answer as a guard: give its alias "guard": "text" or "json" in MODERATION_MODELS',
-  });
-};
-
 const WRONG: Readonly<Record<string, string>> = {
   content: 'a text, or parts of text alone,',
   tool_calls: 'calls that hold nothing but a name and arguments',
@@ -82,7 +72,7 @@ const isInstruction = ({ role }: ChatMessage, index: number): boolean =>
  * for JSON sends the guard's instructions along, as the first message: that is not judged. Everything else is, whatever its role.
  * Throws `unjudged-text` where something is no text, or too much, and where no text is left.
  */
-export const guardTexts = (asked: AskedGuard, form: GuardForm, limits: TextLimits): readonly string[] => {
+export const guardTexts = (asked: AskedGuard, { kind }: AnswerForm, limits: TextLimits): readonly string[] => {
   const texts: string[] = [];
   const add = (text: string, param: string): void => {
     if (text.length > limits.chars)
@@ -92,7 +82,7 @@ export const guardTexts = (asked: AskedGuard, form: GuardForm, limits: TextLimit
       throw unjudged(`Expected at most ${limits.inputs} messages with a text, as MAX_INPUTS allows`);
   };
   for (const [index, message] of asked.messages.entries())
-    if (form !== 'json' || !isInstruction(message, index)) add(textOf(message, index), `messages[${index}]`);
+    if (kind === 'text' || !isInstruction(message, index)) add(textOf(message, index), `messages[${index}]`);
   if (texts.length === 0) throw unjudged('Expected a text to judge in at least one message that is no instruction');
   for (const name of ['tools', 'functions'] as const) {
     const text = definitionsText(asked[name]);

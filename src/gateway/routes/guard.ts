@@ -1,15 +1,19 @@
 import type { Clock } from '../../core/clock.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
-import { chatCompletionEvents, chatCompletionJson, guardContent } from '../guard/answer.ts';
-import { asUnjudged, guardFormOf, guardTexts, parseGuardRequest } from '../guard/request.ts';
+import { chatCompletionEvents, chatCompletionJson, guardContent, scoresContent } from '../guard/answer.ts';
+import { type AnswerForm, answerFormOf } from '../guard/answer-form.ts';
+import { asUnjudged, guardTexts, parseGuardRequest } from '../guard/request.ts';
 import { guardVerdict, withGuardCategories } from '../guard/verdict.ts';
 import type { Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import type { FindAlias } from '../models.ts';
+import type { FindAlias, ModelAlias } from '../models.ts';
+import { type CategoryScores, highestScores } from '../policy/categories.ts';
 import type { Policy, PolicySelection } from '../policy/policy.ts';
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
+import type { NoVerdict } from './no-verdict.ts';
+import { createResultWriter } from './result.ts';
 import { verdictHeaders } from './verdict-headers.ts';
 
 type GuardRouteNeeds = {
@@ -23,7 +27,12 @@ type GuardRouteNeeds = {
   readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly limits: { readonly inputs: number; readonly chars: number };
+  /** Answers in place of an error where a chat asks for scores: its clients pass what they get an error for. */
+  readonly noVerdict: Pick<NoVerdict, 'describe'>;
 };
+
+/** What a guard says of texts by their scores: whether it is a violation, and the content of the answer. */
+type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolean; readonly content: string };
 
 /**
  * `POST /v1/chat/completions`: the guard face. It answers like a guard model, for aliases that have a form for it. What has no
@@ -31,12 +40,45 @@ type GuardRouteNeeds = {
  */
 export const createGuardRoute = (needs: GuardRouteNeeds) => {
   const { clock, callers, findAlias, policies, metrics } = needs;
-  const judges = new Map(
-    policies.policies.map((policy) => {
-      const judged = withGuardCategories(policy);
-      return [policy, { judged, moderate: needs.moderateBy(judged) }];
-    }),
-  );
+  const judgesOf = (judgedBy: (policy: Policy) => Policy) =>
+    new Map(
+      policies.policies.map((policy) => {
+        const judged = judgedBy(policy);
+        return [policy, { judged, moderate: needs.moderateBy(judged) }];
+      }),
+    );
+  const guards = judgesOf(withGuardCategories);
+  const scorers = judgesOf((policy) => policy);
+
+  const sayingBy = (policy: Policy, form: AnswerForm): Saying => {
+    if (form.kind === 'scores')
+      return (texts) => {
+        const scores = highestScores(texts, policy.categories.length);
+        const { isFlagged } = createResultWriter(policy)(scores, { text: true, image: false });
+        return { isFlagged, content: scoresContent(isFlagged, scores) };
+      };
+    return (texts) => {
+      const verdict = guardVerdict(policy, texts);
+      return { isFlagged: verdict.safety === 'Unsafe', content: guardContent(verdict, form) };
+    };
+  };
+
+  const respond = (
+    content: string,
+    { alias }: ModelAlias,
+    isStreamed: boolean,
+    headers: Readonly<Record<string, string>>,
+  ): Response => {
+    const answer = {
+      id: `chatcmpl-${needs.newId()}`,
+      createdSeconds: Math.floor(clock.now() / 1000),
+      model: alias,
+      content,
+    };
+    if (!isStreamed) return jsonTextResponse(200, chatCompletionJson(answer), headers);
+    const type = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
+    return new Response(chatCompletionEvents(answer), { status: 200, headers: { ...headers, ...type } });
+  };
 
   return async (request: Request): Promise<Response> => {
     const caller = await callers.identify(request);
@@ -47,33 +89,28 @@ export const createGuardRoute = (needs: GuardRouteNeeds) => {
       });
       const asked = parseGuardRequest(body);
       const alias = findAlias(asked.model);
-      const form = guardFormOf(alias);
-      const texts = guardTexts(asked, form, needs.limits);
+      const form = answerFormOf(alias, asked.response_format);
       const policy = policies.select(alias.alias, caller.keyIndex);
-      const judge = judges.get(policy);
+      const judge = (form.kind === 'scores' ? scorers : guards).get(policy);
       if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+      const say = sayingBy(judge.judged, form);
+      const reply = (content: string, headers: Readonly<Record<string, string>>): Response =>
+        respond(content, alias, asked.stream === true, headers);
+      if (form.kind === 'scores')
+        needs.noVerdict.describe(request, {
+          alias: alias.alias,
+          inputs: 1,
+          policy,
+          respond: (scores, headers) => reply(say([scores]).content, headers),
+        });
+      const texts = guardTexts(asked, form, needs.limits);
       const items = texts.map((text) => ({ text }));
       const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
       if (verdicts.length !== texts.length) throw new TypeError('A text without a verdict');
-      const verdict = guardVerdict(
-        judge.judged,
-        verdicts.map(({ scores }) => scores),
-      );
-      metrics.verdict({
-        alias: alias.alias,
-        isFlagged: verdict.safety === 'Unsafe',
-        isCached: verdicts.every(({ isCached }) => isCached),
-      });
-      const answer = {
-        id: `chatcmpl-${needs.newId()}`,
-        createdSeconds: Math.floor(clock.now() / 1000),
-        model: alias.alias,
-        content: guardContent(verdict, form),
-      };
-      const headers = verdictHeaders(alias, policy, verdicts);
-      if (asked.stream !== true) return jsonTextResponse(200, chatCompletionJson(answer), headers);
-      const type = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
-      return new Response(chatCompletionEvents(answer), { status: 200, headers: { ...headers, ...type } });
+      const { isFlagged, content } = say(verdicts.map(({ scores }) => scores));
+      const isCached = verdicts.every((verdict) => verdict.isCached);
+      metrics.verdict({ alias: alias.alias, isFlagged, isCached });
+      return reply(content, verdictHeaders(alias, policy, verdicts));
     });
   };
 };

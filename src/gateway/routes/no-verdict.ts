@@ -3,12 +3,19 @@ import { jsonTextResponse } from '../../core/http/response.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS } from '../models.ts';
+import type { CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { GatewaySettings } from '../settings.ts';
 import { createResultWriter, flaggedScores, moderationJson } from './result.ts';
 
 /** What is known of a request whose key was accepted. */
-type KnownRequest = { readonly alias: string; readonly inputs: number; readonly policy: Policy };
+type KnownRequest = {
+  readonly alias: string;
+  readonly inputs: number;
+  readonly policy: Policy;
+  /** Answers with these scores in a form of its own; without it, as `/v1/moderations`. */
+  readonly respond?: (scores: CategoryScores, headers: Readonly<Record<string, string>>) => Response;
+};
 
 /** Decides which failures of a moderation are answered as flagged, as the operator has chosen, and answers them. */
 export type NoVerdict = {
@@ -43,12 +50,12 @@ const REASONS: Readonly<Record<Exclude<GatewayFault['kind'], 'bad-input' | 'unju
   unauthorized: undefined,
   'model-not-found': undefined,
   'not-found': undefined,
-  // The guard face answers errors: whoever asks it tries another service then.
-  'unjudged-text': undefined,
   conflict: undefined,
   'method-not-allowed': undefined,
   'unsupported-media-type': undefined,
   'client-left': undefined,
+  // Of a chat that asks for scores. Of all others nothing is known here: whoever asks them tries another service on an error.
+  'unjudged-text': 'unjudged_text',
   'body-too-large': 'body_too_large',
   'body-too-slow': 'body_timeout',
   'rate-limited': 'rate_limit_exceeded',
@@ -87,12 +94,12 @@ export const createNoVerdict = ({ settings, metrics, newId }: NoVerdictNeeds): N
       if (known === undefined || reason === undefined || !isFlagging(detail)) return undefined;
       metrics.flaggedWithoutVerdict(reason);
       const { policy } = known;
-      const result = createResultWriter(policy)(flaggedScores(policy), { text: false, image: false });
+      const scores = flaggedScores(policy);
+      const headers = { 'x-moderation-policy': policy.version, 'x-moderation-no-verdict': reason };
+      if (known.respond !== undefined) return known.respond(scores, headers);
+      const result = createResultWriter(policy)(scores, { text: false, image: false });
       const results = Array.from({ length: Math.min(MAX_RESULTS, Math.max(1, known.inputs)) }, () => result);
-      return jsonTextResponse(200, moderationJson(`modr-${newId()}`, known.alias, results), {
-        'x-moderation-policy': policy.version,
-        'x-moderation-no-verdict': reason,
-      });
+      return jsonTextResponse(200, moderationJson(`modr-${newId()}`, known.alias, results), headers);
     },
   };
 };

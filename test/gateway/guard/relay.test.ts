@@ -65,7 +65,7 @@ describe("a relay platform's parser", (check) => {
       fc.property(fc.array(score, { minLength: length, maxLength: length }), (scores) => {
         const verdict = guardVerdict(policy, [scores]);
         const expected = { Safe: 'pass', Controversial: 'flag', Unsafe: 'block' }[verdict.safety];
-        assert.is(decide(guardContent(verdict, 'text')), expected);
+        assert.is(decide(guardContent(verdict, { kind: 'text' })), expected);
         assert.is(
           verdict.safety === 'Unsafe',
           scores.some((one) => one >= 0.5),
