@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { App } from './shell/app.tsx';
 
 const root = document.getElementById('root');
-if (root !== null) render(<h1>Gatehouse</h1>, root);
+if (root !== null) render(<App />, root);

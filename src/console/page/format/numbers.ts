@@ -1,0 +1,52 @@
+const locale: string | undefined = globalThis.navigator?.language;
+
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const compactNumber = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
+const score = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const cost = new Intl.NumberFormat(locale, {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 4,
+});
+
+/** Whole numbers in the reader's locale. */
+export const countText = (value: number): string => whole.format(value);
+
+/** A number in few characters: `12.4K`. */
+export const compactText = (value: number): string => compactNumber.format(value);
+
+/** A score from 0 to 1, with two decimals. */
+export const scoreText = (value: number): string => score.format(value);
+
+/** What calls of a model cost, in US dollars, as the agent's configuration states prices. */
+export const costText = (value: number): string => cost.format(value);
+
+const DECIMAL = /^-?\d{1,30}(?:\.\d{1,18})?$/;
+const CURRENCY = /^[A-Z]{3}$/;
+
+/** `Intl` takes a decimal as a text without losing digits; the type of its parameter knows that only as a pattern. */
+const isDecimal = (amount: string): amount is `${number}` => DECIMAL.test(amount);
+
+/**
+ * An amount of money, given as a decimal string so that no digit is lost, in the reader's locale. Without a currency it is
+ * the number alone. What is no decimal is shown as it came.
+ */
+export const moneyText = (amount: string, currency?: string, isSigned = false): string => {
+  if (!isDecimal(amount)) return amount;
+  const hasCurrency = currency !== undefined && CURRENCY.test(currency);
+  return new Intl.NumberFormat(locale, {
+    ...(hasCurrency ? { style: 'currency', currency } : {}),
+    minimumFractionDigits: 2,
+    maximumFractionDigits: 8,
+    signDisplay: isSigned ? 'exceptZero' : 'auto',
+  }).format(amount);
+};
+
+const UNITS = ['B', 'kB', 'MB', 'GB'];
+
+/** A size in bytes: `1.5 MB`. */
+export const bytesText = (size: number): string => {
+  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)));
+  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: power === 0 ? 0 : 1 }).format(size / 1000 ** power)} ${UNITS[power]}`;
+};

@@ -1,0 +1,50 @@
+import { useSignal } from '@preact/signals';
+import { countText } from '../format/numbers.ts';
+import { texts } from '../texts.ts';
+import { SafeLine, SafeText } from './safe-text.tsx';
+
+const FIRST_ENTRIES = 30;
+const MORE_ENTRIES = 100;
+const DEEPEST = 12;
+
+const Plain = ({ value }: { readonly value: unknown }) => {
+  if (typeof value === 'string') return <SafeText text={value} />;
+  if (typeof value === 'boolean') return <code>{value ? 'true' : 'false'}</code>;
+  return <code>{String(value)}</code>;
+};
+
+/** A JSON value that a person can read: names and values in full, long ones folded. Nothing of it is left out unsaid. */
+export const JsonValue = ({ value, depth = 0 }: { readonly value: unknown; readonly depth?: number }) => {
+  const limit = useSignal(FIRST_ENTRIES);
+  if (typeof value !== 'object' || value === null) return <Plain value={value} />;
+  if (depth >= DEEPEST) return <SafeText text={JSON.stringify(value, null, 2)} isCode />;
+  const isList = Array.isArray(value);
+  const entries = Object.entries(value);
+  if (entries.length === 0) return <code>{isList ? '[]' : '{}'}</code>;
+  const hidden = entries.length - limit.value;
+  return (
+    <>
+      <dl class={`json${depth > 0 ? ' nested' : ''}`}>
+        {entries.slice(0, limit.value).map(([name, inner]) => (
+          <div key={name} class="json-entry">
+            <dt>{isList ? countText(Number(name) + 1) : <SafeLine text={name} limit={120} />}</dt>
+            <dd>
+              <JsonValue value={inner} depth={depth + 1} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {hidden > 0 ? (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            limit.value += MORE_ENTRIES;
+          }}
+        >
+          {texts.common.showAll(texts.common.entries(Math.min(hidden, MORE_ENTRIES)))}
+        </button>
+      ) : null}
+    </>
+  );
+};

@@ -1,0 +1,127 @@
+import { computed, signal } from '@preact/signals';
+import { ApiError } from '../api/request.ts';
+import type { Approval, ApprovalDecision, ApprovalReply } from '../api/types.ts';
+import { api } from './visitor.ts';
+
+/** A request on the page: open, or ended while the page was open. It keeps its place until the visitor hides it. */
+export type ShownApproval = {
+  readonly approval: Approval;
+  readonly ended?: ApprovalDecision;
+  /** Whether this visitor decided it, here. */
+  readonly isOwn?: boolean;
+  /** Whether its arguments have changed since they were first shown. */
+  readonly hasChanged?: boolean;
+};
+
+const MOST_DECISIONS = 100;
+
+/** The requests of the page, the oldest first: a new one moves none of the others from under the pointer. */
+export const shownApprovals = signal<readonly ShownApproval[] | undefined>(undefined);
+
+/** Decisions, the newest first. */
+export const decisions = signal<readonly ApprovalDecision[]>([]);
+
+/** How many requests wait for somebody. */
+export const waitingCount = computed(
+  () => (shownApprovals.value ?? []).filter(({ ended }) => ended === undefined).length,
+);
+
+const byAge = (left: ShownApproval, right: ShownApproval): number => left.approval.asked - right.approval.asked;
+
+const decisionOf = (id: string): ApprovalDecision | undefined => decisions.value.find((decision) => decision.id === id);
+
+/** A request that is no longer open, with what is known of its end. */
+const endedNow = (shown: ShownApproval): ShownApproval => {
+  const { id, ends } = shown.approval;
+  const at = Date.now();
+  return { ...shown, ended: decisionOf(id) ?? { id, reply: at >= ends ? 'expired' : 'cancelled', at } };
+};
+
+/** Takes the list of all open requests. What is no longer in it has ended, by a known decision or an unknown one. */
+export const takeOpen = (open: readonly Approval[]): void => {
+  const before = shownApprovals.value ?? [];
+  const kept = before.map((shown): ShownApproval => {
+    const fresh = open.find(({ id }) => id === shown.approval.id);
+    if (shown.ended !== undefined) return shown;
+    if (fresh === undefined) return endedNow(shown);
+    const hasChanged = shown.hasChanged === true || fresh.argumentsHash !== shown.approval.argumentsHash;
+    return { approval: fresh, hasChanged };
+  });
+  const known = new Set(before.map(({ approval }) => approval.id));
+  const added = open.filter(({ id }) => !known.has(id)).map((approval) => ({ approval }));
+  shownApprovals.value = [...kept, ...added].sort(byAge);
+};
+
+/** Takes one decision: of this visitor, of another, or of the clock. */
+export const takeDecision = (decision: ApprovalDecision, isOwn = false): void => {
+  decisions.value = [decision, ...decisions.value.filter(({ id }) => id !== decision.id)].slice(0, MOST_DECISIONS);
+  const shown = shownApprovals.value;
+  if (shown === undefined) return;
+  shownApprovals.value = shown.map((one) =>
+    one.approval.id === decision.id ? { ...one, ended: decision, isOwn: isOwn || one.isOwn === true } : one,
+  );
+};
+
+/** Takes the decisions that are kept at the agent servers. */
+export const takeDecisions = (kept: readonly ApprovalDecision[]): void => {
+  const known = new Set(kept.map(({ id }) => id));
+  decisions.value = [...kept, ...decisions.value.filter(({ id }) => !known.has(id))]
+    .sort((left, right) => right.at - left.at)
+    .slice(0, MOST_DECISIONS);
+};
+
+/** Takes requests that have ended off the page: one, or all. */
+export const hideEnded = (id?: string): void => {
+  shownApprovals.value = shownApprovals.value?.filter(
+    ({ approval, ended }) => ended === undefined || (id !== undefined && approval.id !== id),
+  );
+};
+
+/** What became of an answer: taken; too late, and what had been decided; or not taken, as other arguments were shown. */
+export type ReplyOutcome =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'too-late'; readonly decision: ApprovalDecision }
+  | { readonly kind: 'arguments-changed' };
+
+const decidedIn = ({ details }: ApiError, { id, tool, sessionID }: Approval): ApprovalDecision => {
+  // The console checked what the agent server said.
+  const known = (details.decided ?? {}) as Partial<ApprovalDecision>;
+  return { at: Date.now(), tool, sessionID, reply: 'cancelled', ...known, id };
+};
+
+/** Loads the open requests and the kept decisions. */
+export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
+  const { open, decided } = await api.get<{
+    readonly open: readonly Approval[];
+    readonly decided: readonly ApprovalDecision[];
+  }>('/api/approvals', signal);
+  takeDecisions(decided);
+  takeOpen(open);
+};
+
+/**
+ * Answers a request, with the hash of the arguments that were shown. Resolves also when somebody else was faster: then the
+ * request shows who. Throws `ApiError` for anything else.
+ */
+export const replyTo = async (approval: Approval, reply: ApprovalReply, message?: string): Promise<ReplyOutcome> => {
+  const { agent, id, argumentsHash } = approval;
+  try {
+    const answer = await api.send<Partial<ApprovalDecision> | undefined>(
+      'POST',
+      `/api/approvals/${agent}/${encodeURIComponent(id)}`,
+      { reply, argumentsHash, ...(message === undefined ? {} : { message }) },
+    );
+    const { tool, sessionID } = approval;
+    takeDecision({ at: Date.now(), tool, sessionID, ...answer, id, reply: answer?.reply ?? reply }, true);
+    return { kind: 'taken' };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error;
+    if (error.code === 'arguments_changed') {
+      await loadApprovals().catch(() => undefined);
+      return { kind: 'arguments-changed' };
+    }
+    const decision = decidedIn(error, approval);
+    takeDecision(decision);
+    return { kind: 'too-late', decision };
+  }
+};

@@ -1,0 +1,51 @@
+import { signal } from '@preact/signals';
+import { type ConnectionState, openEvents } from '../api/event-source.ts';
+import type { Approval, ApprovalDecision, FeedVerdict, ServiceState } from '../api/types.ts';
+import { takeDecision, takeOpen } from './approvals.ts';
+import { loadMe } from './visitor.ts';
+
+/** Whether the page hears from the console. */
+export const connection = signal<ConnectionState>('connecting');
+
+/** The servers behind the console; nothing until they are known. */
+export const services = signal<readonly ServiceState[] | undefined>(undefined);
+
+/** Rises when the gateway's keys have changed: a view that shows them loads them again. */
+export const keyChanges = signal(0);
+
+const verdictListeners = new Set<(verdicts: readonly FeedVerdict[]) => void>();
+
+/** Calls `listener` with each batch of verdicts, at most ten times a second. Returns how to stop that. */
+export const onVerdicts = (listener: (verdicts: readonly FeedVerdict[]) => void): (() => void) => {
+  verdictListeners.add(listener);
+  return () => verdictListeners.delete(listener);
+};
+
+// The console wrote these events from what it had parsed itself.
+const listeners = {
+  approvals: (data: unknown) => takeOpen((data as { readonly open: readonly Approval[] }).open),
+  decided: (data: unknown) => takeDecision(data as ApprovalDecision),
+  verdict: (data: unknown) => {
+    for (const listener of verdictListeners) listener(data as readonly FeedVerdict[]);
+  },
+  keys: () => {
+    keyChanges.value += 1;
+  },
+  services: (data: unknown) => {
+    services.value = data as readonly ServiceState[];
+  },
+};
+
+/** Opens the event stream of a visitor. Returns how to close it. */
+export const startLive = (): (() => void) => {
+  connection.value = 'connecting';
+  const { close } = openEvents({
+    path: '/api/events',
+    listeners,
+    onState: (state) => {
+      connection.value = state;
+    },
+    mayRetry: async () => (await loadMe()).user !== null,
+  });
+  return close;
+};

@@ -1,0 +1,48 @@
+import { computed, signal } from '@preact/signals';
+import { type Api, createApi } from '../api/request.ts';
+import type { Me, PartName, Visitor } from '../api/types.ts';
+
+/** What `GET /api/me` said; nothing until it has answered. */
+export const me = signal<Me | undefined>(undefined);
+
+/** Who is logged in, if anybody. */
+export const visitor = computed((): Visitor | null => me.value?.user ?? null);
+
+/** Whether the visitor may decide requests and chat. */
+export const mayDecide = computed(() => visitor.value !== null && visitor.value.role !== 'viewer');
+
+/** Whether the visitor may change keys, abort and delete. */
+export const isAdmin = computed(() => visitor.value?.role === 'admin');
+
+/** The console's API as this visitor. A session that has ended leads to the login. */
+export const api: Api = createApi({
+  csrf: () => me.value?.csrf ?? '',
+  onLoggedOut: () => {
+    if (me.value !== undefined && me.value.user !== null) me.value = { ...me.value, user: null };
+  },
+});
+
+/** Asks who is logged in, and what is set up. */
+export const loadMe = async (): Promise<Me> => {
+  const answer = await api.get<Me>('/api/me');
+  me.value = answer;
+  return answer;
+};
+
+/** Why a part is not set up, as the server's sentence; nothing when it is. */
+export const missingPart = (part: PartName): string | undefined => {
+  const state = me.value?.parts[part];
+  return state === true || state === undefined ? undefined : state;
+};
+
+/** Logs in. Throws `ApiError`: 401 for a wrong name or password, 429 after too many tries. */
+export const logIn = async (name: string, password: string): Promise<void> => {
+  await api.send('POST', '/api/login', { name, password });
+  await loadMe();
+};
+
+/** Ends the session, here and at the server. */
+export const logOut = async (): Promise<void> => {
+  await api.send('POST', '/api/logout');
+  await loadMe();
+};

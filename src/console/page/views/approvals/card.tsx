@@ -1,0 +1,163 @@
+import { useSignal } from '@preact/signals';
+import { ApiError } from '../../api/request.ts';
+import type { ApprovalReply } from '../../api/types.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { JsonValue } from '../../parts/json-value.tsx';
+import { SafeLine } from '../../parts/safe-text.tsx';
+import { failureText } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { hideEnded, replyTo, type ShownApproval } from '../../state/approvals.ts';
+import { showToast } from '../../state/toasts.ts';
+import { mayDecide, missingPart } from '../../state/visitor.ts';
+import { texts } from '../../texts.ts';
+import { AlwaysDialog, RejectDialog } from './dialogs.tsx';
+import { MoneyCard } from './money-preview.tsx';
+import { lateSentence, outcomeSentence, toneOfReply } from './outcome.ts';
+import { Remaining } from './remaining.tsx';
+
+const words = texts.approvals;
+
+const Outcome = ({ shown: { approval, ended, isOwn } }: { readonly shown: ShownApproval }) =>
+  ended === undefined ? null : (
+    <div class="outcome">
+      <Badge tone={toneOfReply(ended.reply)}>{outcomeSentence(ended, isOwn)}</Badge>
+      <Time at={ended.at} />
+      {ended.message === undefined ? null : (
+        <span class="outcome-reason">
+          <span class="label">{words.reason}</span> <SafeLine text={ended.message} limit={2000} />
+        </span>
+      )}
+      <Button kind="quiet" isSmall label={`${words.hide}: ${approval.tool}`} onClick={() => hideEnded(approval.id)}>
+        {words.hide}
+      </Button>
+    </div>
+  );
+
+const Conversation = ({ shown: { approval } }: { readonly shown: ShownApproval }) => {
+  const title = <SafeLine text={approval.title === '' ? words.untitled : approval.title} limit={160} />;
+  return missingPart('sessions') === undefined ? (
+    <a href={`/sessions/${approval.agent}/${encodeURIComponent(approval.sessionID)}`}>{title}</a>
+  ) : (
+    title
+  );
+};
+
+const hasArguments = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined;
+
+/** What the call would do: the money it moves, the patterns of its permission, every argument. */
+const Call = ({ shown: { approval } }: { readonly shown: ShownApproval }) => (
+  <>
+    {approval.money === undefined ? null : <MoneyCard money={approval.money} />}
+    {approval.patterns.some((pattern) => pattern !== '*') ? (
+      <p class="patterns">
+        <span class="label">{words.pattern}</span>
+        {approval.patterns.map((pattern) => (
+          <code key={pattern}>
+            <SafeLine text={pattern} limit={500} />
+          </code>
+        ))}
+      </p>
+    ) : null}
+    <section class="arguments" aria-label={words.argumentsLabel}>
+      <h3 class="label">{words.argumentsLabel}</h3>
+      {hasArguments(approval.arguments) ? (
+        <JsonValue value={approval.arguments} />
+      ) : (
+        <p class="muted">{words.noArguments}</p>
+      )}
+    </section>
+  </>
+);
+
+const lateOrTaken = async (shown: ShownApproval, reply: ApprovalReply, message: string | undefined): Promise<void> => {
+  try {
+    const outcome = await replyTo(shown.approval, reply, message);
+    if (outcome.kind === 'taken') showToast(words.taken[reply], 'good');
+    else if (outcome.kind === 'arguments-changed') showToast(words.argumentsChanged, 'bad');
+    else showToast(lateSentence(outcome.decision), 'warning');
+  } catch (error) {
+    showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+  }
+};
+
+/** One request with all that is needed to decide it, and the buttons that do. */
+export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
+  const { approval, ended, hasChanged } = shown;
+  const asking = useSignal<'always' | 'reject' | undefined>(undefined);
+  const sending = useSignal<ApprovalReply | undefined>(undefined);
+  const close = (): void => {
+    asking.value = undefined;
+  };
+  const decide = async (reply: ApprovalReply, message?: string): Promise<void> => {
+    if (sending.value !== undefined) return;
+    sending.value = reply;
+    await lateOrTaken(shown, reply, message);
+    sending.value = undefined;
+    close();
+  };
+  const headingId = `approval-${approval.id}`;
+  const isBusy = sending.value !== undefined;
+  return (
+    <article class={`card approval${ended === undefined ? '' : ' ended'}`} aria-labelledby={headingId}>
+      <header class="approval-head">
+        <div>
+          <h2 id={headingId}>
+            <SafeLine text={approval.tool} limit={160} />
+          </h2>
+          <p class="muted">
+            {words.conversation} <Conversation shown={shown} /> · {words.asked} <Time at={approval.asked} />
+            {approval.link?.announced === true ? ` · ${words.linkAnnounced}` : ''}
+          </p>
+        </div>
+        {ended === undefined ? <Remaining asked={approval.asked} ends={approval.ends} /> : null}
+      </header>
+      {hasChanged === true ? (
+        <p class="notice" role="alert">
+          {words.argumentsChanged}
+        </p>
+      ) : null}
+      <Call shown={shown} />
+      <Outcome shown={shown} />
+      {ended === undefined && mayDecide.value ? (
+        <div class="actions">
+          <Button kind="primary" isBusy={isBusy} onClick={() => void decide('once')}>
+            {words.once}
+          </Button>
+          {approval.always.length === 0 ? null : (
+            <Button
+              isDisabled={isBusy}
+              onClick={() => {
+                asking.value = 'always';
+              }}
+            >
+              {words.always}
+            </Button>
+          )}
+          <Button
+            kind="danger"
+            isDisabled={isBusy}
+            onClick={() => {
+              asking.value = 'reject';
+            }}
+          >
+            {words.reject}
+          </Button>
+        </div>
+      ) : null}
+      {ended === undefined && !mayDecide.value ? <p class="muted">{words.mayNot}</p> : null}
+      {asking.value === 'always' ? (
+        <AlwaysDialog shown={shown} isBusy={isBusy} onClose={close} onConfirm={() => void decide('always')} />
+      ) : null}
+      {asking.value === 'reject' ? (
+        <RejectDialog
+          shown={shown}
+          isBusy={isBusy}
+          onClose={close}
+          onConfirm={(reason) => void decide('reject', reason)}
+        />
+      ) : null}
+    </article>
+  );
+};

@@ -1,0 +1,55 @@
+import { Badge } from '../../parts/badge.tsx';
+import { SafeLine } from '../../parts/safe-text.tsx';
+import { Time } from '../../parts/time.tsx';
+import { decisions } from '../../state/approvals.ts';
+import { texts } from '../../texts.ts';
+import { deciderOf, toneOfReply } from './outcome.ts';
+
+const { columns, ...words } = texts.approvals;
+
+/** Who decided what, and when, the newest first. */
+export const DecisionTable = () => (
+  <section aria-labelledby="decisions-title">
+    <h2 id="decisions-title">{words.decisionsTitle}</h2>
+    {decisions.value.length === 0 ? (
+      <p class="muted">{words.decisionsEmpty}</p>
+    ) : (
+      <table class="table stacked">
+        <thead>
+          <tr>
+            <th scope="col">{columns.when}</th>
+            <th scope="col">{columns.what}</th>
+            <th scope="col">{columns.tool}</th>
+            <th scope="col">{columns.who}</th>
+            <th scope="col">{columns.reason}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {decisions.value.map((decision) => (
+            <tr key={decision.id}>
+              <td data-label={columns.when}>
+                <Time at={decision.at} />
+              </td>
+              <td data-label={columns.what}>
+                <Badge tone={toneOfReply(decision.reply)}>{words.replies[decision.reply]}</Badge>
+                {decision.covers === undefined || decision.covers.length === 0 ? null : (
+                  <span class="muted">
+                    {' '}
+                    <SafeLine text={decision.covers.join(', ')} />
+                  </span>
+                )}
+              </td>
+              <td data-label={columns.tool}>
+                <SafeLine text={decision.tool ?? decision.permission ?? words.nobody} limit={120} />
+              </td>
+              <td data-label={columns.who}>{deciderOf(decision)}</td>
+              <td data-label={columns.reason}>
+                {decision.message === undefined ? words.nobody : <SafeLine text={decision.message} limit={500} />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    )}
+  </section>
+);

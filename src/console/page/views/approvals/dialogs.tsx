@@ -1,0 +1,87 @@
+import { useSignal } from '@preact/signals';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { SafeLine } from '../../parts/safe-text.tsx';
+import type { ShownApproval } from '../../state/approvals.ts';
+import { texts } from '../../texts.ts';
+import { lateSentence } from './outcome.ts';
+
+type DecisionDialogProps = {
+  readonly shown: ShownApproval;
+  readonly isBusy: boolean;
+  readonly onClose: () => void;
+};
+
+/** Somebody else may decide while the dialog is open: it says so, and its button does nothing any more. */
+const EndedNotice = ({ shown: { ended } }: { readonly shown: ShownApproval }) =>
+  ended === undefined ? null : (
+    <p class="notice" role="alert">
+      {lateSentence(ended)}
+    </p>
+  );
+
+/** Says what `always` covers before it is confirmed. */
+export const AlwaysDialog = ({
+  shown,
+  isBusy,
+  onClose,
+  onConfirm,
+}: DecisionDialogProps & { readonly onConfirm: () => void }) => (
+  <Dialog title={texts.approvals.alwaysTitle} onClose={onClose}>
+    <EndedNotice shown={shown} />
+    <p>{texts.approvals.alwaysIntro}</p>
+    <ul class="covers">
+      {shown.approval.always.map((covered) => (
+        <li key={covered}>
+          <SafeLine text={covered} limit={1000} />
+        </li>
+      ))}
+    </ul>
+    <p class="muted">{texts.approvals.alwaysOthers}</p>
+    <footer class="dialog-actions">
+      <Button onClick={onClose}>{texts.common.cancel}</Button>
+      <Button kind="primary" isBusy={isBusy} isDisabled={shown.ended !== undefined} onClick={onConfirm}>
+        {texts.approvals.alwaysConfirm}
+      </Button>
+    </footer>
+  </Dialog>
+);
+
+const LONGEST_REASON = 2000;
+
+/** Asks for a reason, which the model reads. */
+export const RejectDialog = ({
+  shown,
+  isBusy,
+  onClose,
+  onConfirm,
+}: DecisionDialogProps & { readonly onConfirm: (reason: string | undefined) => void }) => {
+  const reason = useSignal('');
+  const confirm = (): void => onConfirm(reason.value.trim() === '' ? undefined : reason.value.trim());
+  return (
+    <Dialog title={texts.approvals.rejectTitle} onClose={onClose}>
+      <EndedNotice shown={shown} />
+      <label class="field">
+        <span>{texts.approvals.rejectReason}</span>
+        <textarea
+          rows={3}
+          maxLength={LONGEST_REASON}
+          aria-describedby="reject-hint"
+          value={reason}
+          onInput={(event) => {
+            reason.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <p id="reject-hint" class="muted">
+        {texts.approvals.rejectHint}
+      </p>
+      <footer class="dialog-actions">
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button kind="danger" isBusy={isBusy} isDisabled={shown.ended !== undefined} onClick={confirm}>
+          {texts.approvals.rejectConfirm}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+};

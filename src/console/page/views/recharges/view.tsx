@@ -1,0 +1,150 @@
+import type { RechargeEntry, RechargeLists } from '../../api/types.ts';
+import { moneyText } from '../../format/numbers.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { SafeLine } from '../../parts/safe-text.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { createResource } from '../../state/resource.ts';
+import { useResource } from '../../state/resource-hook.ts';
+import { api } from '../../state/visitor.ts';
+import { texts } from '../../texts.ts';
+
+const { columns, ...words } = texts.recharges;
+
+const recharges = createResource((abort) => api.get<RechargeLists>('/api/recharges', abort));
+
+const Doubt = ({ entry }: { readonly entry: RechargeEntry }) => (
+  <article class="card doubt">
+    <header class="doubt-head">
+      <strong class="amount">{moneyText(entry.amount, entry.currency, true)}</strong>
+      <span>
+        <span class="label">{columns.user}</span> <SafeLine text={entry.user} limit={120} />
+      </span>
+      <span>
+        <span class="label">{columns.balance}</span>{' '}
+        <span class="amount">{moneyText(entry.before, entry.currency)}</span>
+      </span>
+      <Time at={entry.at} />
+      <code>
+        <SafeLine text={entry.reference} limit={80} />
+      </code>
+    </header>
+    {entry.reason === undefined ? null : (
+      <p>
+        <SafeLine text={entry.reason} limit={1000} />
+      </p>
+    )}
+    {entry.check === undefined || entry.check.length === 0 ? null : (
+      <section aria-label={words.check}>
+        <h3 class="label">{words.check}</h3>
+        <ul class="checks">
+          {entry.check.map((sentence) => (
+            <li key={sentence}>
+              <SafeLine text={sentence} limit={1000} />
+            </li>
+          ))}
+        </ul>
+      </section>
+    )}
+  </article>
+);
+
+type TableProps = { readonly title: string; readonly none: string; readonly entries: readonly RechargeEntry[] };
+
+const balanceText = ({ before, after, currency }: RechargeEntry): string =>
+  after === undefined
+    ? moneyText(before, currency)
+    : words.balance(moneyText(before, currency), moneyText(after, currency));
+
+const RechargeTable = ({ title, none, entries }: TableProps) => (
+  <section>
+    <h2>
+      {title} <Badge>{entries.length}</Badge>
+    </h2>
+    {entries.length === 0 ? (
+      <p class="muted">{none}</p>
+    ) : (
+      <table class="table stacked">
+        <thead>
+          <tr>
+            <th scope="col">{columns.when}</th>
+            <th scope="col">{columns.user}</th>
+            <th scope="col" class="number">
+              {columns.amount}
+            </th>
+            <th scope="col" class="number">
+              {columns.change}
+            </th>
+            <th scope="col">{columns.reason}</th>
+            <th scope="col">{columns.reference}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={entry.reference}>
+              <td data-label={columns.when}>
+                <Time at={entry.at} />
+              </td>
+              <td data-label={columns.user}>
+                <SafeLine text={entry.user} limit={120} />
+              </td>
+              <td data-label={columns.amount} class="number">
+                {moneyText(entry.amount, entry.currency, true)}
+              </td>
+              <td data-label={columns.change} class="number">
+                {balanceText(entry)}
+              </td>
+              <td data-label={columns.reason}>
+                <SafeLine text={entry.reason ?? '–'} />
+              </td>
+              <td data-label={columns.reference}>
+                <code>
+                  <SafeLine text={entry.reference} limit={80} />
+                </code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    )}
+  </section>
+);
+
+const Lists = ({ inDoubt, refused, verified }: RechargeLists) =>
+  inDoubt.length + refused.length + verified.length === 0 ? (
+    <Empty title={words.empty} hint={words.emptyHint} />
+  ) : (
+    <>
+      <section>
+        <h2>
+          {words.inDoubt} <Badge tone={inDoubt.length > 0 ? 'warning' : 'plain'}>{inDoubt.length}</Badge>
+        </h2>
+        <p class="muted">{inDoubt.length > 0 ? words.inDoubtHint : words.noneInDoubt}</p>
+        <div class="stack">
+          {inDoubt.map((entry) => (
+            <Doubt key={entry.reference} entry={entry} />
+          ))}
+        </div>
+      </section>
+      <RechargeTable title={words.refused} none={words.noneRefused} entries={refused} />
+      <RechargeTable title={words.verified} none={words.noneVerified} entries={verified} />
+    </>
+  );
+
+/** The journal's recharges: those in doubt first, with what to check. */
+export const RechargesView = () => {
+  useResource(recharges);
+  return (
+    <>
+      <PageHead title={words.title} intro={words.intro}>
+        <Button isSmall isBusy={recharges.isLoading.value} onClick={() => void recharges.load()}>
+          <Icon name="refresh" /> {texts.states.refresh}
+        </Button>
+      </PageHead>
+      <Loaded resource={recharges}>{(lists) => <Lists {...lists} />}</Loaded>
+    </>
+  );
+};

@@ -1,0 +1,101 @@
+import type { PartName } from '../../api/types.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { JsonValue } from '../../parts/json-value.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { SafeLine } from '../../parts/safe-text.tsx';
+import { serviceName } from '../../parts/service-name.ts';
+import { Empty, Loaded } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { services } from '../../state/live.ts';
+import { createResource } from '../../state/resource.ts';
+import { useResource } from '../../state/resource-hook.ts';
+import { api, me, missingPart } from '../../state/visitor.ts';
+import { texts } from '../../texts.ts';
+
+const words = texts.settings;
+const PARTS: readonly PartName[] = ['approvals', 'moderation', 'chat', 'sessions', 'recharges'];
+
+const config = createResource((abort) => api.get<unknown>('/api/config', abort));
+
+const ServiceTable = () => {
+  const all = services.value ?? [];
+  if (all.length === 0) return <Empty title={texts.services.none} />;
+  return (
+    <table class="table stacked">
+      <thead>
+        <tr>
+          <th scope="col">{words.columns.service}</th>
+          <th scope="col">{words.columns.state}</th>
+          <th scope="col">{words.columns.address}</th>
+          <th scope="col">{words.columns.since}</th>
+          <th scope="col">{words.columns.reason}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {all.map((one) => (
+          <tr key={`${one.part} ${one.address ?? ''}`}>
+            <td data-label={words.columns.service}>{serviceName(one, all)}</td>
+            <td data-label={words.columns.state}>
+              <Badge tone={one.state === 'up' ? 'good' : 'bad'}>{texts.services.states[one.state]}</Badge>
+            </td>
+            <td data-label={words.columns.address}>
+              <SafeLine text={one.address ?? texts.common.none} />
+            </td>
+            <td data-label={words.columns.since}>
+              <Time at={one.since} />
+            </td>
+            <td data-label={words.columns.reason}>
+              <SafeLine text={one.reason ?? '–'} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+};
+
+const PartList = () => (
+  <ul class="part-list">
+    {PARTS.map((part) => {
+      const missing = missingPart(part);
+      return (
+        <li key={part}>
+          <strong>{texts.nav[part]}</strong>
+          <Badge tone={missing === undefined ? 'good' : 'plain'}>
+            {missing === undefined ? words.setUp : words.notSetUp}
+          </Badge>
+          {missing === undefined ? null : <span class="muted">{missing}</span>}
+        </li>
+      );
+    })}
+  </ul>
+);
+
+const Configuration = () => {
+  useResource(config);
+  return <Loaded resource={config}>{(value) => <JsonValue value={value} />}</Loaded>;
+};
+
+/** The services and their state, what is set up, and the agent's configuration without secrets. */
+export const SettingsView = () => (
+  <>
+    <PageHead title={words.title} intro={words.version(me.value?.version ?? '')} />
+    <div class="stack">
+      <section class="card" aria-labelledby="services-title">
+        <h2 id="services-title">{texts.services.label}</h2>
+        <ServiceTable />
+      </section>
+      <section class="card" aria-labelledby="parts-title">
+        <h2 id="parts-title">{words.parts}</h2>
+        <PartList />
+      </section>
+      {missingPart('sessions') === undefined ? (
+        <section class="card" aria-labelledby="config-title">
+          <h2 id="config-title">{words.config}</h2>
+          <p class="muted">{words.configHint}</p>
+          <Configuration />
+        </section>
+      ) : null}
+    </div>
+  </>
+);
