@@ -120,6 +120,7 @@ export const texts = {
     conversation: 'Conversation',
     untitled: 'Untitled conversation',
     asked: 'Asked',
+    agent: 'Agent',
     remaining: (time: string): string => `${time} left`,
     timeOver: 'Time is over',
     remainingLabel: 'Time left to decide',

@@ -1,11 +1,11 @@
 /** The connection to the console's events: waiting for the first, receiving, or trying again. */
-export type ConnectionState = 'connecting' | 'open' | 'lost';
+export type StreamState = 'connecting' | 'open' | 'lost';
 
 type EventConnectionNeeds = {
   readonly path: string;
   /** Called with the parsed data of each event of these names. */
   readonly listeners: Readonly<Record<string, (data: unknown) => void>>;
-  readonly onState: (state: ConnectionState) => void;
+  readonly onState: (state: StreamState) => void;
   /** Asked before another try: false when the session has ended, and then nothing is tried. */
   readonly mayRetry: () => Promise<boolean>;
 };

@@ -1,5 +1,7 @@
-/** Who is logged in. Viewers read, approvers decide and chat, admins also change keys and delete. */
-export type Visitor = { readonly name: string; readonly role: 'viewer' | 'approver' | 'admin' };
+import type { Decision, Role } from '../../protocol.ts';
+
+/** Who is logged in. */
+export type Visitor = { readonly name: string; readonly role: Role };
 
 /** The parts of the console: set up, or a sentence that says which setting is missing. */
 export type PartName = 'approvals' | 'moderation' | 'chat' | 'sessions' | 'recharges';
@@ -8,63 +10,14 @@ export type PartName = 'approvals' | 'moderation' | 'chat' | 'sessions' | 'recha
 export type Me = {
   readonly user: Visitor | null;
   readonly csrf: string;
+  /** How visitors prove who they are: with `none` everybody on this machine is the admin. */
+  readonly login?: 'password' | 'proxy' | 'none';
   readonly parts: Readonly<Record<PartName, true | string>>;
   readonly version: string;
 };
 
-/** What a recharge would do: decimal strings; `expires` in milliseconds since the epoch. */
-export type MoneyPreview = {
-  readonly user: string;
-  readonly amount: string;
-  readonly before: string;
-  readonly after: string;
-  readonly currency?: string;
-  readonly expires?: number;
-};
-
-/** An open permission request. Times are milliseconds since the epoch; `agent` is the number of its agent server. */
-export type Approval = {
-  readonly agent: number;
-  readonly id: string;
-  readonly sessionID: string;
-  readonly title: string;
-  readonly tool: string;
-  readonly permission: string;
-  readonly patterns: readonly string[];
-  readonly arguments: unknown;
-  readonly argumentsHash: string;
-  readonly asked: number;
-  readonly ends: number;
-  readonly money?: MoneyPreview;
-  /** What `always` would allow. Empty: it is not offered. */
-  readonly always: readonly string[];
-  readonly link?: { readonly announced: boolean };
-};
-
 /** What a person can answer. */
-export type ApprovalReply = 'once' | 'always' | 'reject';
-
-/** A request that has ended: who decided what, or that nobody did. */
-export type ApprovalDecision = {
-  readonly id: string;
-  readonly sessionID?: string;
-  readonly permission?: string;
-  readonly tool?: string;
-  readonly reply: ApprovalReply | 'expired' | 'cancelled';
-  readonly by?: string;
-  readonly message?: string;
-  readonly at: number;
-  readonly covers?: readonly string[];
-};
-
-/** One of the servers behind the console. */
-export type ServiceState = {
-  readonly part: string;
-  readonly address?: string;
-  readonly state: 'up' | 'down';
-  readonly since: number;
-  readonly reason?: string;
-};
+export type ApprovalReply = Decision['reply'] & ('once' | 'always' | 'reject');
 
 /** A verdict in the feed. It never holds a text. */
 export type FeedVerdict = {
@@ -87,7 +40,6 @@ export type RechargeEntry = {
   readonly amount: string;
   readonly before: string;
   readonly after?: string;
-  readonly currency?: string;
   /** Why it is in doubt or was refused. */
   readonly reason?: string;
   /** What a person checks about one in doubt. */

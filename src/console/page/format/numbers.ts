@@ -23,25 +23,21 @@ export const scoreText = (value: number): string => score.format(value);
 export const costText = (value: number): string => cost.format(value);
 
 const DECIMAL = /^-?\d{1,30}(?:\.\d{1,18})?$/;
-const CURRENCY = /^[A-Z]{3}$/;
-
 /** `Intl` takes a decimal as a text without losing digits; the type of its parameter knows that only as a pattern. */
 const isDecimal = (amount: string): amount is `${number}` => DECIMAL.test(amount);
 
 /**
- * An amount of money, given as a decimal string so that no digit is lost, in the reader's locale. Without a currency it is
- * the number alone. What is no decimal is shown as it came.
+ * An amount of money, given as a decimal string so that no digit is lost, in the reader's locale. The relay's credit has no
+ * currency. What is no decimal is shown as it came.
  */
-export const moneyText = (amount: string, currency?: string, isSigned = false): string => {
-  if (!isDecimal(amount)) return amount;
-  const hasCurrency = currency !== undefined && CURRENCY.test(currency);
-  return new Intl.NumberFormat(locale, {
-    ...(hasCurrency ? { style: 'currency', currency } : {}),
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 8,
-    signDisplay: isSigned ? 'exceptZero' : 'auto',
-  }).format(amount);
-};
+export const moneyText = (amount: string, isSigned = false): string =>
+  isDecimal(amount)
+    ? new Intl.NumberFormat(locale, {
+        minimumFractionDigits: 2,
+        maximumFractionDigits: 8,
+        signDisplay: isSigned ? 'exceptZero' : 'auto',
+      }).format(amount)
+    : amount;
 
 const UNITS = ['B', 'kB', 'MB', 'GB'];
 

@@ -1,4 +1,4 @@
-import type { ServiceState } from '../api/types.ts';
+import type { ServiceState } from '../../protocol.ts';
 import { plainLine } from '../format/hostile.ts';
 import { texts } from '../texts.ts';
 

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { ServiceState } from '../api/types.ts';
+import type { ServiceState } from '../../protocol.ts';
 import { serviceName } from '../parts/service-name.ts';
 import { connection, services } from '../state/live.ts';
 import { showToast } from '../state/toasts.ts';

@@ -1,12 +1,13 @@
 import { computed, signal } from '@preact/signals';
+import type { Approval, Decision } from '../../protocol.ts';
 import { ApiError } from '../api/request.ts';
-import type { Approval, ApprovalDecision, ApprovalReply } from '../api/types.ts';
+import type { ApprovalReply } from '../api/types.ts';
 import { api } from './visitor.ts';
 
 /** A request on the page: open, or ended while the page was open. It keeps its place until the visitor hides it. */
 export type ShownApproval = {
   readonly approval: Approval;
-  readonly ended?: ApprovalDecision;
+  readonly ended?: Decision;
   /** Whether this visitor decided it, here. */
   readonly isOwn?: boolean;
   /** Whether its arguments have changed since they were first shown. */
@@ -19,22 +20,29 @@ const MOST_DECISIONS = 100;
 export const shownApprovals = signal<readonly ShownApproval[] | undefined>(undefined);
 
 /** Decisions, the newest first. */
-export const decisions = signal<readonly ApprovalDecision[]>([]);
+export const decisions = signal<readonly Decision[]>([]);
 
 /** How many requests wait for somebody. */
 export const waitingCount = computed(
   () => (shownApprovals.value ?? []).filter(({ ended }) => ended === undefined).length,
 );
 
-const byAge = (left: ShownApproval, right: ShownApproval): number => left.approval.asked - right.approval.asked;
+const byAge = (left: ShownApproval, right: ShownApproval): number =>
+  (left.approval.asked ?? 0) - (right.approval.asked ?? 0);
 
-const decisionOf = (id: string): ApprovalDecision | undefined => decisions.value.find((decision) => decision.id === id);
+const decisionOf = (id: string): Decision | undefined => decisions.value.find((decision) => decision.id === id);
+
+/** The end of a request as the page knows it by itself. */
+const ownDecision = (approval: Approval, reply: Decision['reply']): Decision => {
+  const { agent, id, sessionID, permission, patterns, argumentsHash } = approval;
+  return { agent, id, sessionID, permission, patterns, argumentsHash, reply, at: Date.now() };
+};
 
 /** A request that is no longer open, with what is known of its end. */
 const endedNow = (shown: ShownApproval): ShownApproval => {
-  const { id, ends } = shown.approval;
-  const at = Date.now();
-  return { ...shown, ended: decisionOf(id) ?? { id, reply: at >= ends ? 'expired' : 'cancelled', at } };
+  const { id, ends = Number.POSITIVE_INFINITY } = shown.approval;
+  const reply = Date.now() >= ends ? 'expired' : 'cancelled';
+  return { ...shown, ended: decisionOf(id) ?? ownDecision(shown.approval, reply) };
 };
 
 /** Takes the list of all open requests. What is no longer in it has ended, by a known decision or an unknown one. */
@@ -53,7 +61,7 @@ export const takeOpen = (open: readonly Approval[]): void => {
 };
 
 /** Takes one decision: of this visitor, of another, or of the clock. */
-export const takeDecision = (decision: ApprovalDecision, isOwn = false): void => {
+export const takeDecision = (decision: Decision, isOwn = false): void => {
   decisions.value = [decision, ...decisions.value.filter(({ id }) => id !== decision.id)].slice(0, MOST_DECISIONS);
   const shown = shownApprovals.value;
   if (shown === undefined) return;
@@ -63,7 +71,7 @@ export const takeDecision = (decision: ApprovalDecision, isOwn = false): void =>
 };
 
 /** Takes the decisions that are kept at the agent servers. */
-export const takeDecisions = (kept: readonly ApprovalDecision[]): void => {
+export const takeDecisions = (kept: readonly Decision[]): void => {
   const known = new Set(kept.map(({ id }) => id));
   decisions.value = [...kept, ...decisions.value.filter(({ id }) => !known.has(id))]
     .sort((left, right) => right.at - left.at)
@@ -80,20 +88,20 @@ export const hideEnded = (id?: string): void => {
 /** What became of an answer: taken; too late, and what had been decided; or not taken, as other arguments were shown. */
 export type ReplyOutcome =
   | { readonly kind: 'taken' }
-  | { readonly kind: 'too-late'; readonly decision: ApprovalDecision }
+  | { readonly kind: 'too-late'; readonly decision: Decision }
   | { readonly kind: 'arguments-changed' };
 
-const decidedIn = ({ details }: ApiError, { id, tool, sessionID }: Approval): ApprovalDecision => {
+const decidedIn = ({ details }: ApiError, approval: Approval): Decision => {
   // The console checked what the agent server said.
-  const known = (details.decided ?? {}) as Partial<ApprovalDecision>;
-  return { at: Date.now(), tool, sessionID, reply: 'cancelled', ...known, id };
+  const known = (details.decided ?? {}) as Partial<Decision>;
+  return { ...ownDecision(approval, 'cancelled'), ...known, id: approval.id };
 };
 
 /** Loads the open requests and the kept decisions. */
 export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
   const { open, decided } = await api.get<{
     readonly open: readonly Approval[];
-    readonly decided: readonly ApprovalDecision[];
+    readonly decided: readonly Decision[];
   }>('/api/approvals', signal);
   takeDecisions(decided);
   takeOpen(open);
@@ -106,13 +114,12 @@ export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
 export const replyTo = async (approval: Approval, reply: ApprovalReply, message?: string): Promise<ReplyOutcome> => {
   const { agent, id, argumentsHash } = approval;
   try {
-    const answer = await api.send<Partial<ApprovalDecision> | undefined>(
+    const answer = await api.send<Partial<Decision> | undefined>(
       'POST',
       `/api/approvals/${agent}/${encodeURIComponent(id)}`,
       { reply, argumentsHash, ...(message === undefined ? {} : { message }) },
     );
-    const { tool, sessionID } = approval;
-    takeDecision({ at: Date.now(), tool, sessionID, ...answer, id, reply: answer?.reply ?? reply }, true);
+    takeDecision({ ...ownDecision(approval, reply), ...answer, id }, true);
     return { kind: 'taken' };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error;

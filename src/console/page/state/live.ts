@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals';
-import { type ConnectionState, openEvents } from '../api/event-source.ts';
-import type { Approval, ApprovalDecision, FeedVerdict, ServiceState } from '../api/types.ts';
+import type { Approval, Decision, ServiceState } from '../../protocol.ts';
+import { openEvents, type StreamState } from '../api/event-source.ts';
+import type { FeedVerdict } from '../api/types.ts';
 import { takeDecision, takeOpen } from './approvals.ts';
 import { loadMe } from './visitor.ts';
 
 /** Whether the page hears from the console. */
-export const connection = signal<ConnectionState>('connecting');
+export const connection = signal<StreamState>('connecting');
 
 /** The servers behind the console; nothing until they are known. */
 export const services = signal<readonly ServiceState[] | undefined>(undefined);
@@ -24,7 +25,7 @@ export const onVerdicts = (listener: (verdicts: readonly FeedVerdict[]) => void)
 // The console wrote these events from what it had parsed itself.
 const listeners = {
   approvals: (data: unknown) => takeOpen((data as { readonly open: readonly Approval[] }).open),
-  decided: (data: unknown) => takeDecision(data as ApprovalDecision),
+  decided: (data: unknown) => takeDecision(data as Decision),
   verdict: (data: unknown) => {
     for (const listener of verdictListeners) listener(data as readonly FeedVerdict[]);
   },

@@ -107,11 +107,25 @@ export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
             <SafeLine text={approval.tool} limit={160} />
           </h2>
           <p class="muted">
-            {words.conversation} <Conversation shown={shown} /> · {words.asked} <Time at={approval.asked} />
+            {words.conversation} <Conversation shown={shown} />
+            {approval.asked === undefined ? null : (
+              <>
+                {' · '}
+                {words.asked} <Time at={approval.asked} />
+              </>
+            )}
+            {approval.by === undefined ? null : (
+              <>
+                {' · '}
+                {words.agent} <SafeLine text={approval.by} limit={80} />
+              </>
+            )}
             {approval.link?.announced === true ? ` · ${words.linkAnnounced}` : ''}
           </p>
         </div>
-        {ended === undefined ? <Remaining asked={approval.asked} ends={approval.ends} /> : null}
+        {ended === undefined && approval.ends !== undefined ? (
+          <Remaining asked={approval.asked} ends={approval.ends} />
+        ) : null}
       </header>
       {hasChanged === true ? (
         <p class="notice" role="alert">

@@ -40,7 +40,7 @@ export const DecisionTable = () => (
                 )}
               </td>
               <td data-label={columns.tool}>
-                <SafeLine text={decision.tool ?? decision.permission ?? words.nobody} limit={120} />
+                <SafeLine text={decision.permission} limit={120} />
               </td>
               <td data-label={columns.who}>{deciderOf(decision)}</td>
               <td data-label={columns.reason}>

@@ -1,40 +1,63 @@
-import type { MoneyPreview } from '../../api/types.ts';
+import type { Money } from '../../../protocol.ts';
 import { moneyText } from '../../format/numbers.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { SafeLine } from '../../parts/safe-text.tsx';
+import { SafeLine, SafeText } from '../../parts/safe-text.tsx';
 import { Time } from '../../parts/time.tsx';
 import { now } from '../../state/clock.ts';
 import { texts } from '../../texts.ts';
 
 const words = texts.approvals.money;
 
-/** What a recharge would do, as a person reads it: who, how much, the balance before and after. */
-export const MoneyCard = ({ money }: { readonly money: MoneyPreview }) => {
-  const { user, amount, before, after, currency, expires } = money;
-  const isExpired = expires !== undefined && expires <= now.value;
-  return (
-    <section class="money" aria-label={words.label}>
+/** Who, how much, and the balance before and after: in large, as that is what a person decides about. */
+const Figures = ({ user, amount, before, after }: Money) => (
+  <>
+    {user === undefined ? null : (
       <div class="money-who">
         <span class="label">{words.user}</span>
         <strong>
           <SafeLine text={user} />
         </strong>
       </div>
+    )}
+    {amount === undefined ? null : (
       <div class="money-sum">
         <span class="label">{words.adds}</span>
-        <strong class="amount">{moneyText(amount, currency, true)}</strong>
+        <strong class="amount">{moneyText(amount, true)}</strong>
       </div>
+    )}
+    {before === undefined || after === undefined ? null : (
       <div class="money-change">
         <div>
           <span class="label">{words.before}</span>
-          <span class="amount">{moneyText(before, currency)}</span>
+          <span class="amount">{moneyText(before)}</span>
         </div>
         <Icon name="arrow" />
         <div>
           <span class="label">{words.after}</span>
-          <strong class="amount">{moneyText(after, currency)}</strong>
+          <strong class="amount">{moneyText(after)}</strong>
         </div>
       </div>
+    )}
+  </>
+);
+
+/** What a recharge would do, as a person reads it, with the warnings of the preview that belongs to the call. */
+export const MoneyCard = ({ money }: { readonly money: Money }) => {
+  const { summary, warnings, isKnown, amount, expires, source } = money;
+  const isExpired = expires !== undefined && expires <= now.value;
+  return (
+    <section class={`money${isKnown ? '' : ' unknown'}`} aria-label={words.label}>
+      <Figures {...money} />
+      {amount === undefined || !isKnown ? (
+        <div class="money-text">
+          <SafeText text={summary} />
+        </div>
+      ) : null}
+      {warnings.map((warning) => (
+        <p key={warning} class="money-warning">
+          <Icon name="warning" /> <SafeLine text={warning} limit={1000} />
+        </p>
+      ))}
       {expires === undefined ? null : (
         <p class={isExpired ? 'bad-text' : 'muted'}>
           {isExpired ? (
@@ -46,6 +69,9 @@ export const MoneyCard = ({ money }: { readonly money: MoneyPreview }) => {
           )}
         </p>
       )}
+      <p class="muted">
+        <SafeLine text={source} />
+      </p>
     </section>
   );
 };

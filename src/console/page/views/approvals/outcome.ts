@@ -1,30 +1,30 @@
-import type { ApprovalDecision } from '../../api/types.ts';
+import type { Decision } from '../../../protocol.ts';
 import { plainLine } from '../../format/hostile.ts';
 import type { Tone } from '../../state/toasts.ts';
 import { texts } from '../../texts.ts';
 
 /** Who decided, as one word or name. */
-export const deciderOf = ({ by, reply }: ApprovalDecision, isOwn = false): string => {
+export const deciderOf = ({ by, reply }: Decision, isOwn = false): string => {
   if (isOwn) return texts.approvals.byYou;
   if (by !== undefined && by !== '') return plainLine(by, 60);
   return reply === 'expired' || reply === 'cancelled' ? texts.approvals.nobody : texts.approvals.bySomebody;
 };
 
 /** What was decided, as a sentence with who did. */
-export const outcomeSentence = (decision: ApprovalDecision, isOwn = false): string => {
+export const outcomeSentence = (decision: Decision, isOwn = false): string => {
   const what = texts.approvals.replies[decision.reply];
   if (decision.reply === 'expired' || decision.reply === 'cancelled') return what;
   return texts.approvals.decidedBy(what, deciderOf(decision, isOwn));
 };
 
 /** The colour of a decision. */
-export const toneOfReply = (reply: ApprovalDecision['reply']): Tone => {
+export const toneOfReply = (reply: Decision['reply']): Tone => {
   if (reply === 'reject') return 'bad';
   return reply === 'once' || reply === 'always' ? 'good' : 'plain';
 };
 
 /** What the one who came too late is told: who decided what, or that the request has ended. */
-export const lateSentence = (decision: ApprovalDecision): string =>
+export const lateSentence = (decision: Decision): string =>
   decision.reply === 'expired' || decision.reply === 'cancelled'
     ? texts.approvals.ended
     : texts.approvals.faster(deciderOf(decision), texts.approvals.replies[decision.reply]);

@@ -4,11 +4,13 @@ import { now } from '../../state/clock.ts';
 import { texts } from '../../texts.ts';
 
 const SOON_MS = 60_000;
+/** How long a request waits where the agent server is not told otherwise. */
+const USUAL_MS = 300_000;
 
 /** How long a request still waits, as a text and a bar that empties. */
-export const Remaining = ({ asked, ends }: { readonly asked: number; readonly ends: number }) => {
+export const Remaining = ({ asked, ends }: { readonly asked: number | undefined; readonly ends: number }) => {
   const leftMs = Math.max(0, ends - now.value);
-  const wholeMs = Math.max(1, ends - asked);
+  const wholeMs = Math.max(1, ends - (asked ?? ends - USUAL_MS));
   const text = leftMs === 0 ? texts.approvals.timeOver : texts.approvals.remaining(durationText(leftMs));
   return (
     <div class={`remaining${leftMs < SOON_MS ? ' soon' : ''}`}>

@@ -19,13 +19,12 @@ const recharges = createResource((abort) => api.get<RechargeLists>('/api/recharg
 const Doubt = ({ entry }: { readonly entry: RechargeEntry }) => (
   <article class="card doubt">
     <header class="doubt-head">
-      <strong class="amount">{moneyText(entry.amount, entry.currency, true)}</strong>
+      <strong class="amount">{moneyText(entry.amount, true)}</strong>
       <span>
         <span class="label">{columns.user}</span> <SafeLine text={entry.user} limit={120} />
       </span>
       <span>
-        <span class="label">{columns.balance}</span>{' '}
-        <span class="amount">{moneyText(entry.before, entry.currency)}</span>
+        <span class="label">{columns.balance}</span> <span class="amount">{moneyText(entry.before)}</span>
       </span>
       <Time at={entry.at} />
       <code>
@@ -54,10 +53,8 @@ const Doubt = ({ entry }: { readonly entry: RechargeEntry }) => (
 
 type TableProps = { readonly title: string; readonly none: string; readonly entries: readonly RechargeEntry[] };
 
-const balanceText = ({ before, after, currency }: RechargeEntry): string =>
-  after === undefined
-    ? moneyText(before, currency)
-    : words.balance(moneyText(before, currency), moneyText(after, currency));
+const balanceText = ({ before, after }: RechargeEntry): string =>
+  after === undefined ? moneyText(before) : words.balance(moneyText(before), moneyText(after));
 
 const RechargeTable = ({ title, none, entries }: TableProps) => (
   <section>
@@ -92,7 +89,7 @@ const RechargeTable = ({ title, none, entries }: TableProps) => (
                 <SafeLine text={entry.user} limit={120} />
               </td>
               <td data-label={columns.amount} class="number">
-                {moneyText(entry.amount, entry.currency, true)}
+                {moneyText(entry.amount, true)}
               </td>
               <td data-label={columns.change} class="number">
                 {balanceText(entry)}

@@ -1,0 +1,76 @@
+/** What a person may do: a viewer reads, an approver also decides and chats, an admin also rests keys, aborts and deletes. */
+export const ROLES = ['viewer', 'approver', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a recharge would do, as the tool server's own preview says. Figures are its texts: `12.5`. */
+export type Money = {
+  readonly summary: string;
+  readonly warnings: readonly string[];
+  /** False where the agent server knows no preview of the call's token: then there are no figures. */
+  readonly isKnown: boolean;
+  readonly user?: string;
+  readonly amount?: string;
+  readonly before?: string;
+  readonly after?: string;
+  /** In milliseconds since the epoch. */
+  readonly expires?: number;
+  /** Where the figures come from, as a sentence. */
+  readonly source: string;
+};
+
+/** An open permission request, as the page shows it. Times are in milliseconds since the epoch. */
+export type Approval = {
+  /** The position of the agent server in CONSOLE_AGENT_URLS. */
+  readonly agent: number;
+  readonly id: string;
+  readonly sessionID: string;
+  readonly title: string;
+  /** The session that this one works for. */
+  readonly parentID?: string;
+  readonly tool: string;
+  /** The name of the agent that wants to make the call. */
+  readonly by?: string;
+  readonly permission: string;
+  readonly patterns: readonly string[];
+  readonly arguments: unknown;
+  readonly argumentsHash: string;
+  readonly asked?: number;
+  readonly ends?: number;
+  readonly money?: Money;
+  /** What `always` would allow, as sentences. */
+  readonly always: readonly string[];
+  /** Whether its link was sent to the webhook. */
+  readonly link?: { readonly announced: boolean };
+};
+
+/** What became of a permission request. */
+export type Decision = {
+  readonly agent: number;
+  readonly id: string;
+  readonly sessionID: string;
+  readonly permission: string;
+  readonly patterns: readonly string[];
+  readonly argumentsHash?: string;
+  readonly reply: 'once' | 'always' | 'reject' | 'expired' | 'cancelled';
+  readonly by?: string;
+  readonly message?: string;
+  readonly at: number;
+  /** The rules that `always` has made, as sentences. */
+  readonly covers?: readonly string[];
+};
+
+/** A person's answer to a permission request. */
+export type Verdict = {
+  readonly reply: 'once' | 'always' | 'reject';
+  readonly message?: string;
+  readonly argumentsHash: string;
+};
+
+/** Whether a service answers. `since` in milliseconds since the epoch. */
+export type ServiceState = {
+  readonly part: 'gateway' | 'agent' | 'bridge';
+  readonly address: string;
+  readonly state: 'up' | 'down';
+  readonly since: number;
+  readonly reason?: string;
+};
