@@ -13,11 +13,12 @@ import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts'
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache, type SharedVerdicts } from './judge/cache.ts';
+import { requireCoverage } from './judge/chain/coverage.ts';
 import type { KnownText } from './judge/moderate.ts';
 import { createModeration } from './judge/moderation.ts';
 import { contextTokensFor } from './judge/prompt.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { createAliasLookup, type ModelAlias } from './models.ts';
+import { createAliasLookup, judgesOf, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
 import type { Policy, PolicySelection } from './policy/policy.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
@@ -72,12 +73,12 @@ export type GatewayNeeds = {
 /** Calls that may wait for each running one: enough for a burst, few enough that a waiting call still gets an answer. */
 const WAITING_PER_RUNNING = 4;
 
-/** The most calls that the largest allowed request needs: two views of each input, and the windows of all its text. */
-const maxCallsPerRequest = (settings: GatewaySettings, limitBytes: number): number => {
+/** The most calls that the largest allowed request needs: of `judges`, two views of each input, and the windows of all its text. */
+const maxCallsPerRequest = (settings: GatewaySettings, limitBytes: number, judges: number): number => {
   const { MAX_INPUTS, MAX_INPUT_CHARS, MODERATION_WINDOW_CHARS } = settings;
   const chars = Math.min(limitBytes, MAX_INPUTS * MAX_INPUT_CHARS);
   // Windows overlap by a tenth at most.
-  return 2 * (MAX_INPUTS + Math.ceil((2 * chars) / (0.9 * MODERATION_WINDOW_CHARS)));
+  return judges * 2 * (MAX_INPUTS + Math.ceil((2 * chars) / (0.9 * MODERATION_WINDOW_CHARS)));
 };
 
 const hintFor = (path: string): string => {
@@ -89,9 +90,13 @@ const hintFor = (path: string): string => {
   return 'No such path. This service answers POST /v1/moderations, POST /v1/chat/completions (guard models) and GET /v1/models, /health, /ready, /metrics, /openapi.json';
 };
 
-/** Creates the moderation gateway's request handler. Creating it does no I/O. */
+/**
+ * Creates the moderation gateway's request handler. Creating it does no I/O. Throws a `ConfigError` where an alias has no judge for a
+ * category of its policy.
+ */
 export const createGateway = (needs: GatewayNeeds): Handler => {
   const { settings, clock, log, metrics, models, policies, gatewayKeys, version, shared } = needs;
+  requireCoverage({ models, policies, keyCount: gatewayKeys.length });
   const budget = createServiceBudget({
     limitBytes: settings.MAX_BODY_BYTES ?? TEXT_BODY_BYTES,
     budgetBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
@@ -114,7 +119,9 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     ollamaSettings: settings.JUDGE_KEEP_ALIVE === undefined ? [] : ['JUDGE_KEEP_ALIVE'],
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
-  const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, maxCallsPerRequest(settings, limitBytes));
+  const mostJudges = Math.max(...[...models.values()].map((alias) => judgesOf(alias).length));
+  const mostCalls = maxCallsPerRequest(settings, limitBytes, mostJudges);
+  const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, mostCalls);
   const semaphore = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);

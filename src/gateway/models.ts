@@ -17,6 +17,18 @@ export const JUDGE_KINDS = ['prompt', 'qwen3guard', 'llama-guard', 'shieldgemma'
 /** One of `JUDGE_KINDS`. */
 export type JudgeKind = (typeof JUDGE_KINDS)[number];
 
+/** The scores with which a judge is in doubt: from the first number on, and below the second. */
+export type DoubtBand = readonly [from: number, below: number];
+
+/** The name under which a band holds for every category that has none of its own. */
+export const EVERY_CATEGORY = 'default';
+
+/** The judge that is asked after another one, and the bands of doubt in which it is, by category. */
+export type SecondJudge = {
+  readonly alias: ModelAlias;
+  readonly doubt: ReadonlyMap<string, DoubtBand>;
+};
+
 /** A model name that clients send, and the chat model that judges for it. */
 export type ModelAlias = {
   readonly alias: string;
@@ -27,7 +39,16 @@ export type ModelAlias = {
   readonly think?: Think;
   /** Undefined where it has no guard face. */
   readonly guard?: GuardForm;
+  /** Asked about what this judge does not cover, and where it is in doubt. It may have a second judge of its own. */
+  readonly second?: SecondJudge;
 };
+
+/** An alias, its second judge, the second judge of that, and so on. There is no circle. */
+export const judgesOf = (alias: ModelAlias): readonly ModelAlias[] =>
+  alias.second === undefined ? [alias] : [alias, ...judgesOf(alias.second.alias)];
+
+/** Whether one of an alias's judges is sent images. */
+export const takesImages = (alias: ModelAlias): boolean => judgesOf(alias).some(({ vision }) => vision !== false);
 
 /** The alias of a request without a model. OpenAI's API uses the same default. */
 export const DEFAULT_ALIAS = 'omni-moderation-latest';
@@ -36,12 +57,21 @@ const THINK_RULE = 'expected "low", "medium", "high", true or false';
 const NAME_RULE = 'expected the name of a model: 1 to 200 printable ASCII characters without blanks';
 const Name = v.pipe(v.string(NAME_RULE), v.trim(), v.regex(/^[\x21-\x7e]{1,200}$/, NAME_RULE));
 const ThinkSetting = v.union([v.picklist(['low', 'medium', 'high']), v.boolean()], THINK_RULE);
+const BAND_RULE = 'expected two numbers from 0 to 1, the smaller one first';
+const Score = v.pipe(v.number(BAND_RULE), v.minValue(0, BAND_RULE), v.maxValue(1, BAND_RULE));
+const Band = v.pipe(
+  v.strictTuple([Score, Score], BAND_RULE),
+  v.check(([from, below]) => from < below, BAND_RULE),
+  v.readonly(),
+);
 const AliasEntry = v.object({
   model: Name,
   judge: v.optional(v.picklist(JUDGE_KINDS, `expected one of ${JUDGE_KINDS.join(', ')}`), 'prompt'),
   vision: v.optional(v.union([v.boolean(), v.literal('force')], 'expected true, false or "force"'), false),
   think: v.optional(ThinkSetting),
   guard: v.optional(v.picklist(['text', 'json'], 'expected "text" or "json"')),
+  second: v.optional(v.string('expected the alias of a second judge')),
+  doubt: v.optional(v.record(v.string(), Band, 'expected an object: category, or "default", to two numbers')),
 });
 const ALIAS = /^[\w.:/-]{1,100}$/;
 const ALIAS_RULE = 'expected aliases of 1 to 100 of A-Z a-z 0-9 . _ : / -';
@@ -67,7 +97,8 @@ const GUARD_ALIASES: ReadonlyMap<string, GuardForm> = new Map([
 
 const toModelAlias = (
   alias: string,
-  { model, judge, vision, think, guard = GUARD_ALIASES.get(alias) }: Entry,
+  { model, judge, vision, think, guard = GUARD_ALIASES.get(alias), doubt = {} }: Entry,
+  second: ModelAlias | undefined,
 ): ModelAlias => {
   // gpt-oss always thinks; sent `false`, a local server answers nothing at all.
   const level = think ?? (isGptOss(model) ? 'low' : undefined);
@@ -78,13 +109,14 @@ const toModelAlias = (
     vision,
     ...(level === undefined ? {} : { think: level }),
     ...(guard === undefined ? {} : { guard }),
+    ...(second === undefined ? {} : { second: { alias: second, doubt: new Map(Object.entries(doubt)) } }),
   };
 };
 
 const problem = (where: string, rule: string): string => `MODERATION_MODELS: ${where}${rule}`;
 const ONE_OBJECT = problem(
   '',
-  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "judge", "vision", "think", "guard"}',
+  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "judge", "vision", "think", "guard", "second", "doubt"}',
 );
 
 const entryProblems = (alias: string, given: unknown, issues: Issues = []): string[] => {
@@ -110,7 +142,37 @@ const parseEntry = (alias: string, value: unknown, problems: string[]): Entry | 
   if (isGptOss(parsed.output.model) && typeof parsed.output.think === 'boolean') {
     problems.push(problem(`${alias}.think: `, 'gpt-oss always thinks, expected "low", "medium" or "high"'));
   }
+  if (parsed.output.doubt !== undefined && parsed.output.second === undefined)
+    problems.push(
+      problem(`${alias}.doubt: `, 'expected none without "second", the alias of the judge to ask in doubt'),
+    );
   return parsed.output;
+};
+
+/** The aliases from one to its second judge and on, until one has none or stands there already. */
+const pathFrom = (alias: string, entries: ReadonlyMap<string, Entry>): readonly string[] => {
+  const path = [alias];
+  for (;;) {
+    const next = entries.get(path.at(-1) ?? '')?.second;
+    if (next === undefined) return path;
+    const isCircle = path.includes(next);
+    path.push(next);
+    if (isCircle) return path;
+  }
+};
+
+/** Second judges that no alias has, and circles: each is told once, by the first of its aliases. */
+const secondProblems = (entries: ReadonlyMap<string, Entry>): string[] => {
+  const order = [...entries.keys()];
+  return [...entries].flatMap(([alias, { second }]) => {
+    if (second === undefined) return [];
+    if (!entries.has(second)) return [problem(`${alias}.second: `, notConfiguredText('alias', second, order))];
+    const path = pathFrom(alias, entries);
+    const isFirst = path.every((other) => order.indexOf(other) >= order.indexOf(alias));
+    return path.length > 1 && path.at(-1) === alias && isFirst
+      ? [problem(`${alias}.second: `, `a circle: ${path.join(' > ')}; expected a last judge without a second one`)]
+      : [];
+  });
 };
 
 const parseAliasTable = (text: string): Readonly<Record<string, unknown>> => {
@@ -132,7 +194,13 @@ export const parseModelAliases = (text: string | undefined): ReadonlyMap<string,
   const fast = entries.get('moderation-fast');
   for (const alias of [DEFAULT_ALIAS, ...GUARD_ALIASES.keys()])
     if (fast !== undefined && !entries.has(alias)) entries.set(alias, { ...fast, guard: undefined });
-  return new Map([...entries].map(([alias, entry]) => [alias, toModelAlias(alias, entry)]));
+  const wrong = secondProblems(entries);
+  if (wrong.length > 0) throw new ConfigError(wrong);
+  const build = (alias: string, entry: Entry): ModelAlias => {
+    const second = entry.second === undefined ? undefined : entries.get(entry.second);
+    return toModelAlias(alias, entry, second && build(entry.second ?? alias, second));
+  };
+  return new Map([...entries].map(([alias, entry]) => [alias, build(alias, entry)]));
 };
 
 /** The alias of a name that a request sends. */

@@ -5,7 +5,7 @@ import type { BackendHealth } from '../llm/health.ts';
 import { isSameModel } from '../llm/model-name.ts';
 import type { FindModelTraits } from '../llm/model-traits.ts';
 import { findUnfitness } from './fitness.ts';
-import type { ModelAlias } from './models.ts';
+import { judgesOf, type ModelAlias } from './models.ts';
 
 /**
  * Ready when `reasons` is empty. `missing`: the aliases whose model the backend does not list. `warnings`: what an alias
@@ -41,11 +41,12 @@ const toReadiness = async (
   findTraits: FindModelTraits,
 ): Promise<Readiness> => {
   if (health.kind === 'down') return notReady(health.reason);
-  const absent = [...models.values()].filter(
-    ({ model }) => !health.models.some((listed) => isSameModel(model, listed)),
-  );
+  const isListed = ({ model }: ModelAlias): boolean => health.models.some((listed) => isSameModel(model, listed));
+  // An alias needs the models of all its judges.
+  const absent = [...models.values()].filter((alias) => !judgesOf(alias).every(isListed));
   const missing = absent.map(({ alias }) => alias);
-  const names = [...new Set(absent.map(({ model }) => model))].join(', ');
+  const needed = absent.flatMap(judgesOf).filter((judge) => !isListed(judge));
+  const names = [...new Set(needed.map(({ model }) => model))].join(', ');
   if (missing.length === models.size)
     return { ...notReady(`the backend has none of the models that the aliases need: ${names}`), missing };
   const listed = [...models.values()].filter(({ alias }) => !missing.includes(alias));

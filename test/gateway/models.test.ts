@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
-import { parseModelAliases } from '../../src/gateway/models.ts';
+import { judgesOf, parseModelAliases } from '../../src/gateway/models.ts';
 import { describe } from '../check.ts';
 import { errorOf } from './harness/read-answer.ts';
 import { gatewayOver, judging } from './harness/world.ts';
@@ -77,6 +77,20 @@ describe('aliases', (check) => {
     assert.is(parseModelAliases('{"toString":"m"}').get('toString')?.guard, undefined);
     assert.match(problemsOf('{"a":{"model":"m","guard":"words"}}').join(), /a\.guard: expected "text" or "json"/);
   });
+  check('have a second judge where they say so, which may have one of its own', () => {
+    const models = parseModelAliases(
+      '{"moderation-fast":{"model":"small","second":"b","doubt":{"default":[0.2,0.8]}},"b":{"model":"m","second":"moderation-accurate"}}',
+    );
+    for (const alias of ['moderation-fast', 'omni-moderation-latest', 'qwen3guard']) {
+      const judges = judgesOf(models.get(alias)!);
+      assert.equal(
+        judges.map(({ model }) => model),
+        ['small', 'm', 'gpt-oss:120b'],
+      );
+      assert.equal([...(judges[0]?.second?.doubt ?? [])], [['default', [0.2, 0.8]]]);
+      assert.equal([...(judges[1]?.second?.doubt ?? [])], []);
+    }
+  });
   for (const name of [
     'gpt-oss',
     'gpt-oss-safeguard:20b',
@@ -116,6 +130,48 @@ const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> 
   ],
   'vision as text': ['{"a":{"model":"m","vision":"yes"}}', /a\.vision: expected true, false or "force"/],
   'another think': ['{"a":{"model":"m","think":"max"}}', /a\.think: expected "low", "medium", "high", true or false/],
+  'an empty second judge': ['{"a":{"model":"m","second":""}}', /a\.second: this alias is not configured/],
+  'a second judge that no alias has': [
+    '{"a":{"model":"m","second":"moderation-acurate"}}',
+    /a\.second: alias "moderation-acurate" is not configured; the nearest is "moderation-accurate"/,
+  ],
+  'a second judge that is no name': ['{"a":{"model":"m","second":{"model":"b"}}}', /a\.second: expected the alias of/],
+  'a judge that is its own second one': [
+    '{"a":{"model":"m","second":"a"}}',
+    /a\.second: a circle: a > a; expected a last/,
+  ],
+  'judges in a circle, told once': [
+    '{"a":{"model":"m","second":"b"},"b":{"model":"m","second":"c"},"c":{"model":"m","second":"a"}}',
+    /a\.second: a circle: a > b > c > a;/,
+  ],
+  'a judge whose second one is in a circle': [
+    '{"a":{"model":"m","second":"b"},"b":{"model":"m","second":"b"}}',
+    /b\.second: a circle: b > b;/,
+  ],
+  'doubt with nobody to ask': [
+    '{"a":{"model":"m","doubt":{"default":[0.2,0.8]}}}',
+    /a\.doubt: expected none without "second"/,
+  ],
+  'a band upside down': [
+    '{"a":{"model":"m","second":"moderation-fast","doubt":{"default":[0.8,0.2]}}}',
+    /a\.doubt\.default: expected two numbers from 0 to 1, the smaller one first/,
+  ],
+  'an empty band': [
+    '{"a":{"model":"m","second":"moderation-fast","doubt":{"hate":[0.5,0.5]}}}',
+    /a\.doubt\.hate: expected two numbers/,
+  ],
+  'a band over 1': [
+    '{"a":{"model":"m","second":"moderation-fast","doubt":{"hate":[0.5,1.5]}}}',
+    /a\.doubt\.hate(\.1)?: expected two numbers/,
+  ],
+  'a band of one number': [
+    '{"a":{"model":"m","second":"moderation-fast","doubt":{"hate":[0.5]}}}',
+    /a\.doubt\.hate(\.1)?: expected two numbers/,
+  ],
+  'a band of words': [
+    '{"a":{"model":"m","second":"moderation-fast","doubt":{"hate":"high"}}}',
+    /a\.doubt\.hate: expected two numbers/,
+  ],
   'a mistyped setting': [
     '{"a":{"model":"m","vison":true}}',
     /a: unknown name "vison", the nearest known one is "vision"/,

@@ -111,7 +111,7 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
           if (scores === undefined) return single.judge(item, alias, signal);
           cache.store(key, scores);
           shared?.store(key, scores);
-          return { scores, isCached: false };
+          return { scores, isCached: false, asked: [] };
         });
       }
     }
@@ -149,7 +149,7 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
       prepared.map(async (item, index): Promise<ItemVerdict> => {
         const [member, scores] = [members[index], known[index]];
         if (member === undefined) return single.judge(item, alias, signal);
-        const verdict = scores === undefined ? await judgeMember(member) : { scores, isCached: true };
+        const verdict = scores === undefined ? await judgeMember(member) : { scores, isCached: true, asked: [] };
         return { ...verdict, hidden: item.hidden };
       }),
     );
@@ -157,7 +157,9 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
 
   return async (items, alias, caller) => {
     const short = items.filter(isShort);
-    if (short.length < 2) return moderateAlone(items, alias, caller);
+    // One call asks one chat model. Guard models and second judges are asked about each text by itself.
+    if (short.length < 2 || alias.judge !== 'prompt' || alias.second !== undefined)
+      return moderateAlone(items, alias, caller);
     const long = items.filter((item) => !isShort(item));
     const [shortVerdicts, longVerdicts] = await Promise.all([
       moderateShort(short, alias, caller),

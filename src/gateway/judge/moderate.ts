@@ -10,13 +10,13 @@ import type { MakeViews } from '../text/make-views.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
-import type { Judge } from './judge.ts';
+import type { AskedJudge, JudgeChain } from './chain/chain.ts';
 import type { Excerpt, JudgePrompts } from './prompt.ts';
 import { createSharedWork } from './shared-work.ts';
 import { createJudgeExcerpts } from './window-verdicts.ts';
 
 type ModerateNeeds = {
-  readonly judge: Judge;
+  readonly judges: JudgeChain;
   readonly cache: VerdictCache;
   /** Texts whose views were made before. */
   readonly texts: VerdictCache<KnownText>;
@@ -40,8 +40,12 @@ export type TextDigest = (text: string) => string | Promise<string>;
 /** One thing to judge: it gets one result. */
 export type ModerationItem = { readonly text: string; readonly image?: ChatImage };
 
-/** The scores of a text, and whether they come from the cache. */
-export type FoundScores = { readonly scores: CategoryScores; readonly isCached: boolean };
+/** The scores of a text, whether they come from the cache, and which judges were asked for them. */
+export type FoundScores = {
+  readonly scores: CategoryScores;
+  readonly isCached: boolean;
+  readonly asked: readonly AskedJudge[];
+};
 
 /** The scores of one item, whether they come from the cache, and how something was hidden in it. */
 export type ItemVerdict = FoundScores & { readonly hidden: readonly Hiding[] };
@@ -109,7 +113,7 @@ export const createModerate =
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const {
-    judge,
+    judges,
     cache,
     texts,
     shared,
@@ -132,11 +136,11 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   const cacheKeyFor = async (
     views: readonly string[],
     image: ChatImage | undefined,
-    { model, think }: ModelAlias,
+    alias: ModelAlias,
     { signal, owner }: Caller,
   ): Promise<string> => {
     settingsDigest ??= digest(settings);
-    const parts = [await settingsDigest, model, String(think), image?.mediaType ?? '', image?.base64 ?? '', ...views];
+    const parts = [await settingsDigest, judges.keyPart(alias), image?.mediaType ?? '', image?.base64 ?? '', ...views];
     // Views hold no NUL, normalising removes it: two different lists never join to the same text. A text as it came in is alone.
     const whole = parts.join('\0');
     if (whole.length <= PIECE_CHARS) return digest(whole);
@@ -146,14 +150,14 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
   };
 
   const judgeExcerpts = createJudgeExcerpts({
-    judge,
+    judge: judges.judge,
     cache,
     shared,
     categoryCount,
     // No type of an image is called so: no text as a whole has the key of a window.
-    async keyFor({ text, part }, { model, think }) {
+    async keyFor({ text, part }, alias) {
       settingsDigest ??= digest(settings);
-      return digest([await settingsDigest, model, String(think), 'window', String(part), text].join('\0'));
+      return digest([await settingsDigest, judges.keyPart(alias), 'window', String(part), text].join('\0'));
     },
   });
 
@@ -177,15 +181,17 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
 
   const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key, known }, alias, signal) => {
     const cached = known ?? cache.find(key);
-    if (cached !== undefined) return { scores: cached, isCached: true, hidden };
+    if (cached !== undefined) return { scores: cached, isCached: true, asked: [], hidden };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
       const found = shared === undefined ? undefined : await shared.find(key, categoryCount);
-      const { scores, leftMs } =
-        found ?? (await judgeExcerpts(createExcerpts(views, windowChars, image), alias, deadline));
+      const { scores, leftMs, asked } =
+        found === undefined
+          ? await judgeExcerpts(createExcerpts(views, windowChars, image), alias, deadline)
+          : { ...found, asked: [] };
       cache.store(key, scores, leftMs);
       // Others store it for the whole time: not what was made of older verdicts.
       if (leftMs === undefined) shared?.store(key, scores);
-      return { scores, isCached: found !== undefined };
+      return { scores, isCached: found !== undefined, asked };
     };
     const join = async (): Promise<ItemVerdict> => ({ ...(await work.join(key, signal, findOrJudge)), hidden });
     try {

@@ -3,6 +3,7 @@ import type { Semaphore } from '../../core/semaphore.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { Upstream } from '../../llm/failover.ts';
 import type { GatewayMetrics } from '../metrics.ts';
+import type { JudgeKind } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { MakeViews } from '../text/make-views.ts';
 import { createBatchJudge } from './batch-judge.ts';
@@ -11,8 +12,11 @@ import { createBatchPrompts } from './batch-prompt.ts';
 import { createBatchParser } from './batch-verdict.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import { createJudgeCall, type JudgeCallNeeds } from './call.ts';
+import { createJudgeChain } from './chain/chain.ts';
+import { coverageOf } from './guard-model/taxonomy.ts';
 import { createJudge } from './judge.ts';
 import { createItemModeration, createModerate, type KnownText, type Moderate, type TextDigest } from './moderate.ts';
+import type { PolicyJudge } from './policy-judge.ts';
 import { createJudgePrompts } from './prompt.ts';
 import { createVerdictParser } from './verdict.ts';
 
@@ -57,8 +61,17 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
   const prompts = createJudgePrompts(policy);
   const { parse: parseVerdict } = createVerdictParser(policy);
   const categoryCount = policy.categories.length;
+  const judgeByPrompt = createJudge({ callJudge, prompts, parseVerdict, memory, newNonce, onUnusable });
+  const promptJudge: PolicyJudge = {
+    covers: coverageOf('prompt', policy),
+    judge: async (...asked) => ({ scores: await judgeByPrompt(...asked), scoreType: 'judged' }),
+  };
+  const judgeOf = (kind: JudgeKind): PolicyJudge => {
+    if (kind !== 'prompt') throw new TypeError(`There is no judge of the kind ${kind}`);
+    return promptJudge;
+  };
   const items = createItemModeration({
-    judge: createJudge({ callJudge, prompts, parseVerdict, memory, newNonce, onUnusable }),
+    judges: createJudgeChain({ policy, judgeOf }),
     cache,
     texts: needs.texts,
     shared,

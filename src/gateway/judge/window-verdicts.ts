@@ -2,11 +2,11 @@ import type { Deadline } from '../../core/async.ts';
 import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
-import type { Judge } from './judge.ts';
+import type { AskedJudge, JudgeChain } from './chain/chain.ts';
 import type { Excerpt } from './prompt.ts';
 
 type WindowNeeds = {
-  readonly judge: Judge;
+  readonly judge: JudgeChain['judge'];
   readonly cache: VerdictCache;
   readonly shared: SharedVerdicts | undefined;
   /** How many scores a verdict of the policy has. */
@@ -15,8 +15,15 @@ type WindowNeeds = {
   readonly keyFor: (window: Excerpt, alias: ModelAlias) => Promise<string>;
 };
 
-/** The scores of a whole text. `leftMs`: how long they may be used, where a window's verdict was known before. */
-type TextScores = { readonly scores: CategoryScores; readonly leftMs: number | undefined };
+/**
+ * The scores of a whole text, and the judges that were asked. `leftMs`: how long the scores may be used, where a window's verdict was
+ * known before.
+ */
+type TextScores = {
+  readonly scores: CategoryScores;
+  readonly asked: readonly AskedJudge[];
+  readonly leftMs: number | undefined;
+};
 
 /** Judges every excerpt of a text: the worst score of each category counts, and one missing verdict fails the text. */
 export type JudgeExcerpts = (
@@ -33,33 +40,38 @@ export type JudgeExcerpts = (
 export const createJudgeExcerpts = (needs: WindowNeeds): JudgeExcerpts => {
   const { judge, cache, shared, categoryCount } = needs;
 
+  const judgeNow = async (window: Excerpt, alias: ModelAlias, deadline: Deadline): Promise<TextScores> => {
+    const { scores, asked } = await judge(window, alias, deadline);
+    return { scores, asked, leftMs: undefined };
+  };
+
   const judgeWindow = async (window: Excerpt, alias: ModelAlias, deadline: Deadline): Promise<TextScores> => {
     // An image is judged with the text of its window, and a key for both is that of the whole text.
-    if (window.image !== undefined) return { scores: await judge(window, alias, deadline), leftMs: undefined };
+    if (window.image !== undefined) return judgeNow(window, alias, deadline);
     const key = await needs.keyFor(window, alias);
     const cached = cache.findLimited(key);
-    if (cached !== undefined) return cached;
+    if (cached !== undefined) return { ...cached, asked: [] };
     const found = await shared?.find(key, categoryCount);
     if (found !== undefined) {
       cache.store(key, found.scores, found.leftMs);
-      return found;
+      return { ...found, asked: [] };
     }
-    const scores = await judge(window, alias, deadline);
-    cache.store(key, scores);
-    shared?.store(key, scores);
-    return { scores, leftMs: undefined };
+    const judged = await judgeNow(window, alias, deadline);
+    cache.store(key, judged.scores);
+    shared?.store(key, judged.scores);
+    return judged;
   };
 
   return async (excerpts, alias, deadline) => {
     const [only] = excerpts;
-    if (only !== undefined && excerpts.length === 1)
-      return { scores: await judge(only, alias, deadline), leftMs: undefined };
+    if (only !== undefined && excerpts.length === 1) return judgeNow(only, alias, deadline);
     const judged = await Promise.all(excerpts.map((excerpt) => judgeWindow(excerpt, alias, deadline)));
     const known = judged.flatMap(({ leftMs }) => leftMs ?? []);
     const scores = highestScores(
       judged.map((one) => one.scores),
       categoryCount,
     );
-    return { scores, leftMs: known.length === 0 ? undefined : Math.min(...known) };
+    const asked = judged.flatMap((one) => one.asked);
+    return { scores, asked, leftMs: known.length === 0 ? undefined : Math.min(...known) };
   };
 };

@@ -8,7 +8,7 @@ import type { GatewayFault } from '../errors.ts';
 import { unseenReason } from '../fitness.ts';
 import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
+import { DEFAULT_ALIAS, type FindAlias, judgesOf, type ModelAlias, takesImages } from '../models.ts';
 import type { Policy, PolicySelection } from '../policy/policy.ts';
 import { isBlank } from '../text/normalize.ts';
 import type { Callers } from './callers.ts';
@@ -53,14 +53,16 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     return judge;
   };
 
-  /** Why the alias's model sees no images, as its server says. Ollama leaves out such an image, and answers all the same. */
+  /** Why one of the alias's models that are sent images sees none, as its server says. Ollama leaves out such an image, and answers all the same. */
   const findUnseen = async (alias: ModelAlias, signal: AbortSignal): Promise<string | undefined> => {
-    if (alias.vision === 'force') return undefined;
-    const traits = await untilAborted(needs.findTraits(alias.model), signal);
-    const reason = 'it could not be asked whether its model sees images';
-    if (traits === undefined) throw new Fault<GatewayFault>({ kind: 'backend-error', reason });
-    const unseen = unseenReason(alias, traits);
-    return unseen === undefined ? undefined : `This model judges no images: ${unseen}`;
+    for (const judge of judgesOf(alias).filter(({ vision }) => vision === true)) {
+      const traits = await untilAborted(needs.findTraits(judge.model), signal);
+      const reason = 'it could not be asked whether its model sees images';
+      if (traits === undefined) throw new Fault<GatewayFault>({ kind: 'backend-error', reason });
+      const unseen = unseenReason(judge, traits);
+      if (unseen !== undefined) return `This model judges no images: ${unseen}`;
+    }
+    return undefined;
   };
 
   const parseRequest = async (request: Request, keyIndex: number, deadline: Deadline): Promise<ParsedRequest> => {
@@ -68,7 +70,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     const alias = findAlias(model);
     const policy = policies.select(alias.alias, keyIndex);
     needs.noVerdict.describe(request, { alias: alias.alias, inputs: countResults(input), policy });
-    const blind = alias.vision === false ? NO_VISION : undefined;
+    const blind = takesImages(alias) ? undefined : NO_VISION;
     const items = parseModerationItems(input, { ...needs.rules, unseen: blind });
     if (items.every(({ image }) => image === undefined)) return { alias, policy, items };
     const unseen = await findUnseen(alias, deadline.signal);

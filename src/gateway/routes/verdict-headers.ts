@@ -1,3 +1,4 @@
+import type { AskedJudge } from '../judge/chain/chain.ts';
 import type { ItemVerdict } from '../judge/moderate.ts';
 import type { ModelAlias } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
@@ -12,9 +13,31 @@ const cacheWord = (verdicts: readonly ItemVerdict[]): string => {
 export const listed = (words: readonly string[]): string =>
   words.length === 0 ? 'none' : [...new Set(words)].sort().join(', ');
 
+/**
+ * Which judges were asked, in order, and about which categories the later ones:
+ * `gpt-oss:20b, gpt-oss:120b; for="hate, violence"`. A verdict that was known asks nobody.
+ */
+const askedWords = (asked: readonly AskedJudge[]): string => {
+  const byModel = new Map<string, Set<string>>();
+  for (const { model, categories = [] } of asked) {
+    const names = byModel.get(model) ?? new Set();
+    for (const name of categories) names.add(name);
+    byModel.set(model, names);
+  }
+  const words = [...byModel].map(([model, names]) =>
+    names.size === 0 ? model : `${model}; for="${[...names].sort().join(', ')}"`,
+  );
+  return words.length === 0 ? 'none' : words.join(', ');
+};
+
 /** The headers that say how verdicts came about. */
-export const verdictHeaders = ({ model }: ModelAlias, { version }: Policy, verdicts: readonly ItemVerdict[]) => ({
+export const verdictHeaders = (
+  { model, second }: ModelAlias,
+  { version }: Policy,
+  verdicts: readonly ItemVerdict[],
+) => ({
   'x-moderation-backend-model': model,
+  ...(second === undefined ? {} : { 'x-moderation-judges': askedWords(verdicts.flatMap(({ asked }) => asked)) }),
   'x-moderation-policy': version,
   'x-moderation-cache': cacheWord(verdicts),
   'x-moderation-hidden': listed(verdicts.flatMap(({ hidden }) => hidden)),

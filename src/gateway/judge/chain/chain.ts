@@ -1,0 +1,106 @@
+import type { Deadline } from '../../../core/async.ts';
+import { type DoubtBand, EVERY_CATEGORY, type JudgeKind, judgesOf, type ModelAlias } from '../../models.ts';
+import type { CategoryScores } from '../../policy/categories.ts';
+import type { Policy, PolicyCategory } from '../../policy/policy.ts';
+import type { PolicyJudge, ScoreType } from '../policy-judge.ts';
+import type { Excerpt } from '../prompt.ts';
+import { allOpen, alwaysAsked, isAnyCovered, type JudgeReach, openAfter, worstOf } from './decision.ts';
+
+/** A judge that was asked, and about which categories; undefined where it was the first one, and asked about all that it covers. */
+export type AskedJudge = { readonly model: string; readonly categories: readonly string[] | undefined };
+
+/** What the judges of an alias found together, and which of them were asked. */
+export type ChainVerdict = {
+  readonly scores: CategoryScores;
+  readonly scoreTypes: readonly ScoreType[];
+  readonly asked: readonly AskedJudge[];
+};
+
+/** An alias's judges under one policy. */
+export type JudgeChain = {
+  /** Judges one excerpt: a score for every category of the policy, or a `Fault`. The fault of one judge is that of all. */
+  readonly judge: (excerpt: Excerpt, alias: ModelAlias, deadline: Deadline) => Promise<ChainVerdict>;
+  /** Everything about the judges that changes a verdict, as one text or two with a NUL between them. */
+  readonly keyPart: (alias: ModelAlias) => string;
+};
+
+type ChainNeeds = {
+  readonly policy: Pick<Policy, 'categories'>;
+  readonly judgeOf: (kind: JudgeKind) => PolicyJudge;
+};
+
+type Step = JudgeReach & { readonly alias: ModelAlias; readonly judge: PolicyJudge['judge'] };
+/** Who may be asked, in order, and who is asked about every text. */
+type Plan = { readonly steps: readonly Step[]; readonly isAlways: readonly boolean[] };
+
+/** Without a band of its own a category is in doubt where the policy calls it controversial: what is flagged stays flagged anyway. */
+const bandOf = (alias: ModelAlias, { name, controversial, threshold }: PolicyCategory): DoubtBand =>
+  alias.second?.doubt.get(name) ?? alias.second?.doubt.get(EVERY_CATEGORY) ?? [controversial, threshold];
+
+const remembered = <T>(make: (alias: ModelAlias) => T): ((alias: ModelAlias) => T) => {
+  const known = new Map<ModelAlias, T>();
+  return (alias) => {
+    const found = known.get(alias) ?? make(alias);
+    known.set(alias, found);
+    return found;
+  };
+};
+
+/**
+ * Creates the judging by an alias's judges. Who covers what none before covers is asked at once, the others only in doubt. The
+ * highest score of each category counts, whoever gave it.
+ */
+export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds): JudgeChain => {
+  const bandsOf = (alias: ModelAlias): readonly DoubtBand[] => categories.map((category) => bandOf(alias, category));
+
+  const createPlan = (judges: readonly ModelAlias[]): Plan => {
+    const steps = judges.map((alias) => ({ alias, ...judgeOf(alias.judge), doubt: bandsOf(alias) }));
+    return { steps, isAlways: alwaysAsked(steps) };
+  };
+  const planOf = remembered((alias) => createPlan(judgesOf(alias)));
+  const planWithImage = remembered((alias) => createPlan(judgesOf(alias).filter(({ vision }) => vision !== false)));
+
+  return {
+    async judge(excerpt, alias, deadline) {
+      const { steps, isAlways } = excerpt.image === undefined ? planOf(alias) : planWithImage(alias);
+      const early = await Promise.all(
+        steps.map((step, index) => (isAlways[index] ? step.judge(excerpt, step.alias, deadline) : undefined)),
+      );
+      const asked: AskedJudge[] = [];
+      const found = [];
+      let open = allOpen(categories.length);
+      for (const [index, step] of steps.entries()) {
+        if (!isAnyCovered(step, open)) continue;
+        const judged = early[index] ?? (await step.judge(excerpt, step.alias, deadline));
+        const wanted = categories.filter((_, at) => open[at] === true && step.covers[at] === true);
+        asked.push({
+          model: step.alias.model,
+          categories: found.length === 0 ? undefined : wanted.map(({ name }) => name),
+        });
+        found.push(judged);
+        open = openAfter(open, step, judged.scores);
+      }
+      return {
+        scores: worstOf(
+          found.map(({ scores }) => scores),
+          categories.length,
+        ),
+        scoreTypes: [...new Set(found.map(({ scoreType }) => scoreType))],
+        asked,
+      };
+    },
+    keyPart: remembered((alias) => {
+      const { model, think, judge, second } = alias;
+      if (judge === 'prompt' && second === undefined) return `${model}\0${String(think)}`;
+      const parts = judgesOf(alias).map((one) => [
+        one.model,
+        String(one.think),
+        one.judge,
+        one.vision !== false,
+        one.second === undefined ? [] : bandsOf(one),
+      ]);
+      // No name of a model has a blank: no single judge has this part.
+      return `judges ${JSON.stringify(parts)}`;
+    }),
+  };
+};

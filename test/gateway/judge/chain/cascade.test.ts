@@ -1,0 +1,199 @@
+import * as assert from 'uvu/assert';
+import type { HttpRequest } from '../../../../src/core/http/client.ts';
+import { describe } from '../../../check.ts';
+import { FAULTS } from '../../harness/faulty-answers.ts';
+import { askGuard, contentOf, guardVerdictJson, isGuardCall } from '../../harness/guards.ts';
+import { image, text } from '../../harness/image-inputs.ts';
+import { errorOf, resultsOf } from '../../harness/read-answer.ts';
+import { auditBody } from '../../harness/relay-audit.ts';
+import { FINAL_REPLIES, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from '../../harness/unusable-answers.ts';
+import {
+  type Answer,
+  gatewayOver,
+  nonceOf,
+  replying,
+  shownTextOf,
+  verdictJson,
+  type WorldSettings,
+} from '../../harness/world.ts';
+
+type Scores = Readonly<Record<string, number>>;
+
+const modelOf = ({ body = '{}' }: HttpRequest): string => (JSON.parse(body) as { model: string }).model;
+const CASCADE = {
+  fast: {
+    model: 'small',
+    second: 'large',
+    guard: 'text',
+    doubt: { default: [0.2, 0.8], 'sexual/minors': [0.05, 0.95] },
+  },
+  large: { model: 'large', vision: true },
+};
+/** A judge that always finds the same, on both faces. */
+const says =
+  (scores: Scores): Answer =>
+  (sent) =>
+    replying(sent, (isGuardCall(sent) ? guardVerdictJson : verdictJson)(nonceOf(sent), scores));
+const cascade = (
+  { small, large }: { readonly small: Answer; readonly large: Answer },
+  { variables, ...rest }: WorldSettings = {},
+) =>
+  gatewayOver((sent) => (modelOf(sent) === 'small' ? small(sent) : large(sent)), {
+    variables: { MODERATION_MODELS: JSON.stringify(CASCADE), ...variables },
+    ...rest,
+  });
+const askedOf = (answer: Response) => answer.headers.get('x-moderation-judges');
+const scoresOf = async (answer: Response) => (await resultsOf(answer))[0]?.category_scores as Scores | undefined;
+const BODY = { model: 'fast', input: 'some text' };
+
+describe('a cascade', (check) => {
+  check('asks the small judge alone where it is sure', async () => {
+    for (const scores of [{}, { HA: 19 }, { HA: 80 }, { VI: 100 }] as Scores[]) {
+      const { ask, calls } = cascade({ small: says(scores), large: says({ SX: 90 }) });
+      const answer = await ask(BODY);
+      assert.is(askedOf(answer), 'small');
+      assert.is((await scoresOf(answer))?.sexual, 0);
+      assert.equal(calls.map(modelOf), ['small']);
+    }
+  });
+  check('asks the large one in doubt, says so, and takes the worse score of each category', async () => {
+    const { ask, calls } = cascade({ small: says({ HA: 40, VI: 30 }), large: says({ HA: 10, VI: 90 }) });
+    const answer = await ask(BODY);
+    assert.is(askedOf(answer), 'small, large; for="hate, violence"');
+    assert.is(answer.headers.get('x-moderation-backend-model'), 'small');
+    const [result] = await resultsOf(answer);
+    assert.equal([result?.category_scores.hate, result?.category_scores.violence], [0.4, 0.9]);
+    assert.equal([result?.categories.hate, result?.categories.violence], [false, true]);
+    assert.equal(calls.map(modelOf), ['small', 'large']);
+  });
+  check('has a band for each category', async () => {
+    const { ask } = cascade({ small: says({ SXM: 6, HA: 6 }), large: says({}) });
+    assert.is(askedOf(await ask(BODY)), 'small, large; for="sexual/minors"');
+  });
+  check('answers the guard face in the same way', async () => {
+    const world = cascade({ small: says({ JB: 30 }), large: says({ JB: 90 }) });
+    const answer = await askGuard(world, auditBody('some text', 'fast'));
+    assert.is(askedOf(answer), 'small, large; for="jailbreak"');
+    assert.is(await contentOf(answer), 'Safety: Unsafe\nCategories: Jailbreak');
+  });
+  check('is silent about judges for an alias that has one', async () => {
+    const { ask } = cascade({ small: says({}), large: says({}) });
+    assert.is(askedOf(await ask({ ...BODY, model: 'large' })), null);
+  });
+  check('asks by window: the large judge sees what the small one doubts', async () => {
+    const { ask, calls } = cascade(
+      {
+        small: (sent) => says(shownTextOf(sent).includes('odd') ? { HA: 50 } : {})(sent),
+        large: says({ HA: 70 }),
+      },
+      { variables: { MODERATION_WINDOW_CHARS: '1000' } },
+    );
+    const answer = await ask({ ...BODY, input: `${'calm words '.repeat(200)}odd words` });
+    assert.is((await scoresOf(answer))?.hate, 0.7);
+    const large = calls.filter((sent) => modelOf(sent) === 'large');
+    assert.is(large.length, 1);
+    assert.ok(calls.length > 3);
+    assert.match(shownTextOf(large[0]!), 'odd');
+  });
+  check('has several inputs judged each by itself, whatever JUDGE_BATCH says', async () => {
+    const { ask, calls } = cascade(
+      { small: (sent) => says(shownTextOf(sent) === 'odd' ? { HA: 50 } : {})(sent), large: says({ HA: 70 }) },
+      { variables: { JUDGE_BATCH: '8' } },
+    );
+    const answer = await ask({ ...BODY, input: ['one', 'odd', 'three'] });
+    assert.is(askedOf(answer), 'small, large; for="hate"');
+    assert.equal(
+      (await resultsOf(answer)).map(({ category_scores }) => category_scores.hate),
+      [0, 0.7, 0],
+    );
+    assert.is(calls.length, 4);
+  });
+  check('shows an image to the judge that sees', async () => {
+    const { ask, calls } = cascade({ small: says({ VI: 90 }), large: says({ HA: 70 }) });
+    const answer = await ask({ ...BODY, input: [text('look'), image()] });
+    assert.is(askedOf(answer), 'large');
+    assert.is((await scoresOf(answer))?.hate, 0.7);
+    assert.equal(calls.map(modelOf), ['large']);
+  });
+  check('finds its verdict again, and then asks nobody', async () => {
+    const { ask, calls } = cascade({ small: says({ HA: 40 }), large: says({ HA: 60 }) });
+    await ask(BODY);
+    const again = await ask(BODY);
+    assert.equal([again.headers.get('x-moderation-cache'), askedOf(again)], ['hit', 'none']);
+    assert.is((await scoresOf(again))?.hate, 0.6);
+    assert.is(calls.length, 2);
+    assert.is((await ask({ ...BODY, model: 'large' })).headers.get('x-moderation-cache'), 'miss');
+  });
+  check('is one request with one deadline', async () => {
+    const world = cascade({ small: says({ HA: 40 }), large: () => new Promise<never>(() => {}) });
+    const answer = world.ask(BODY, { 'x-request-timeout-ms': '2500' });
+    await world.clock.advance(2500);
+    assert.is((await errorOf(await answer)).status, 504);
+    assert.ok(world.calls.every(({ signal }, index) => index === 0 || signal.aborted));
+  });
+  check('is not ready while one of its models is missing', async () => {
+    const models =
+      (names: readonly string[]): Answer =>
+      () => ({
+        status: 200,
+        text: JSON.stringify({ models: names.map((name) => ({ name, model: name })) }),
+        header: () => null,
+      });
+    const { visit } = gatewayOver(models(['small', 'gpt-oss:20b', 'gpt-oss:120b', 'gemma4:31b']), {
+      variables: { MODERATION_MODELS: JSON.stringify(CASCADE) },
+    });
+    const body = (await (await visit('/ready')).json()) as { missing_models_for?: string[] };
+    assert.equal(body.missing_models_for, ['fast', 'large']);
+  });
+});
+
+/** What a second judge may do instead of giving a verdict. */
+const SECOND_FAULTS: Readonly<Record<string, Answer>> = {
+  ...Object.fromEntries(Object.entries(FAULTS).map(([name, { answer }]) => [name, answer])),
+  ...UNUSABLE_REPLIES.ollama,
+  ...FINAL_REPLIES,
+  ...Object.fromEntries(
+    Object.entries(UNUSABLE_CONTENTS).map(([name, contentFor]) => [
+      name,
+      (sent: HttpRequest) => {
+        const content = contentFor(nonceOf(sent));
+        const guarded = content?.replace('"word":', '"JB":0,"PD":0,"PO":0,"CP":0,"word":');
+        return replying(sent, (isGuardCall(sent) ? guarded : content) ?? null);
+      },
+    ]),
+  ),
+};
+
+describe('a second judge that fails', (check) => {
+  for (const [name, large] of Object.entries(SECOND_FAULTS)) {
+    check(`leaves no verdict where it was needed, and changes none where it was not: ${name}`, async () => {
+      const doubtful = cascade({ small: says({ HA: 40 }), large });
+      const error = await errorOf(await doubtful.ask(BODY));
+      assert.ok(error.status >= 500, `${error.status} ${error.code}`);
+      const guard = cascade({ small: says({ HA: 40 }), large });
+      assert.ok((await errorOf(await askGuard(guard, auditBody('some text', 'fast')))).status >= 500);
+      const sure = cascade({ small: says({ HA: 90 }), large });
+      assert.is((await scoresOf(await sure.ask(BODY)))?.hate, 0.9);
+    });
+  }
+  check('is asked anew: nothing of the first verdict was kept', async () => {
+    let isBroken = true;
+    const world = cascade({
+      small: says({ HA: 40 }),
+      large: (sent) => (isBroken ? replying(sent, '{}') : says({ HA: 90 })(sent)),
+    });
+    assert.is((await world.ask(BODY)).status, 502);
+    isBroken = false;
+    const answer = await world.ask(BODY);
+    assert.equal([answer.headers.get('x-moderation-cache'), (await scoresOf(answer))?.hate], ['miss', 0.9]);
+  });
+  check('is answered as flagged where the operator has chosen that, and never as the first judge said', async () => {
+    const world = cascade(
+      { small: says({ HA: 40 }), large: (sent) => replying(sent, '{}') },
+      { variables: { NO_VERDICT: 'flag' } },
+    );
+    const answer = await world.ask(BODY);
+    assert.is(answer.headers.get('x-moderation-no-verdict'), 'backend_unusable_reply');
+    assert.is((await resultsOf(answer))[0]?.flagged, true);
+  });
+});

@@ -1,0 +1,201 @@
+import * as assert from 'uvu/assert';
+import { createDeadline } from '../../../../src/core/async.ts';
+import { Fault } from '../../../../src/core/fault.ts';
+import type { GatewayFault } from '../../../../src/gateway/errors.ts';
+import { createJudgeChain } from '../../../../src/gateway/judge/chain/chain.ts';
+import type { PartialScores } from '../../../../src/gateway/judge/chain/decision.ts';
+import type { PolicyJudge } from '../../../../src/gateway/judge/policy-judge.ts';
+import type { Excerpt } from '../../../../src/gateway/judge/prompt.ts';
+import { type JudgeKind, type ModelAlias, parseModelAliases } from '../../../../src/gateway/models.ts';
+import { DEFAULT_POLICY } from '../../../../src/gateway/policy/policy.ts';
+import { describe } from '../../../check.ts';
+import { createFakeClock } from '../../../fake-clock.ts';
+
+const POLICY = { categories: DEFAULT_POLICY.categories.slice(0, 3) };
+const NAMES = POLICY.categories.map(({ name }) => name);
+const TEXT: Excerpt = { text: 'some text', part: 1, parts: 1 };
+const PICTURE: Excerpt = { ...TEXT, image: { mediaType: 'image/png', base64: 'AAAA' } };
+
+type Fake = { readonly covers: readonly boolean[]; readonly says: PartialScores | GatewayFault };
+
+/** Judges by kind that say the same about every text, and the models that were asked, in order. */
+const fakes = (judges: Partial<Record<JudgeKind, Fake>>) => {
+  const asked: string[] = [];
+  const judgeOf = (kind: JudgeKind): PolicyJudge => {
+    const { covers, says }: Fake = judges[kind] ?? { covers: [true, true, true], says: [0, 0, 0] };
+    return {
+      covers,
+      async judge(_, { model }) {
+        asked.push(model);
+        await Promise.resolve();
+        if ('kind' in says) throw new Fault<GatewayFault>(says);
+        return { scores: says, scoreType: kind === 'prompt' ? 'judged' : 'probability' };
+      },
+    };
+  };
+  return { asked, judgeOf };
+};
+
+const aliasOf = (table: Readonly<Record<string, unknown>>, name = 'a'): ModelAlias => {
+  const alias = parseModelAliases(JSON.stringify(table)).get(name);
+  if (alias === undefined) throw new Error('Expected the alias');
+  return alias;
+};
+const PAIR = { a: { model: 'guard', judge: 'llama-guard', second: 'b' }, b: 'large' };
+
+const run = (
+  judges: Partial<Record<JudgeKind, Fake>>,
+  table: Readonly<Record<string, unknown>> = PAIR,
+  excerpt = TEXT,
+) => {
+  const { asked, judgeOf } = fakes(judges);
+  const chain = createJudgeChain({ policy: POLICY, judgeOf });
+  const verdict = chain.judge(excerpt, aliasOf(table), createDeadline(createFakeClock(), 1000));
+  return { asked, verdict };
+};
+const FAILED: GatewayFault = { kind: 'backend-unusable', reason: 'no verdict' };
+const ALL = [true, true, true];
+
+describe('the judges of an alias', (check) => {
+  check('are the first alone where it covers everything and has no doubt', async () => {
+    const { asked, verdict } = run({ 'llama-guard': { covers: ALL, says: [0, 0.9, 0.1] } });
+    assert.equal((await verdict).scores, [0, 0.9, 0.1]);
+    assert.equal(asked, ['guard']);
+    assert.equal((await verdict).asked, [{ model: 'guard', categories: undefined }]);
+  });
+  check('are both where the first is in doubt, and the highest score counts', async () => {
+    const judges = {
+      'llama-guard': { covers: ALL, says: [0.3, 0.9, 0] },
+      prompt: { covers: ALL, says: [0.1, 0.2, 0.4] },
+    };
+    const { asked, verdict } = run(judges);
+    assert.equal((await verdict).scores, [0.3, 0.9, 0.4]);
+    assert.equal(asked, ['guard', 'large']);
+    assert.equal((await verdict).asked[1], { model: 'large', categories: [NAMES[0]] });
+    assert.equal((await verdict).scoreTypes, ['probability', 'judged']);
+  });
+  check('are both at once where the first does not cover everything', async () => {
+    const judges = {
+      'llama-guard': { covers: [true, false, true], says: [0, undefined, 0.4] },
+      prompt: { covers: ALL, says: [0.1, 0.2, 0] },
+    };
+    const { asked, verdict } = run(judges);
+    assert.equal(asked, ['guard', 'large'], 'before the first has answered');
+    assert.equal((await verdict).scores, [0.1, 0.2, 0.4]);
+    assert.equal((await verdict).asked[1]?.categories, [NAMES[1], NAMES[2]]);
+  });
+  check('count what the first one names beside its own, and still ask the second', async () => {
+    const judges = {
+      'llama-guard': { covers: [true, false, true], says: [0, 0.9, 0] },
+      prompt: { covers: ALL, says: [0, 0.1, 0] },
+    };
+    assert.equal((await run(judges).verdict).scores, [0, 0.9, 0]);
+  });
+  check('are asked in turn, and who covers nothing that is open is passed over', async () => {
+    const table = {
+      a: { model: 'one', judge: 'llama-guard', second: 'b' },
+      b: { model: 'two', judge: 'shieldgemma', second: 'c' },
+      c: 'three',
+    };
+    const [first, second] = [
+      { covers: ALL, says: [0.3, 0, 0] },
+      { covers: [false, true, false], says: [undefined, 0, undefined] },
+    ];
+    assert.equal(run({ 'llama-guard': first, shieldgemma: second }, table).asked, ['one']);
+    const { asked, verdict } = run({ 'llama-guard': first, shieldgemma: second }, table);
+    await verdict;
+    assert.equal(asked, ['one', 'three']);
+    const doubtful = { covers: ALL, says: [0, 0.3, 0] };
+    const all = run({ 'llama-guard': doubtful, shieldgemma: { ...second, says: [undefined, 0.3, undefined] } }, table);
+    await all.verdict;
+    assert.equal(all.asked, ['one', 'two', 'three']);
+  });
+  check('have bands of doubt of their own, by category', async () => {
+    const says = [0.1, 0.1, 0];
+    const table = { ...PAIR, a: { ...PAIR.a, doubt: { default: [0.2, 0.8], [NAMES[1] ?? '']: [0.05, 0.95] } } };
+    const { asked, verdict } = run({ 'llama-guard': { covers: ALL, says } }, table);
+    assert.equal((await verdict).asked[1]?.categories, [NAMES[1]]);
+    assert.equal(asked, ['guard', 'large']);
+  });
+  check('are only those with vision for an image', async () => {
+    const table = { a: PAIR.a, b: { model: 'large', vision: true } };
+    const { asked, verdict } = run({ prompt: { covers: ALL, says: [0.1, 0, 0] } }, table, PICTURE);
+    assert.equal((await verdict).scores, [0.1, 0, 0]);
+    assert.equal(asked, ['large']);
+  });
+});
+
+describe('a verdict of several judges', (check) => {
+  check('is none where the second one fails and was needed for what the first does not cover', async () => {
+    const judges = {
+      'llama-guard': { covers: [true, false, true], says: [0, undefined, 0] },
+      prompt: { covers: ALL, says: FAILED },
+    };
+    await run(judges).verdict.then(
+      () => assert.unreachable(),
+      (error) => assert.is(error.detail.kind, 'backend-unusable'),
+    );
+  });
+  check('is none where the second one fails in doubt', async () => {
+    const judges = { 'llama-guard': { covers: ALL, says: [0.3, 0, 0] }, prompt: { covers: ALL, says: FAILED } };
+    await run(judges).verdict.then(
+      () => assert.unreachable(),
+      (error) => assert.is(error.detail.kind, 'backend-unusable'),
+    );
+  });
+  check('is none where the first one fails, whatever the second says', async () => {
+    for (const covers of [ALL, [true, false, true]])
+      await run({ 'llama-guard': { covers, says: FAILED } }).verdict.then(
+        () => assert.unreachable(),
+        (error) => assert.is(error.detail.kind, 'backend-unusable'),
+      );
+  });
+  check('is that of the first where a second one that is not needed would fail', async () => {
+    const judges = { 'llama-guard': { covers: ALL, says: [0, 0, 0.9] }, prompt: { covers: ALL, says: FAILED } };
+    assert.equal((await run(judges).verdict).scores, [0, 0, 0.9]);
+  });
+  check('is a bug, and no zero, where nobody has a score for a category', async () => {
+    const judges = {
+      'llama-guard': { covers: [true, true, false], says: [0, 0, undefined] },
+      prompt: { covers: [true, true, false], says: [0, 0, undefined] },
+    };
+    await run(judges).verdict.then(
+      () => assert.unreachable(),
+      (error) => assert.match(error.message, /No judge has given a score/),
+    );
+  });
+});
+
+describe('the key of a verdict', (check) => {
+  const { keyPart } = createJudgeChain({ policy: POLICY, judgeOf: fakes({}).judgeOf });
+  const partOf = (table: Readonly<Record<string, unknown>>) => keyPart(aliasOf(table));
+
+  check('of one chat model is as it was before there were several judges', () => {
+    assert.is(partOf({ a: 'm' }), 'm\0undefined');
+    assert.is(partOf({ a: { model: 'gpt-oss:20b', think: 'high' } }), 'gpt-oss:20b\0high');
+  });
+  check('differs with everything about any of the judges', () => {
+    const tables = [
+      { a: 'guard' },
+      { a: { model: 'guard', judge: 'llama-guard' } },
+      { a: { model: 'guard', judge: 'shieldgemma' } },
+      PAIR,
+      { ...PAIR, b: 'larger' },
+      { ...PAIR, b: { model: 'large', think: true } },
+      { ...PAIR, b: { model: 'large', vision: true } },
+      { ...PAIR, b: { model: 'large', second: 'c' }, c: 'largest' },
+      { ...PAIR, a: { ...PAIR.a, doubt: { default: [0.1, 0.5] } } },
+      { ...PAIR, a: { ...PAIR.a, doubt: { [NAMES[0] ?? '']: [0.1, 0.5] } } },
+    ];
+    assert.is(new Set(tables.map(partOf)).size, tables.length);
+  });
+  check('is the same for two aliases with the same judges', () => {
+    assert.is(partOf(PAIR), partOf({ a: { ...PAIR.a, second: 'other' }, other: 'large' }));
+  });
+  check('knows the thresholds where they are the bands of doubt', () => {
+    const strict = { categories: POLICY.categories.map((category) => ({ ...category, threshold: 0.3 })) };
+    const other = createJudgeChain({ policy: strict, judgeOf: fakes({}).judgeOf });
+    assert.is.not(other.keyPart(aliasOf(PAIR)), partOf(PAIR));
+    assert.is(other.keyPart(aliasOf({ a: 'm' })), partOf({ a: 'm' }));
+  });
+});
