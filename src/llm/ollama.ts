@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { createJsonMemo, parseJson } from '../core/json.ts';
-
+import { Logprobs, logprobsOf } from './logprobs.ts';
 import { isSameModel } from './model-name.ts';
 import type { ChatCall, ChatReply, Dialect, ModelTraits } from './types.ts';
 
@@ -12,6 +12,7 @@ const Answer = v.object({
   done_reason: v.optional(v.string()),
   prompt_eval_count: v.optional(v.number(), 0),
   eval_count: v.optional(v.number(), 0),
+  logprobs: Logprobs,
 });
 const ErrorAnswer = v.object({ error: v.unknown() });
 const Tags = v.object({ models: v.array(v.object({ name: v.string() })) });
@@ -49,9 +50,11 @@ const createBody = ({
   model,
   system,
   user,
+  afterUser,
   image,
   schema,
   think,
+  topLogprobs,
   contextTokens,
   outputTokens,
   keepAlive,
@@ -68,11 +71,15 @@ const createBody = ({
     truncate: false,
     shift: false,
     ...(think === undefined ? {} : { think }),
+    // Since Ollama 0.12.11. Earlier ones ignore both.
+    ...(topLogprobs === undefined ? {} : { logprobs: true, top_logprobs: topLogprobs }),
     // Overrides the server's own OLLAMA_KEEP_ALIVE: https://github.com/ollama/ollama/blob/main/docs/faq.mdx
     ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }),
     options: { temperature: 0, num_ctx: contextTokens, num_predict: outputTokens },
   });
-  const messages = `[{"role":"system","content":${systemJson(system)}},${userMessage}]`;
+  const systemMessage = system === undefined ? '' : `{"role":"system","content":${systemJson(system)}},`;
+  const lastMessage = afterUser === undefined ? '' : `,${JSON.stringify({ role: 'user', content: afterUser })}`;
+  const messages = `[${systemMessage}${userMessage}${lastMessage}]`;
   return `${settings.slice(0, -1)},"messages":${messages}${schema === undefined ? '' : `,"format":${schemaJson(schema)}`}}`;
 };
 
@@ -95,6 +102,7 @@ const parseReply = (text: string, model: string): ChatReply => {
     content: answer.message.content ?? '',
     promptTokens: answer.prompt_eval_count,
     outputTokens: answer.eval_count,
+    ...logprobsOf(answer.logprobs),
   };
 };
 

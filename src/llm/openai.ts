@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { createJsonMemo, parseJson } from '../core/json.ts';
-
+import { Logprobs, logprobsOf } from './logprobs.ts';
 import { isSameModel } from './model-name.ts';
 import type { ChatCall, ChatReply, Dialect, ModelTraits, Think } from './types.ts';
 
@@ -9,10 +9,15 @@ const Message = v.object({
   refusal: v.nullish(v.string()),
   tool_calls: v.nullish(v.array(v.unknown())),
 });
+const Choice = v.object({
+  message: Message,
+  finish_reason: v.nullish(v.string()),
+  logprobs: v.fallback(v.nullish(v.object({ content: Logprobs })), undefined),
+});
 const Answer = v.object({
   error: v.optional(v.unknown()),
   model: v.optional(v.string()),
-  choices: v.pipe(v.array(v.object({ message: Message, finish_reason: v.nullish(v.string()) })), v.length(1)),
+  choices: v.pipe(v.array(Choice), v.length(1)),
   usage: v.nullish(
     v.object({
       prompt_tokens: v.nullish(v.number(), 0),
@@ -54,9 +59,12 @@ const toContent = ({ user, image }: ChatCall): unknown =>
       ];
 
 /** Levels use OpenAI's field; off and on go to the chat template, where vLLM, SGLang and llama.cpp read them. */
-const thinkingFields = (think: Think | undefined): object => {
-  if (think === undefined) return {};
-  return typeof think === 'string' ? { reasoning_effort: think } : { chat_template_kwargs: { enable_thinking: think } };
+const thinkingFields = (think: Think | undefined, templateSettings: object | undefined): object => {
+  const settings = { ...templateSettings, ...(typeof think === 'boolean' ? { enable_thinking: think } : {}) };
+  return {
+    ...(typeof think === 'string' ? { reasoning_effort: think } : {}),
+    ...(Object.keys(settings).length === 0 ? {} : { chat_template_kwargs: settings }),
+  };
 };
 
 const systemJson = createJsonMemo<string>();
@@ -71,10 +79,17 @@ const createBody = (call: ChatCall): string => {
     stream: false,
     temperature: 0,
     max_tokens: call.outputTokens,
-    ...thinkingFields(call.think),
+    ...thinkingFields(call.think, call.templateSettings),
+    ...(call.topLogprobs === undefined ? {} : { logprobs: true, top_logprobs: call.topLogprobs }),
   });
   const userMessage = JSON.stringify({ role: 'user', content: toContent(call) });
-  const messages = `[{"role":"system","content":${systemJson(call.system)}},${userMessage}]`;
+  const { system, afterUser } = call;
+  const systemMessage =
+    system === undefined || call.templateSettings !== undefined
+      ? ''
+      : `{"role":"system","content":${systemJson(system)}},`;
+  const lastMessage = afterUser === undefined ? '' : `,${JSON.stringify({ role: 'user', content: afterUser })}`;
+  const messages = `[${systemMessage}${userMessage}${lastMessage}]`;
   return `${settings.slice(0, -1)},"messages":${messages}${call.schema === undefined ? '' : responseFormat(call.schema)}}`;
 };
 
@@ -87,7 +102,7 @@ const parseReply = (text: string, model: string): ChatReply => {
       : { kind: 'error', text };
   }
   if (answer.error != null) return { kind: 'error', text };
-  const { message, finish_reason: finishReason } = choice;
+  const { message, finish_reason: finishReason, logprobs } = choice;
   if (finishReason !== 'stop') return { kind: 'unusable', reason: 'the answer was cut off' };
   if (message.refusal || message.tool_calls?.length)
     return { kind: 'unusable', reason: 'the model refused or called a tool' };
@@ -102,6 +117,7 @@ const parseReply = (text: string, model: string): ChatReply => {
     promptTokens: answer.usage?.prompt_tokens ?? 0,
     outputTokens: answer.usage?.completion_tokens ?? 0,
     ...(cachedTokens == null ? {} : { cachedTokens }),
+    ...logprobsOf(logprobs?.content),
   };
 };
 

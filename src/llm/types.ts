@@ -1,3 +1,5 @@
+import type { TokenLogprob } from './logprobs.ts';
+
 /** How much a model is to think: gpt-oss knows only the three levels and must never be sent `false`. */
 export type Think = boolean | 'low' | 'medium' | 'high';
 
@@ -7,12 +9,19 @@ export type ChatImage = { readonly mediaType: string; readonly base64: string };
 /** One call to a chat model, in no server's dialect yet. */
 export type ChatCall = {
   readonly model: string;
-  readonly system: string;
+  /** Omitted for models whose chat template holds their instructions. */
+  readonly system?: string;
   readonly user: string;
+  /** A second message of the user, after the first. */
+  readonly afterUser?: string;
+  /** Settings of the model's chat template, which replace the system message where a server takes them. */
+  readonly templateSettings?: object;
   readonly image?: ChatImage;
   /** JSON Schema that the answer must match; omitted where a server answered nothing usable under it. */
   readonly schema?: object;
   readonly think?: Think;
+  /** How many tokens to report for each place of the answer, with their log-probabilities. */
+  readonly topLogprobs?: number;
   /** The size of the model's context, prompt and answer, in tokens. */
   readonly contextTokens: number;
   /** The longest answer, thinking included, in tokens. */
@@ -30,6 +39,8 @@ export type ChatReply =
       /** How many of them the server found in its cache; absent where it does not tell. */
       readonly cachedTokens?: number;
       readonly outputTokens: number;
+      /** Those of each token of the content; absent where the server sent none. */
+      readonly logprobs?: readonly TokenLogprob[];
     }
   /** `isFinal`: a repeated call would be answered in the same way. */
   | { readonly kind: 'unusable'; readonly reason: string; readonly isFinal?: true }

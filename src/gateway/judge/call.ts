@@ -4,6 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { ChatAnswer, Upstream } from '../../llm/failover.ts';
 import type { BackendKey } from '../../llm/key-state.ts';
+import type { TokenLogprob } from '../../llm/logprobs.ts';
 import type { ChatCall } from '../../llm/types.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { countWords } from './prompt.ts';
@@ -20,7 +21,12 @@ export type JudgeCallNeeds = {
 
 /** The judge's answer to one call: what it wrote, not read yet, or why there is nothing to read. */
 export type JudgeReply =
-  | { readonly kind: 'content'; readonly content: string; readonly key: BackendKey }
+  | {
+      readonly kind: 'content';
+      readonly content: string;
+      readonly logprobs?: readonly TokenLogprob[];
+      readonly key: BackendKey;
+    }
   | {
       readonly kind: 'unusable' | 'rejected';
       readonly reason: string;
@@ -58,7 +64,7 @@ export const createJudgeCall = (needs: JudgeCallNeeds): CallJudge => {
    * Why the judge cannot have read the whole prompt, by the number of tokens that its server counts; undefined when it may
    * have. 0 is no count: some servers send none, and Ollama before 0.2 none for a prompt in its cache.
    */
-  const unreadReason = ({ system, user }: ChatCall, promptTokens: number): string | undefined => {
+  const unreadReason = ({ system = '', user }: ChatCall, promptTokens: number): string | undefined => {
     const leastFor = (userWords: number): number =>
       Math.floor((countSystemWords(system) + userWords) * MIN_TOKENS_PER_WORD);
     // A word and its gap take two characters: no text has more words, and counting them costs more than all the rest here.
@@ -89,11 +95,11 @@ export const createJudgeCall = (needs: JudgeCallNeeds): CallJudge => {
         : await runHedged({ clock, deadline, afterMs: hedgeAfterMs }, run);
     if (outcome.kind === 'rejected') return { ...outcome, key };
     if (outcome.reply.kind === 'unusable') return { ...outcome.reply, key };
-    const { content, promptTokens, outputTokens, cachedTokens } = outcome.reply;
+    const { content, promptTokens, outputTokens, cachedTokens, logprobs } = outcome.reply;
     onTokens(call.model, { prompt: promptTokens, output: outputTokens, cached: cachedTokens });
     const unread = unreadReason(call, promptTokens);
     if (unread !== undefined) return { kind: 'unusable', reason: unread, isUnread: true, key };
-    return { kind: 'content', content, key };
+    return { kind: 'content', content, key, ...(logprobs === undefined ? {} : { logprobs }) };
   };
 };
 

@@ -23,17 +23,36 @@ type JudgeNeeds = {
 /** Judges one excerpt: resolves with all scores or throws a `Fault`. */
 export type Judge = (excerpt: Excerpt, alias: ModelAlias, deadline: Deadline) => Promise<CategoryScores>;
 
-type JudgeAnswer =
-  | { readonly kind: 'scores'; readonly scores: CategoryScores }
-  | Exclude<JudgeReply, { readonly kind: 'content' }>;
-
 /** What differs in the second call: it avoids a key, and is a repair, or the same under a prefix that no cache holds. */
-type SecondCall = { readonly avoid: BackendKey; readonly kind: 'repair' | 'uncached' };
+export type SecondCall = { readonly avoid: BackendKey; readonly kind: 'repair' | 'uncached' };
 
-const faultOf = ({ kind, reason, isFinal = false }: Exclude<JudgeAnswer, { readonly kind: 'scores' }>) =>
+type WithoutVerdict = Exclude<JudgeReply, { readonly kind: 'content' }>;
+/** What a judge was asked for, or why there is none. */
+export type Asked<T> = { readonly kind: 'verdict'; readonly verdict: T } | WithoutVerdict;
+
+const faultOf = ({ kind, reason, isFinal = false }: WithoutVerdict) =>
   new Fault<GatewayFault>(
     kind === 'rejected' ? { kind: 'backend-error', reason, isFinal } : { kind: 'backend-unusable', reason },
   );
+
+/**
+ * Asks a judge, and once more where the first answer holds no verdict and that may help. Throws a `Fault` where none does. `onFailed`
+ * is called for each answer without a verdict.
+ */
+export const askTwice = async <T>(
+  ask: (second?: SecondCall) => Promise<Asked<T>>,
+  onFailed: (reason: string) => void,
+): Promise<T> => {
+  const first = await ask();
+  if (first.kind === 'verdict') return first.verdict;
+  onFailed(first.reason);
+  if (first.isFinal === true) throw faultOf(first);
+  // Ollama 0.30.0 counts only what its cache does not hold, and holds the policy. No cache holds what begins anew.
+  const second = await ask({ avoid: first.key, kind: first.isUnread === true ? 'uncached' : 'repair' });
+  if (second.kind === 'verdict') return second.verdict;
+  onFailed(second.reason);
+  throw faultOf(second);
+};
 
 /** Creates a judge that asks the backend once more when the first answer holds no usable verdict, if that may help. */
 export const createJudge = (needs: JudgeNeeds): Judge => {
@@ -56,29 +75,17 @@ export const createJudge = (needs: JudgeNeeds): Judge => {
     ...(second?.kind === 'repair' ? {} : { schema: prompts.schema }),
   });
 
-  const askJudge = async (
-    excerpt: Excerpt,
-    alias: ModelAlias,
-    deadline: Deadline,
-    secondCall?: SecondCall,
-  ): Promise<JudgeAnswer> => {
-    const nonce = nonceFor(excerpt.text);
-    const reply = await callJudge(callFor(excerpt, alias, nonce, secondCall), deadline, secondCall?.avoid);
-    if (reply.kind !== 'content') return reply;
-    const verdict = parseVerdict(reply.content, nonce);
-    return verdict.kind === 'scores' ? verdict : { ...verdict, key: reply.key };
-  };
-
-  return async (excerpt, alias, deadline) => {
-    const first = await askJudge(excerpt, alias, deadline);
-    if (first.kind === 'scores') return first.scores;
-    onUnusable(alias.model, first.reason);
-    if (first.isFinal === true) throw faultOf(first);
-    // Ollama 0.30.0 counts only what its cache does not hold, and holds the policy. No cache holds what begins anew.
-    const kind = first.isUnread === true ? 'uncached' : 'repair';
-    const second = await askJudge(excerpt, alias, deadline, { avoid: first.key, kind });
-    if (second.kind === 'scores') return second.scores;
-    onUnusable(alias.model, second.reason);
-    throw faultOf(second);
-  };
+  return (excerpt, alias, deadline) =>
+    askTwice(
+      async (second): Promise<Asked<CategoryScores>> => {
+        const nonce = nonceFor(excerpt.text);
+        const reply = await callJudge(callFor(excerpt, alias, nonce, second), deadline, second?.avoid);
+        if (reply.kind !== 'content') return reply;
+        const verdict = parseVerdict(reply.content, nonce);
+        return verdict.kind === 'scores'
+          ? { kind: 'verdict', verdict: verdict.scores }
+          : { ...verdict, key: reply.key };
+      },
+      (reason) => onUnusable(alias.model, reason),
+    );
 };

@@ -1,0 +1,139 @@
+import type { Deadline } from '../../../core/async.ts';
+import type { ChatCall } from '../../../llm/types.ts';
+import type { ModelAlias } from '../../models.ts';
+import type { PolicyCategory } from '../../policy/policy.ts';
+import { splitWindows } from '../../text/normalize.ts';
+import type { CallJudge } from '../call.ts';
+import { type Asked, askTwice, type SecondCall } from '../judge.ts';
+import type { JudgedScores, PolicyJudge, ScoreType } from '../policy-judge.ts';
+import type { Excerpt } from '../prompt.ts';
+import type { GuardModelForm, GuardQuestion } from './form.ts';
+import { GRANITE_GUARDIAN } from './granite-guardian.ts';
+import { LLAMA_GUARD } from './llama-guard.ts';
+import { readLikelihood, TOP_LOGPROBS } from './probability.ts';
+import { QWEN3GUARD } from './qwen3guard.ts';
+import { SHIELDGEMMA } from './shieldgemma.ts';
+import { coverageOf, type GuardModelKind, TAXONOMIES } from './taxonomy.ts';
+import { quotePromptLines } from './user-text.ts';
+
+type GuardJudgeNeeds = {
+  readonly callJudge: CallJudge;
+  readonly categories: readonly PolicyCategory[];
+  readonly memory: Pick<ChatCall, 'keepAlive'>;
+  /** How long a text one call may judge, for models whose context holds it. */
+  readonly windowChars: number;
+  readonly onUnusable: (model: string, reason: string) => void;
+};
+
+const FORMS: Readonly<Record<GuardModelKind, GuardModelForm>> = {
+  qwen3guard: QWEN3GUARD,
+  'llama-guard': LLAMA_GUARD,
+  shieldgemma: SHIELDGEMMA,
+  'granite-guardian': GRANITE_GUARDIAN,
+};
+
+/** A token is at least one UTF-8 byte, and a UTF-16 unit at most three: no script is denser than this. */
+const TOKENS_PER_CHAR_LIMIT = 3;
+/** From here on an answer that says harm counts, however its words share the probability. */
+const HARM = 0.5;
+
+/** How long a text one call judges: as long as is allowed, and as the smallest model of the kind holds in every script. */
+const windowCharsOf = ({ contextTokens, promptTokens, outputTokens }: GuardModelForm, windowChars: number): number =>
+  Math.min(windowChars, Math.floor((contextTokens - promptTokens - outputTokens) / TOKENS_PER_CHAR_LIMIT));
+
+/** The most calls that a judge of this kind makes about one window of `windowChars`. */
+export const guardCallsPerWindow = (kind: GuardModelKind, model: string, windowChars: number): number => {
+  const form = FORMS[kind];
+  // Windows overlap by a tenth at most.
+  const windows = Math.ceil(windowChars / (0.9 * windowCharsOf(form, windowChars)));
+  return form.questions(model).length * windows;
+};
+
+/** What one answer says of its codes, or of all that was asked where it has none: how much harm there is, and whether its words say so. */
+type Finding = {
+  readonly codes: readonly string[];
+  readonly harm: number;
+  readonly isNamed: boolean;
+  readonly scoreType: ScoreType;
+};
+
+/** A probability in hundredths, never so certain as a word. */
+const inHundredths = (harm: number): number => Math.min(0.99, Math.max(0.01, Math.round(harm * 100) / 100));
+
+/** Creates a judge that asks guard models of one kind, in their form. */
+export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): PolicyJudge => {
+  const { callJudge, categories, memory, onUnusable } = needs;
+  const form = FORMS[kind];
+  const { codes: categoriesOf } = TAXONOMIES[kind];
+  const windowChars = windowCharsOf(form, needs.windowChars);
+  const covers = coverageOf(kind, { categories });
+
+  const callFor = (
+    { text, image }: Excerpt,
+    { model }: ModelAlias,
+    { code: _, ...question }: GuardQuestion,
+    second?: SecondCall,
+  ): ChatCall => ({
+    model,
+    // No cache of a backend holds what begins anew.
+    user: `${second?.kind === 'uncached' ? '\n' : ''}${quotePromptLines(text)}`,
+    ...question,
+    ...memory,
+    contextTokens: form.promptTokens + windowChars * TOKENS_PER_CHAR_LIMIT + form.outputTokens,
+    outputTokens: form.outputTokens,
+    ...(image === undefined ? {} : { image }),
+    // Some servers refuse a call that asks for them.
+    ...(second?.kind === 'repair' ? {} : { topLogprobs: TOP_LOGPROBS }),
+  });
+
+  const ask = (excerpt: Excerpt, alias: ModelAlias, question: GuardQuestion, deadline: Deadline): Promise<Finding> =>
+    askTwice(
+      async (second): Promise<Asked<Finding>> => {
+        const reply = await callJudge(callFor(excerpt, alias, question, second), deadline, second?.avoid);
+        if (reply.kind !== 'content') return reply;
+        const { content, logprobs, key } = reply;
+        const answer = form.parse(content.trim(), alias.model);
+        const said = answer === undefined ? undefined : form.labels[answer.label];
+        if (answer === undefined || said === undefined)
+          return { kind: 'unusable', reason: `not in the form of ${kind}`, key };
+        const codes = question.code === undefined ? answer.codes : [question.code];
+        const likelihood = logprobs && readLikelihood(logprobs, answer, form.labels);
+        if (likelihood?.kind === 'unusable') return { ...likelihood, key };
+        if (likelihood === undefined)
+          return { kind: 'verdict', verdict: { codes, harm: said, isNamed: said > 0, scoreType: 'binary' } };
+        const harm = inHundredths(Math.max(likelihood.harm, Math.min(said, HARM)));
+        return { kind: 'verdict', verdict: { codes, harm, isNamed: said > 0, scoreType: 'probability' } };
+      },
+      (reason) => onUnusable(alias.model, reason),
+    );
+
+  /**
+   * What it covers and no answer names is as harmful as an answer without codes says. Of the rest only what an answer names is known.
+   */
+  const scoresOf = (findings: readonly Finding[]): readonly (number | undefined)[] =>
+    categories.map(({ name }, index) => {
+      const named = findings.filter(({ codes }) =>
+        codes.some((code) => categoriesOf[code]?.some((category) => category === name)),
+      );
+      const open = findings.filter(({ codes }) => codes.length === 0);
+      if (covers[index] === true) return Math.max(0, ...[...named, ...open].map(({ harm }) => harm));
+      const beside = named.filter(({ isNamed }) => isNamed).map(({ harm }) => harm);
+      return beside.length === 0 ? undefined : Math.max(...beside);
+    });
+
+  return {
+    covers,
+    async judge(excerpt, alias, deadline): Promise<JudgedScores> {
+      const [first, ...rest] = splitWindows(excerpt.text, windowChars);
+      const { image: _, ...withoutImage } = excerpt;
+      const windows = [{ ...excerpt, text: first ?? '' }, ...rest.map((text) => ({ ...withoutImage, text }))];
+      const findings = await Promise.all(
+        windows.flatMap((window) =>
+          form.questions(alias.model).map((question) => ask(window, alias, question, deadline)),
+        ),
+      );
+      const isBinary = findings.some(({ scoreType }) => scoreType === 'binary');
+      return { scores: scoresOf(findings), scoreType: isBinary ? 'binary' : 'probability' };
+    },
+  };
+};
