@@ -7,7 +7,7 @@ export type GuardQuestion = Pick<ChatCall, 'system' | 'templateSettings' | 'afte
 };
 
 /** An answer in a guard model's documented form. */
-export type GuardAnswer = {
+export type GuardModelAnswer = {
   /** One of the form's labels, in lower case. */
   readonly label: string;
   /** What the answer has before the label. */
@@ -23,7 +23,7 @@ export type GuardModelForm = {
   /** The calls that a text takes, which may differ between the versions of a model. */
   readonly questions: (model: string) => readonly GuardQuestion[];
   /** Reads an answer without white space around it; undefined for whatever is not exactly in the documented form. */
-  readonly parse: (answer: string, model: string) => GuardAnswer | undefined;
+  readonly parse: (answer: string, model: string) => GuardModelAnswer | undefined;
   /** The longest answer, in tokens. */
   readonly outputTokens: number;
   /** The context that the smallest model of the kind has, in tokens. */
