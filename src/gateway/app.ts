@@ -28,6 +28,7 @@ import { createGuardRoute } from './routes/guard.ts';
 import { modelRoutes } from './routes/models.ts';
 import { createModerationRoute } from './routes/moderations.ts';
 import { createNoVerdict } from './routes/no-verdict.ts';
+import { createInputReader } from './routes/read-input.ts';
 import { type BackendSettings, bodyLimitBytes, type GatewaySettings, TEXT_BODY_BYTES } from './settings.ts';
 import { createMakeViews, type MakeViewsElsewhere } from './text/make-views.ts';
 
@@ -176,10 +177,13 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodies,
   };
-  const moderation = createModerationRoute({
-    ...route,
+  const readInput = createInputReader({
     findTraits: backend.findTraits,
     rules: { limits, unjudged: settings.UNJUDGED_INPUT },
+  });
+  const moderation = createModerationRoute({
+    ...route,
+    readInput,
     noVerdict,
   });
   const guardFace = createGuardRoute({ ...route, limits, noVerdict });

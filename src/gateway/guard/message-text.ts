@@ -19,18 +19,12 @@ const isTextPart = (part: Readonly<Record<string, unknown>>): boolean =>
     ? Object.keys(part).every((name) => name === 'text' || name === 'type')
     : TEXT_TYPES.includes(part.type);
 
-const partText = (part: unknown): string | undefined =>
-  isRecord(part) && isTextPart(part) && typeof part.text === 'string' ? part.text : undefined;
+/** Texts that were found; undefined where something is no text. */
+type Texts = readonly string[] | undefined;
 
-/** The texts that say something, a line each; undefined where one of them is no text. */
-const joined = (texts: readonly (string | undefined)[]): string | undefined =>
-  texts.includes(undefined) ? undefined : texts.filter((text) => text !== '').join('\n');
-
-/** The text of a message's content, empty where it holds none; undefined where some of it is no text. */
-const contentText = (content: unknown): string | undefined => {
-  if (typeof content === 'string') return content;
-  if (isNothing(content)) return '';
-  return Array.isArray(content) ? joined(content.map(partText)) : undefined;
+const allTexts = (found: readonly Texts[]): Texts => {
+  const known = found.filter((texts) => texts !== undefined);
+  return known.length === found.length ? known.flat() : undefined;
 };
 
 /** A value as JSON; undefined where it has too many levels to be written. */
@@ -43,54 +37,80 @@ const hasOnly = (value: Readonly<Record<string, unknown>>, names: readonly strin
  * A function that a model calls: its name, and the arguments as they were sent. They are not parsed: of a name that comes
  * twice in them a parser keeps one, and the model reads both.
  */
-const functionText = (value: unknown, argumentsName: 'arguments' | 'input'): string | undefined => {
+const functionTexts = (value: unknown, argumentsName: 'arguments' | 'input'): Texts => {
   if (!isRecord(value) || !hasOnly(value, ['name', argumentsName])) return undefined;
   const { name = '', [argumentsName]: given } = value;
   const text = isRecord(given) ? jsonText(given) : given;
-  return typeof name === 'string' && typeof text === 'string' ? joined([name, text]) : undefined;
+  if (typeof name !== 'string' || typeof text !== 'string') return undefined;
+  return [name === '' || text === '' ? `${name}${text}` : `${name}\n${text}`];
 };
 
 /** One of `tool_calls`: a function's, or that of a custom tool. */
-const callText = (call: unknown): string | undefined => {
+const callTexts = (call: unknown): Texts => {
   if (!isRecord(call)) return undefined;
   const kind = isNothing(call.custom) ? 'function' : 'custom';
   return hasOnly(call, ['id', 'type', 'index', kind])
-    ? functionText(call[kind], kind === 'custom' ? 'input' : 'arguments')
+    ? functionTexts(call[kind], kind === 'custom' ? 'input' : 'arguments')
     : undefined;
 };
 
-const plainText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const plainText = (value: unknown): Texts => (typeof value === 'string' ? [value] : undefined);
+const eachOf = (value: unknown, textsOf: (one: unknown) => Texts): Texts =>
+  Array.isArray(value) ? allTexts(value.map(textsOf)) : undefined;
 
-/** What of a message a model reads, each with how its text is found. Whatever is not here is no text. */
-const MEMBERS: Readonly<Record<string, (value: unknown) => string | undefined>> = {
-  content: contentText,
+/** The texts of `tool_calls`, one for each call; undefined where one of them is no call of a tool. */
+export const toolCallTexts = (calls: unknown): Texts => (isNothing(calls) ? [] : eachOf(calls, callTexts));
+
+/** Anthropic's blocks beside texts. */
+const BLOCKS: Readonly<Record<string, (block: Readonly<Record<string, unknown>>) => Texts>> = {
+  tool_use: ({ name, input }) => functionTexts({ name, input }, 'input'),
+  tool_result: ({ content }) => contentTexts(content),
+  thinking: ({ thinking }) => plainText(thinking),
+};
+
+const partTexts = (part: unknown): Texts => {
+  if (!isRecord(part)) return undefined;
+  if (isTextPart(part)) return plainText(part.text);
+  const { type } = part;
+  return typeof type === 'string' && Object.hasOwn(BLOCKS, type) ? BLOCKS[type]?.(part) : undefined;
+};
+
+/** The texts of a message's content, none where it holds none; undefined where some of it is no text. */
+export const contentTexts = (content: unknown): Texts => {
+  if (typeof content === 'string') return [content];
+  return isNothing(content) ? [] : eachOf(content, partTexts);
+};
+
+/** What of a message a model reads, each with how its texts are found. Whatever is not here is no text. */
+const MEMBERS: Readonly<Record<string, (value: unknown) => Texts>> = {
+  content: contentTexts,
   name: plainText,
   refusal: plainText,
   reasoning: plainText,
   reasoning_content: plainText,
-  tool_calls: (value) => (Array.isArray(value) ? joined(value.map(callText)) : undefined),
-  function_call: (value) => functionText(value, 'arguments'),
+  tool_calls: toolCallTexts,
+  function_call: (value) => functionTexts(value, 'arguments'),
 };
 
 /** What says nothing to a model. */
 const SILENT_MEMBERS: readonly string[] = ['role', 'tool_call_id'];
 
-/** The text of a message, or the name of the first member that is no text: one of ours, or `''` where it is unknown. */
-type MessageText = { readonly text: string } | { readonly unreadable: string };
+/** The texts of a message, or the name of the first member that is no text: one of ours, or `''` where it is unknown. */
+type MessageTexts = { readonly texts: readonly string[] } | { readonly unreadable: string };
 
 /**
- * All that a model reads of a message as one text, empty where there is none: the content, and calls of tools with their
- * arguments, a refusal, reasoning and a name beside it.
+ * All that a model reads of a message, no text of it empty: the content, and calls of tools with their arguments, a refusal,
+ * reasoning and a name beside it.
  */
-export const messageText = (message: ChatMessage): MessageText => {
-  const texts: string[] = [];
+export const messageTexts = (message: ChatMessage): MessageTexts => {
+  const found: string[] = [];
   for (const [name, value] of Object.entries(message)) {
     if (SILENT_MEMBERS.includes(name) || isNothing(value)) continue;
-    const text = Object.hasOwn(MEMBERS, name) ? MEMBERS[name]?.(value) : undefined;
-    if (text === undefined) return { unreadable: Object.hasOwn(MEMBERS, name) ? name : '' };
-    if (text !== '') texts.push(text);
+    const texts = Object.hasOwn(MEMBERS, name) ? MEMBERS[name]?.(value) : undefined;
+    if (texts === undefined) return { unreadable: Object.hasOwn(MEMBERS, name) ? name : '' };
+    found.push(...texts.filter((text) => text !== ''));
   }
-  return { text: texts.join('\n') };
+  return { texts: found };
 };
 
 /**

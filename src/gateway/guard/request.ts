@@ -3,7 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { AnswerForm } from './answer-form.ts';
-import { type ChatMessage, definitionsText, isChatMessage, messageText } from './message-text.ts';
+import { type ChatMessage, definitionsText, isChatMessage, messageTexts } from './message-text.ts';
 
 /** The body of `POST /v1/chat/completions`. Everything else in it is for a chat model, and ignored. */
 export const GuardRequest = v.object({
@@ -53,8 +53,8 @@ const WRONG: Readonly<Record<string, string>> = {
 
 const textOf = (message: ChatMessage, index: number): string => {
   const param = `messages[${index}]`;
-  const read = messageText(message);
-  if ('text' in read) return read.text;
+  const read = messageTexts(message);
+  if ('texts' in read) return read.texts.join('\n');
   const { unreadable } = read;
   throw unjudged(
     unreadable === ''

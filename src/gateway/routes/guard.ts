@@ -40,15 +40,15 @@ type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolea
  */
 export const createGuardRoute = (needs: GuardRouteNeeds) => {
   const { clock, callers, findAlias, policies, metrics } = needs;
-  const judgesOf = (judgedBy: (policy: Policy) => Policy) =>
+  const judgesBy = (judgedBy: (policy: Policy) => Policy) =>
     new Map(
       policies.policies.map((policy) => {
         const judged = judgedBy(policy);
         return [policy, { judged, moderate: needs.moderateBy(judged) }];
       }),
     );
-  const guards = judgesOf(withGuardCategories);
-  const scorers = judgesOf((policy) => policy);
+  const guards = judgesBy(withGuardCategories);
+  const scorers = judgesBy((policy) => policy);
 
   const sayingBy = (policy: Policy, form: AnswerForm): Saying => {
     if (form.kind === 'scores')

@@ -1,28 +1,22 @@
-import { type Deadline, untilAborted } from '../../core/async.ts';
+import type { Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
-import type { FindModelTraits } from '../../llm/model-traits.ts';
-import type { GatewayFault } from '../errors.ts';
-import { unseenReason } from '../fitness.ts';
 import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { DEFAULT_ALIAS, type FindAlias, judgesOf, type ModelAlias, takesImages } from '../models.ts';
+import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
 import type { Policy, PolicySelection } from '../policy/policy.ts';
 import { isBlank } from '../text/normalize.ts';
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
-import { countResults, type InputRules, type ParsedItem, parseModerationItems, parseOuterFields } from './request.ts';
+import type { ReadInput } from './read-input.ts';
+import { countResults, type ParsedItem, parseOuterFields } from './request.ts';
 import { createResultWriter, moderationJson } from './result.ts';
 import { listed, verdictHeaders } from './verdict-headers.ts';
 
-const NO_VISION = 'This model judges no images: use an alias with "vision": true, or send only texts';
-
 type ModerationRouteNeeds = {
   readonly clock: Clock;
-  readonly findTraits: FindModelTraits;
   readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
@@ -31,7 +25,7 @@ type ModerationRouteNeeds = {
   readonly newId: () => string;
   readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
-  readonly rules: Pick<InputRules, 'limits' | 'unjudged'>;
+  readonly readInput: ReadInput;
   /** Called with each request, so that it can answer in place of an error. */
   readonly noVerdict: Pick<NoVerdict, 'admit' | 'describe'>;
 };
@@ -53,29 +47,12 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     return judge;
   };
 
-  /** Why one of the alias's models that are sent images sees none, as its server says. Ollama leaves out such an image, and answers all the same. */
-  const findUnseen = async (alias: ModelAlias, signal: AbortSignal): Promise<string | undefined> => {
-    for (const judge of judgesOf(alias).filter(({ vision }) => vision === true)) {
-      const traits = await untilAborted(needs.findTraits(judge.model), signal);
-      const reason = 'it could not be asked whether its model sees images';
-      if (traits === undefined) throw new Fault<GatewayFault>({ kind: 'backend-error', reason });
-      const unseen = unseenReason(judge, traits);
-      if (unseen !== undefined) return `This model judges no images: ${unseen}`;
-    }
-    return undefined;
-  };
-
   const parseRequest = async (request: Request, keyIndex: number, deadline: Deadline): Promise<ParsedRequest> => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
     const alias = findAlias(model);
     const policy = policies.select(alias.alias, keyIndex);
     needs.noVerdict.describe(request, { alias: alias.alias, inputs: countResults(input), policy });
-    const blind = takesImages(alias) ? undefined : NO_VISION;
-    const items = parseModerationItems(input, { ...needs.rules, unseen: blind });
-    if (items.every(({ image }) => image === undefined)) return { alias, policy, items };
-    const unseen = await findUnseen(alias, deadline.signal);
-    const rest = unseen === undefined ? items : parseModerationItems(input, { ...needs.rules, unseen });
-    return { alias, policy, items: rest };
+    return { alias, policy, items: await needs.readInput(input, alias, deadline.signal) };
   };
 
   const respond = ({ alias, policy, items }: ParsedRequest, verdicts: readonly ItemVerdict[]): Response => {
