@@ -13,6 +13,10 @@ const Plain = ({ value }: { readonly value: unknown }) => {
   return <code>{String(value)}</code>;
 };
 
+/** Whether a value stands beside its name: what holds others stands below it. */
+const isShortValue = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+
 /** A JSON value that a person can read: names and values in full, long ones folded. Nothing of it is left out unsaid. */
 export const JsonValue = ({ value, depth = 0 }: { readonly value: unknown; readonly depth?: number }) => {
   const limit = useSignal(FIRST_ENTRIES);
@@ -26,7 +30,7 @@ export const JsonValue = ({ value, depth = 0 }: { readonly value: unknown; reado
     <>
       <dl class={`json${depth > 0 ? ' nested' : ''}`}>
         {entries.slice(0, limit.value).map(([name, inner]) => (
-          <div key={name} class="json-entry">
+          <div key={name} class={`json-entry${isShortValue(inner) ? '' : ' holds'}`}>
             <dt>{isList ? countText(Number(name) + 1) : <SafeLine text={name} limit={120} />}</dt>
             <dd>
               <JsonValue value={inner} depth={depth + 1} />

@@ -17,6 +17,9 @@ const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
   const current = viewOf(pathPieces.value);
   return (
     <nav id="navigation" class={isOpen ? 'open' : ''} aria-label={texts.nav.label}>
+      <a class="home" href="/">
+        <Brand />
+      </a>
       <ul>
         {VIEWS.map((view) => (
           <li key={view.piece}>

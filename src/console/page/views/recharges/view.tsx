@@ -56,59 +56,64 @@ type TableProps = { readonly title: string; readonly none: string; readonly entr
 const balanceText = ({ before, after }: RechargeEntry): string =>
   after === undefined ? moneyText(before) : words.balance(moneyText(before), moneyText(after));
 
-const RechargeTable = ({ title, none, entries }: TableProps) => (
-  <section>
-    <h2>
-      {title} <Badge>{entries.length}</Badge>
-    </h2>
-    {entries.length === 0 ? (
-      <p class="muted">{none}</p>
-    ) : (
-      <table class="table stacked">
-        <thead>
-          <tr>
-            <th scope="col">{columns.when}</th>
-            <th scope="col">{columns.user}</th>
-            <th scope="col" class="number">
-              {columns.amount}
-            </th>
-            <th scope="col" class="number">
-              {columns.change}
-            </th>
-            <th scope="col">{columns.reason}</th>
-            <th scope="col">{columns.reference}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.reference}>
-              <td data-label={columns.when}>
-                <Time at={entry.at} />
-              </td>
-              <td data-label={columns.user}>
-                <SafeLine text={entry.user} limit={120} />
-              </td>
-              <td data-label={columns.amount} class="number">
-                {moneyText(entry.amount, true)}
-              </td>
-              <td data-label={columns.change} class="number">
-                {balanceText(entry)}
-              </td>
-              <td data-label={columns.reason}>
-                <SafeLine text={entry.reason ?? '–'} />
-              </td>
-              <td data-label={columns.reference}>
-                <code>
-                  <SafeLine text={entry.reference} limit={80} />
-                </code>
-              </td>
+const RechargeTable = ({ title, none, entries }: TableProps) => {
+  const hasReasons = entries.some(({ reason }) => reason !== undefined);
+  return (
+    <section>
+      <h2>
+        {title} <Badge>{entries.length}</Badge>
+      </h2>
+      {entries.length === 0 ? (
+        <p class="muted">{none}</p>
+      ) : (
+        <table class="table stacked">
+          <thead>
+            <tr>
+              <th scope="col">{columns.when}</th>
+              <th scope="col">{columns.user}</th>
+              <th scope="col" class="number">
+                {columns.amount}
+              </th>
+              <th scope="col" class="number">
+                {columns.change}
+              </th>
+              {hasReasons ? <th scope="col">{columns.reason}</th> : null}
+              <th scope="col">{columns.reference}</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    )}
-  </section>
-);
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <tr key={entry.reference}>
+                <td data-label={columns.when}>
+                  <Time at={entry.at} />
+                </td>
+                <td data-label={columns.user}>
+                  <SafeLine text={entry.user} limit={120} />
+                </td>
+                <td data-label={columns.amount} class="number">
+                  {moneyText(entry.amount, true)}
+                </td>
+                <td data-label={columns.change} class="number">
+                  {balanceText(entry)}
+                </td>
+                {hasReasons ? (
+                  <td data-label={columns.reason}>
+                    <SafeLine text={entry.reason ?? '–'} />
+                  </td>
+                ) : null}
+                <td data-label={columns.reference}>
+                  <code>
+                    <SafeLine text={entry.reference} limit={80} />
+                  </code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+};
 
 const Lists = ({ inDoubt, refused, verified }: RechargeLists) =>
   inDoubt.length + refused.length + verified.length === 0 ? (

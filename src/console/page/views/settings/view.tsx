@@ -3,7 +3,6 @@ import { Badge } from '../../parts/badge.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
-import { serviceName } from '../../parts/service-name.ts';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { services } from '../../state/live.ts';
@@ -34,7 +33,7 @@ const ServiceTable = () => {
       <tbody>
         {all.map((one) => (
           <tr key={`${one.part} ${one.address ?? ''}`}>
-            <td data-label={words.columns.service}>{serviceName(one, all)}</td>
+            <td data-label={words.columns.service}>{texts.services.names[one.part] ?? one.part}</td>
             <td data-label={words.columns.state}>
               <Badge tone={one.state === 'up' ? 'good' : 'bad'}>{texts.services.states[one.state]}</Badge>
             </td>
