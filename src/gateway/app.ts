@@ -13,12 +13,13 @@ import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts'
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache, type SharedVerdicts } from './judge/cache.ts';
+import { maxCallsPerRequest } from './judge/chain/call-count.ts';
 import { requireCoverage } from './judge/chain/coverage.ts';
 import type { KnownText } from './judge/moderate.ts';
 import { createModeration } from './judge/moderation.ts';
 import { contextTokensFor } from './judge/prompt.ts';
 import type { GatewayMetrics } from './metrics.ts';
-import { createAliasLookup, judgesOf, type ModelAlias } from './models.ts';
+import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
 import type { Policy, PolicySelection } from './policy/policy.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
@@ -74,14 +75,6 @@ export type GatewayNeeds = {
 /** Calls that may wait for each running one: enough for a burst, few enough that a waiting call still gets an answer. */
 const WAITING_PER_RUNNING = 4;
 
-/** The most calls that the largest allowed request needs: of `judges`, two views of each input, and the windows of all its text. */
-const maxCallsPerRequest = (settings: GatewaySettings, limitBytes: number, judges: number): number => {
-  const { MAX_INPUTS, MAX_INPUT_CHARS, MODERATION_WINDOW_CHARS } = settings;
-  const chars = Math.min(limitBytes, MAX_INPUTS * MAX_INPUT_CHARS);
-  // Windows overlap by a tenth at most.
-  return judges * 2 * (MAX_INPUTS + Math.ceil((2 * chars) / (0.9 * MODERATION_WINDOW_CHARS)));
-};
-
 const hintFor = (path: string): string => {
   if (path.startsWith('/v1/v1'))
     return 'The path holds /v1 twice: the base URL must not end in /v1, the client adds it';
@@ -120,8 +113,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     ollamaSettings: settings.JUDGE_KEEP_ALIVE === undefined ? [] : ['JUDGE_KEEP_ALIVE'],
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
-  const mostJudges = Math.max(...[...models.values()].map((alias) => judgesOf(alias).length));
-  const mostCalls = maxCallsPerRequest(settings, limitBytes, mostJudges);
+  const mostCalls = maxCallsPerRequest(settings, limitBytes, models);
   const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, mostCalls);
   const semaphore = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;

@@ -1,5 +1,5 @@
 import type { ModelTraits } from '../llm/types.ts';
-import type { ModelAlias } from './models.ts';
+import type { JudgeKind, ModelAlias } from './models.ts';
 
 /** What an alias cannot do with its model. `isUseless`: it can give no verdict at all. Texts are our own. */
 type Unfitness = { readonly reason: string; readonly isUseless: boolean };
@@ -11,6 +11,9 @@ const NO_VISION = 'the model sees no images, so that images are refused; remove 
 const UNKNOWN_VISION =
   'the server does not tell whether the model sees images, so that they are refused; with "vision": "force" they are sent all the same';
 
+/** Their chat templates hold all of their instructions. */
+const WITHOUT_SYSTEM: readonly JudgeKind[] = ['qwen3guard', 'llama-guard'];
+
 /** Why images of this alias are not sent; undefined when the model sees them, or the operator says so. */
 export const unseenReason = ({ vision }: Pick<ModelAlias, 'vision'>, traits: ModelTraits): string | undefined => {
   if (vision !== true || traits.vision === true) return undefined;
@@ -20,7 +23,8 @@ export const unseenReason = ({ vision }: Pick<ModelAlias, 'vision'>, traits: Mod
 /** What is wrong between an alias and what its server reports of the model. What it does not report is not wrong. */
 export const findUnfitness = (alias: ModelAlias, traits: ModelTraits): readonly Unfitness[] => {
   const found: Unfitness[] = [];
-  if (traits.dropsSystem === true) found.push({ reason: NO_SYSTEM, isUseless: true });
+  if (traits.dropsSystem === true && !WITHOUT_SYSTEM.includes(alias.judge))
+    found.push({ reason: NO_SYSTEM, isUseless: true });
   if (traits.thinking === false && alias.think !== undefined && alias.think !== false)
     found.push({ reason: NO_THINKING, isUseless: true });
   const unseen = unseenReason(alias, traits);

@@ -142,6 +142,10 @@ const parseEntry = (alias: string, value: unknown, problems: string[]): Entry | 
   if (isGptOss(parsed.output.model) && typeof parsed.output.think === 'boolean') {
     problems.push(problem(`${alias}.think: `, 'gpt-oss always thinks, expected "low", "medium" or "high"'));
   }
+  if (parsed.output.judge !== 'prompt' && parsed.output.think !== undefined)
+    problems.push(problem(`${alias}.think: `, 'expected none: guard models are asked without thinking'));
+  if (!['prompt', 'llama-guard'].includes(parsed.output.judge) && parsed.output.vision !== false)
+    problems.push(problem(`${alias}.vision: `, 'expected none: of guard models only Llama Guard sees images'));
   if (parsed.output.doubt !== undefined && parsed.output.second === undefined)
     problems.push(
       problem(`${alias}.doubt: `, 'expected none without "second", the alias of the judge to ask in doubt'),

@@ -128,6 +128,14 @@ const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> 
     '{"a":{"model":"m","judge":"llamaguard"}}',
     /a\.judge: expected one of prompt, qwen3guard, llama-guard, shieldgemma, granite-guardian/,
   ],
+  'a guard model that is to think': [
+    '{"a":{"model":"m","judge":"granite-guardian","think":false}}',
+    /a\.think: expected none: guard models are asked without thinking/,
+  ],
+  'a guard model that is to see images, and cannot': [
+    '{"a":{"model":"m","judge":"qwen3guard","vision":true}}',
+    /a\.vision: expected none: of guard models only Llama Guard sees images/,
+  ],
   'vision as text': ['{"a":{"model":"m","vision":"yes"}}', /a\.vision: expected true, false or "force"/],
   'another think': ['{"a":{"model":"m","think":"max"}}', /a\.think: expected "low", "medium", "high", true or false/],
   'an empty second judge': ['{"a":{"model":"m","second":""}}', /a\.second: this alias is not configured/],

@@ -13,6 +13,7 @@ import { createBatchParser } from './batch-verdict.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import { createJudgeCall, type JudgeCallNeeds } from './call.ts';
 import { createJudgeChain } from './chain/chain.ts';
+import { createGuardJudge } from './guard-model/guard-judge.ts';
 import { coverageOf } from './guard-model/taxonomy.ts';
 import { createJudge } from './judge.ts';
 import { createItemModeration, createModerate, type KnownText, type Moderate, type TextDigest } from './moderate.ts';
@@ -67,8 +68,8 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
     judge: async (...asked) => ({ scores: await judgeByPrompt(...asked), scoreType: 'judged' }),
   };
   const judgeOf = (kind: JudgeKind): PolicyJudge => {
-    if (kind !== 'prompt') throw new TypeError(`There is no judge of the kind ${kind}`);
-    return promptJudge;
+    if (kind === 'prompt') return promptJudge;
+    return createGuardJudge(kind, { callJudge, categories: policy.categories, memory, windowChars, onUnusable });
   };
   const items = createItemModeration({
     judges: createJudgeChain({ policy, judgeOf }),
