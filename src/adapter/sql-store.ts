@@ -1,4 +1,5 @@
 import type { EventDraft } from '../agent/protocol/events.ts';
+import type { PermissionDecision } from '../agent/protocol/permissions.ts';
 import type { Message, Part, Session } from '../agent/protocol/types.ts';
 import { StoreUnavailableError } from '../agent/store/errors.ts';
 import type {
@@ -71,6 +72,8 @@ export const rowToEventSpan = (row: StoredRow | undefined): EventSpan => ({
   forgotten: columnText(row, 'forgotten'),
   newest: columnText(row, 'newest'),
 });
+
+export const rowToDecision = (row: StoredRow): PermissionDecision => parseColumn(row, 'data');
 
 export const rowToSessionOutline = (row: StoredRow): SessionOutline => ({
   id: columnText(row, 'id'),

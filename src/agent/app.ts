@@ -49,6 +49,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     catalog,
     metrics,
     configViews,
+    userName: needs.credentials?.username,
     readBody: createReadBody(bodies),
     ending: ending.signal,
     onBug,

@@ -33,6 +33,8 @@ export type RouteContext = {
   readonly mcp: McpServers;
   readonly metrics: AgentMetrics;
   readonly streams: OpenStreams;
+  /** The name that clients log in with, if they do. */
+  readonly userName: string | undefined;
   readonly readBody: ReadBody;
   readonly acceptPrompt: (sessionID: string, prompt: PromptBody, isOwed: boolean) => Promise<AcceptedPrompt>;
   /** Takes the results of client tools. */

@@ -39,6 +39,8 @@ export type AgentServerNeeds = {
   readonly ids: Ids;
   readonly newRequestId: () => string;
   readonly chance: () => number;
+  /** SHA-256 in hexadecimal. */
+  readonly digest: (text: string) => string;
   readonly compileSchema: CompileSchema;
   readonly version: string;
   readonly directory: string;
@@ -102,6 +104,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     ids,
     clock,
     timeoutMs: needs.permissionTimeoutMs,
+    digest: needs.digest,
     publish,
   });
   const mcp = needs.mcp((draft) => void publish(directory, { drafts: [draft] }).catch(onBug));

@@ -55,6 +55,17 @@ export const createJsonMemo = <T>(): ((value: T) => string) => {
   };
 };
 
+/** The JSON of a value that came out of JSON, with the names of each object in order: equal values have equal texts (RFC 8785). */
+export const canonicalJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
+  const names = Object.keys(value).filter((name) => value[name] !== undefined);
+  return `{${names
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`)
+    .join(',')}}`;
+};
+
 const PIECE_CHARS = 16_384;
 
 /** What `JSON.stringify` writes of a value that came out of JSON or is as plain, in pieces that each take little time. */

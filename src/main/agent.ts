@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../adapter/node/clock.ts';
+import { nodeHexDigest } from '../adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../adapter/node/json-schema.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
@@ -76,6 +77,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     ids,
     newRequestId: () => `req-${newId()}`,
     chance: Math.random,
+    digest: nodeHexDigest,
     compileSchema: createSchemaCompiler(),
     version: VERSION,
     directory,

@@ -6,7 +6,7 @@ import { createPrometheusAgentMetrics } from '../../src/adapter/prometheus/agent
 import { readAgentConfig } from '../../src/agent/config/load.ts';
 import { ConfigFile } from '../../src/agent/config/schema.ts';
 import { unsupportedReason } from '../../src/agent/config/schema-values.ts';
-import { AGENT_ERROR_RESPONSES, storeFault } from '../../src/agent/http/errors.ts';
+import { AGENT_ERROR_RESPONSES, argumentsChanged, permissionDecided, storeFault } from '../../src/agent/http/errors.ts';
 import { openApiDocument } from '../../src/agent/http/openapi.ts';
 import { BUNDLED_ADAPTERS } from '../../src/agent/model/adapters.ts';
 import { createIds } from '../../src/agent/protocol/ids.ts';
@@ -248,7 +248,16 @@ describe('the page of the agent server', (check) => {
     const { forFault, forBug } = AGENT_ERROR_RESPONSES;
     const troubles = Object.keys(STORE_TROUBLES) as StoreTrouble[];
     const ofStore = troubles.map((trouble) => forFault(storeFault(trouble).detail));
-    const replies = [...Object.values(FAULTS).map(forFault), ...ofStore, forBug()];
+    const decision = {
+      id: 'per_1',
+      sessionID: 'ses_1',
+      permission: 'pay',
+      patterns: [],
+      reply: 'once',
+      at: 5,
+    } as const;
+    const ofPermissions = [permissionDecided(decision), argumentsChanged()].map(({ detail }) => forFault(detail));
+    const replies = [...Object.values(FAULTS).map(forFault), ...ofStore, ...ofPermissions, forBug()];
     const rows = [...sectionOf('## Errors').matchAll(/^\| ([45]\d\d) \| (?:`(\w+)`|none) \|/gm)];
     assert.equal(
       unique(rows.map(([, status, name]) => `${status} ${name ?? 'none'}`)),
@@ -260,7 +269,7 @@ describe('the page of the agent server', (check) => {
     const codes = matchesIn(sources, /\bcode: '([a-z_]+)'/g);
     // Two of them are made of the name of what is not known.
     const named = matchesIn(sources, /\bbad\('(agent|model)',/g).map((name) => `unknown_${name}`);
-    const [, table = ''] = sectionOf('## Errors').split('| code of a 400 |');
+    const [, table = ''] = sectionOf('## Errors').split('| code of a 400, of a permission request |');
     assert.ok(named.length === 2);
     assert.equal(unique(firstCells(table)), unique([...codes, ...named]));
   });

@@ -7,7 +7,10 @@ import type { NewHash } from '../../bridge/conversation/digest.ts';
  */
 export const nodeDigest = (text: string): string => nodeCrypto.hash('sha256', text, 'base64url');
 
-/** The same of a text that is given in parts. */
+/** The same in hexadecimal. */
+export const nodeHexDigest = (text: string): string => nodeCrypto.hash('sha256', text, 'hex');
+
+/** The same in base64url, of a text that is given in parts. */
 export const createNodeHash: NewHash = () => {
   const hash = nodeCrypto.createHash('sha256');
   return { add: (text) => void hash.update(text, 'utf8'), end: () => hash.digest('base64url') };

@@ -1,7 +1,14 @@
-import type { PermissionRequest, Rule } from '../../agent/protocol/types.ts';
-import type { PermissionBoard, PermissionOutcome } from '../../agent/store/cluster.ts';
+import {
+  decisionAbout,
+  outcomeOf,
+  type PermissionOutcome,
+  type PermissionRequest,
+} from '../../agent/protocol/permissions.ts';
+import type { Rule } from '../../agent/protocol/types.ts';
+import type { PermissionBoard } from '../../agent/store/cluster.ts';
 import { columnText } from '../sql-store.ts';
 import type { PostgresConnection } from './connection.ts';
+import { insertDecision, keepDecision } from './decisions.ts';
 import { isForeignKeyViolation } from './errors.ts';
 import type { Membership } from './membership.ts';
 import type { NotificationChannel } from './notifications.ts';
@@ -22,16 +29,26 @@ export const createPostgresApprovals = ({
   membership,
   channel,
 }: ApprovalsParts): PostgresApprovals => {
-  const listeners = new Map<string, (outcome: PermissionOutcome) => void>();
+  const listeners = new Map<
+    string,
+    { readonly request: PermissionRequest; readonly onOutcome: (outcome: PermissionOutcome) => void }
+  >();
   const deliver = async (requestID: string, outcome: PermissionOutcome): Promise<void> => {
-    const onOutcome = listeners.get(requestID);
+    const listener = listeners.get(requestID);
     listeners.delete(requestID);
-    onOutcome?.(outcome);
+    listener?.onOutcome(outcome);
     await query((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
+  };
+  /** A server of the release before stores the outcome alone. */
+  const keepAndDeliver = async (requestID: string, outcome: PermissionOutcome): Promise<void> => {
+    const listener = listeners.get(requestID);
+    if (listener !== undefined)
+      await query((sql) => insertDecision(sql, decisionAbout(listener.request, outcome, Date.now())));
+    await deliver(requestID, outcome);
   };
   return {
     async add(request, onOutcome) {
-      listeners.set(request.id, onOutcome);
+      listeners.set(request.id, { request, onOutcome });
       const id = membership.serverID();
       try {
         await query(
@@ -42,14 +59,21 @@ export const createPostgresApprovals = ({
         throw isForeignKeyViolation(error) ? await membership.rejoin(id) : error;
       }
     },
-    async withdraw(requestID) {
-      listeners.delete(requestID);
-      await query((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
+    async withdraw(decision) {
+      listeners.delete(decision.id);
+      await query(
+        (sql) => sql`
+          WITH gone AS (DELETE FROM ask WHERE id = ${decision.id} RETURNING outcome),
+            ${keepDecision(sql, decision, sql`SELECT 1 FROM gone WHERE outcome IS NULL`)}
+          SELECT 1`,
+      );
     },
-    async answer({ requestID, outcome, allows }) {
+    async answer(decision) {
+      const { id: requestID, covers = [] } = decision;
       // The id comes from a client. PostgreSQL cannot store a NUL, so no request has such an id.
       if (requestID.includes('\0')) return false;
-      const rules = JSON.stringify(allows.map((rule) => JSON.stringify(rule)));
+      const rules = JSON.stringify(covers.map((rule) => JSON.stringify(rule)));
+      const outcome = outcomeOf(decision);
       const [row] = await query(
         (sql) => sql`
           WITH won AS (
@@ -58,7 +82,7 @@ export const createPostgresApprovals = ({
           ), noted AS (
             INSERT INTO allowed (data)
             SELECT value FROM json_array_elements_text(${rules}::text::json) WHERE EXISTS (SELECT 1 FROM won)
-          )
+          ), ${keepDecision(sql, decision, sql`SELECT 1 FROM won`)}
           SELECT server_id FROM won`,
       );
       if (row === undefined) return false;
@@ -80,7 +104,7 @@ export const createPostgresApprovals = ({
       const rows = await query(
         (sql) => sql`SELECT id, outcome FROM ask WHERE server_id = ${membership.serverID()} AND outcome IS NOT NULL`,
       );
-      for (const row of rows) await deliver(columnText(row, 'id'), JSON.parse(columnText(row, 'outcome')));
+      for (const row of rows) await keepAndDeliver(columnText(row, 'id'), JSON.parse(columnText(row, 'outcome')));
     },
   };
 };

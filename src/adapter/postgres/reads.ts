@@ -64,7 +64,7 @@ const toStoredMessages = async (
 const IS_AWAITING = `position('${AWAITING}' IN data) > 0`;
 
 /** An id that PostgreSQL can store, which has no NUL and no lone surrogate. An id that does not exist still does not exist. */
-const asID = (id: string): string => id.toWellFormed().replaceAll('\0', '\ufffd');
+export const asID = (id: string): string => id.toWellFormed().replaceAll('\0', '\ufffd');
 const asJson = (text: string): string => JSON.stringify(text);
 /** The driver takes no undefined. A null limit means none. */
 const limitOf = (limit: number | undefined): number | null => limit ?? null;
@@ -140,7 +140,7 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       return row === undefined ? undefined : rowToSession(row);
     },
     sessions: async (selection: SessionQuery): Promise<readonly Session[]> => {
-      const { directory, parentID, areRoots, search, updatedSince, limit } = selection;
+      const { directory, parentID, areRoots, search, updatedSince, after, limit } = selection;
       const rows = await query(
         (sql) => sql`
           SELECT data FROM session WHERE NOT is_hidden
@@ -149,6 +149,7 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
             ${areRoots === true ? sql`AND parent_id IS NULL` : sql``}
             ${search === undefined ? sql`` : sql`AND position(${foldTitle(search)} IN folded_title) > 0`}
             ${updatedSince === undefined ? sql`` : sql`AND updated >= ${updatedSince}`}
+            ${after === undefined ? sql`` : sql`AND updated <= ${after.updatedMs} AND (updated < ${after.updatedMs} OR id > ${asID(after.id)})`}
           ORDER BY updated DESC, id LIMIT ${limitOf(limit)}`,
       );
       return rows.map(rowToSession);

@@ -2,6 +2,7 @@ import type { Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
 import { createCommitQueue } from './commit-queue.ts';
 import type { PostgresConnection } from './connection.ts';
+import { createPostgresDecisions } from './decisions.ts';
 import { isTransactionConflict } from './errors.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { joinCluster, type Membership } from './membership.ts';
@@ -49,6 +50,7 @@ export const openPostgresStore = async ({
   const membership = await joinCluster(connection, { newID: newServerID, aliveMs });
   const growing = createGrowingParts(() => performance.now(), GROWING_EVERY_MS);
   const reads = createPostgresReads(connection, growing.newest);
+  const decisions = createPostgresDecisions(connection);
   let isClosed = false;
   const tail = createEventTail({ reads, from: await reads.settledGroup(), isClosing: connection.isClosed });
   const channel = createNotificationChannel(connection);
@@ -90,6 +92,9 @@ export const openPostgresStore = async ({
     events: open(reads.events),
     permissionEvents: open(reads.permissionEvents),
     eventSpan: open(reads.eventSpan),
+    decision: open(decisions.decision),
+    decisions: open(decisions.decisions),
+    recordDecision: open(decisions.recordDecision),
     pruneEvents: open(prune),
     async close() {
       if (isClosed) return;

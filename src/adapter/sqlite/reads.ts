@@ -1,5 +1,7 @@
+import type { PermissionDecision } from '../../agent/protocol/permissions.ts';
 import type { Message, Part, Session } from '../../agent/protocol/types.ts';
 import {
+  type DecisionQuery,
   type DirectoryEvent,
   type EventQuery,
   type EventSpan,
@@ -18,6 +20,7 @@ import {
   isPermissionEvent,
   PERMISSION_TYPE,
   rowsToAwaitingSessions,
+  rowToDecision,
   rowToEvent,
   rowToEventSpan,
   rowToMessage,
@@ -31,14 +34,17 @@ import {
 } from '../sql-store.ts';
 import type { Statements } from './database.ts';
 
-/** A condition with its value. Conditions without a value are left out of the WHERE clause. */
-type Condition = readonly [sql: string, value: string | number | undefined];
+/** A condition with its values. Conditions without a value are left out of the WHERE clause. */
+type Condition = readonly [sql: string, ...values: readonly (string | number | undefined)[]];
 
 const buildWhere = (conditions: readonly Condition[]) => {
-  const given = conditions.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
+  const given = conditions.flatMap(([sql, ...all]) => {
+    const values = all.filter((value) => value !== undefined);
+    return values.length === 0 ? [] : [{ sql, values }];
+  });
   return {
     where: given.length === 0 ? '' : ` WHERE ${given.map(({ sql }) => sql).join(' AND ')}`,
-    values: given.map(({ value }) => value),
+    values: given.flatMap(({ values }) => values),
   };
 };
 const whereMessages = (sessionID: string, { beforeID, fromID }: MessageQuery) =>
@@ -98,6 +104,8 @@ type SqliteReads = {
   readonly events: (selection: EventQuery) => readonly DirectoryEvent[];
   readonly permissionEvents: (sessionID: string) => readonly DirectoryEvent[];
   readonly eventSpan: () => EventSpan;
+  readonly decision: (requestID: string) => PermissionDecision | undefined;
+  readonly decisions: (selection: DecisionQuery) => readonly PermissionDecision[];
 };
 
 /**
@@ -124,13 +132,15 @@ export const createSqliteReads = (
       const row = statement('SELECT data FROM session WHERE id = ? AND is_hidden = 0').get(id);
       return row === undefined ? undefined : rowToSession(row);
     },
-    sessions({ directory, parentID, areRoots, search, updatedSince, limit }) {
+    sessions({ directory, parentID, areRoots, search, updatedSince, after, limit }) {
       const { where, values } = buildWhere([
         ['directory = ?', asJson(directory)],
         ['parent_id = ?', parentID],
         ['(parent_id IS NULL) = ?', areRoots === true ? 1 : undefined],
         ['instr(folded_title, ?) > 0', search === undefined ? undefined : foldTitle(search)],
         ['updated >= ?', updatedSince],
+        ['updated <= ?', after?.updatedMs],
+        ['(updated < ? OR id > ?)', after?.updatedMs, after?.id],
         ['is_hidden = ?', 0],
       ]);
       const sql = `SELECT data FROM session${where} ORDER BY updated DESC, id LIMIT ?`;
@@ -204,6 +214,16 @@ export const createSqliteReads = (
         .filter(isPermissionEvent),
     eventSpan() {
       return rowToEventSpan(statement(EVENT_SPAN).get());
+    },
+    decision(requestID) {
+      const row = statement('SELECT data FROM decision WHERE id = ?').get(requestID);
+      return row === undefined ? undefined : rowToDecision(row);
+    },
+    decisions({ limit, beforeID }) {
+      const { where, values } = buildWhere([['seq < (SELECT seq FROM decision WHERE id = ?)', beforeID]]);
+      return statement(`SELECT data FROM decision${where} ORDER BY seq DESC LIMIT ?`)
+        .all(...values, limit)
+        .map(rowToDecision);
     },
   };
 };

@@ -90,8 +90,22 @@ const THIRD = `
 /** Finds the few sessions that wait for results of client tools. */
 const FOURTH = `CREATE INDEX session_awaiting ON session (id) WHERE instr(data, '${AWAITING}') > 0;`;
 
+/**
+ * Decisions about permission requests; they outlive their sessions. A search for a title reads the index alone: at 100,000
+ * sessions a tenth of the time, in which nothing else runs.
+ */
+const FIFTH = `
+  CREATE TABLE decision (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    data TEXT NOT NULL
+  ) STRICT;
+  DROP INDEX session_by_time;
+  CREATE INDEX session_by_time ON session (updated DESC, id, is_hidden, folded_title);
+`;
+
 /** The migration from version n to n + 1, at index n. Released ones are never changed. */
-export const SQLITE_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];
+export const SQLITE_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 const readNumber = (database: DatabaseSync, sql: string): number =>
   Number(Object.values(database.prepare(sql).get() ?? {})[0]);

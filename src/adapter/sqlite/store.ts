@@ -146,6 +146,12 @@ export const createSqliteStore = (
     events: (selection) => read(() => reads.events(selection)),
     permissionEvents: (sessionID) => read(() => reads.permissionEvents(sessionID)),
     eventSpan: () => read(() => reads.eventSpan()),
+    decision: (requestID) => read(() => reads.decision(requestID)),
+    decisions: (selection) => read(() => reads.decisions(selection)),
+    async recordDecision(decision) {
+      refuseWhenClosed();
+      return queue.add(() => writes.recordDecision(decision));
+    },
     async pruneEvents(keep) {
       refuseWhenClosed();
       return queue.add(() => writes.prune(keep));

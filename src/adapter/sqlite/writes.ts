@@ -1,8 +1,9 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../agent/protocol/ids.ts';
+import type { PermissionDecision } from '../../agent/protocol/permissions.ts';
 import { isUnfinished, type Message, type Part, type Session } from '../../agent/protocol/types.ts';
 import { OrphanError, StaleSessionError } from '../../agent/store/errors.ts';
-import { type DirectoryEvent, foldTitle, type StoreChange } from '../../agent/store/store.ts';
+import { DECISIONS_KEPT, type DirectoryEvent, foldTitle, type StoreChange } from '../../agent/store/store.ts';
 import { columnText } from '../sql-store.ts';
 import type { Statements } from './database.ts';
 
@@ -55,6 +56,9 @@ const OVER_BYTES = `
     SELECT id, sum(octet_length(data)) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS bytes FROM event
   ) WHERE bytes > ? LIMIT 1`;
 
+const PUT_DECISION = 'INSERT INTO decision (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING';
+const FORGET_DECISIONS = `DELETE FROM decision WHERE seq <= (SELECT max(seq) FROM decision) - ${DECISIONS_KEPT}`;
+
 /** No session has this id. One that is left behind is removed as any that was begun and given up. */
 const PROBE_ID = 'space-probe';
 const PROBE_BYTES = 256 * 1024;
@@ -68,6 +72,7 @@ type SqliteWrites = {
   readonly addEvents: (
     events: readonly { readonly directory: string; readonly draft: EventDraft }[],
   ) => readonly DirectoryEvent[];
+  readonly recordDecision: (decision: PermissionDecision) => void;
   readonly prune: (keep: number) => void;
   /** Stores about as much as a long prompt takes, where no query finds it. */
   readonly takeSpace: () => void;
@@ -199,6 +204,10 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
         forgetUpTo(statement(OVER_BYTES).get(eventLimitBytes));
       }
       return placed;
+    },
+    recordDecision(decision) {
+      statement(PUT_DECISION).run(decision.id, JSON.stringify(decision));
+      statement(FORGET_DECISIONS).run();
     },
     takeSpace() {
       statement(BEGIN_SESSION).run(PROBE_ID, '', null, '', ' '.repeat(PROBE_BYTES));

@@ -1,6 +1,7 @@
 import { type CoreFault, Fault } from '../../core/fault.ts';
 import type { ErrorResponses } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/response.ts';
+import type { PermissionDecision } from '../protocol/permissions.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { toMessageError } from '../turn/errors.ts';
 
@@ -8,11 +9,32 @@ import { toMessageError } from '../turn/errors.ts';
 type AgentFault =
   | CoreFault
   /** `reason` is our own text, for the log too. */
-  | { readonly kind: 'store-failed'; readonly trouble: StoreTrouble; readonly reason: string };
+  | { readonly kind: 'store-failed'; readonly trouble: StoreTrouble; readonly reason: string }
+  /** A permission request that was decided before. */
+  | { readonly kind: 'permission-decided'; readonly decision: PermissionDecision }
+  /** A permission request is about other arguments than the client has seen. */
+  | { readonly kind: 'arguments-changed' };
 
 /** The fault for a store that does not work. */
 export const storeFault = (trouble: StoreTrouble): Fault<AgentFault> =>
   new Fault<AgentFault>({ kind: 'store-failed', trouble, reason: STORE_TROUBLES[trouble] });
+
+/** The fault for a reply to a permission request that was decided before: it says by whom, when, and what. */
+export const permissionDecided = (decision: PermissionDecision): Fault<AgentFault> =>
+  new Fault<AgentFault>({ kind: 'permission-decided', decision });
+/** The fault for a reply with another hash than that of the request's arguments. */
+export const argumentsChanged = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: 'arguments-changed' });
+
+const DECIDED = {
+  once: 'was allowed once',
+  always: 'was allowed for good',
+  reject: 'was rejected',
+  expired: 'ended without an answer',
+  cancelled: 'ended with its run, or with the rejection of another call',
+} as const;
+
+/** What is told of a decision to who comes too late. */
+const toDecided = ({ reply, by, through, message, at }: PermissionDecision) => ({ reply, by, through, message, at });
 
 /**
  * A full disk is 507 and not 503: that would promise that the same request succeeds in a moment. The codes are for programs,
@@ -86,6 +108,17 @@ const toErrorResponse = (detail: AgentFault): Response => {
     case 'model-not-found':
     case 'not-found':
       return namedError(404, 'NotFoundError', { message: 'hint' in detail ? detail.hint : 'No such model' });
+    case 'permission-decided': {
+      // The status that OpenCode's clients know for a request that is not open.
+      const { decision } = detail;
+      const message = `The permission request ${DECIDED[decision.reply]}, so this reply has no effect`;
+      return namedError(404, 'NotFoundError', { message, code: 'already_decided', decided: toDecided(decision) });
+    }
+    case 'arguments-changed':
+      return namedError(409, 'ArgumentsChangedError', {
+        message: 'argumentsHash: the permission request has other arguments; nothing was decided. Read it again',
+        code: 'arguments_changed',
+      });
     case 'conflict':
       return namedError(409, 'SessionBusyError', { message: detail.message });
     case 'method-not-allowed': {

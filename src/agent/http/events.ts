@@ -2,7 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
-import { notConfiguredText, notFoundText } from '../../core/identifier.ts';
+import { notConfiguredText } from '../../core/identifier.ts';
 import type { RouteContext } from '../context.ts';
 import {
   type EventSubscription,
@@ -13,8 +13,7 @@ import {
 } from '../events/stream.ts';
 import type { McpStatus } from '../mcp/connection.ts';
 import type { EventDraft } from '../protocol/events.ts';
-import { isId } from '../protocol/ids.ts';
-import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
+import { permissionRoutes } from './permissions.ts';
 import { requestDirectory } from './query.ts';
 
 /** Events about the stream itself. They are not stored, and have no id for `Last-Event-ID`. */
@@ -47,12 +46,6 @@ const streamEventToSse = (event: StreamEvent | IdleEvent, isGlobal: boolean): Ss
   ...(event.type === 'server.events.lost' ? { comment: 'events were lost, read anew what matters' } : {}),
   data: JSON.stringify(isGlobal ? { payload: event } : event),
 });
-
-const permissionNotFound = (id: string) =>
-  new Fault({
-    kind: 'not-found',
-    hint: `${notFoundText('permission request', isId('permission', id) ? id : undefined)}, or is no longer open`,
-  });
 
 const eventRoutes = ({
   clock,
@@ -110,35 +103,6 @@ const eventRoutes = ({
     '/global/event': { GET: (request) => stream(request, true) },
   };
 };
-
-const permissionRoutes = ({
-  approvals,
-  sessions,
-  readBody,
-}: Pick<RouteContext, 'approvals' | 'sessions' | 'readBody'>): RouteTable => ({
-  '/permission': { GET: async () => jsonResponse(200, await approvals.open()) },
-  '/permission/:id/reply': {
-    async POST(request, { id = '' }) {
-      const given = await readBody(request, PermissionReplyBody);
-      const reply =
-        given.reply === 'reject'
-          ? { reply: given.reply, ...(given.message === undefined ? {} : { message: given.message }) }
-          : given;
-      if (!(await approvals.reply(id, reply))) throw permissionNotFound(id);
-      return jsonResponse(200, true);
-    },
-  },
-  '/session/:id/permissions/:permissionID': {
-    async POST(request, { id = '', permissionID = '' }) {
-      await sessions.get(id);
-      const { response } = await readBody(request, PermissionResponseBody);
-      const isOfSession = (await approvals.open()).some((open) => open.id === permissionID && open.sessionID === id);
-      if (!isOfSession || !(await approvals.reply(permissionID, { reply: response })))
-        throw permissionNotFound(permissionID);
-      return jsonResponse(200, true);
-    },
-  },
-});
 
 const mcpRoutes = ({ mcp }: Pick<RouteContext, 'mcp'>): RouteTable => {
   const requireServer = (name: string, result: McpStatus | 'not-found'): Response => {

@@ -11,6 +11,7 @@ import { clientToolRoutes } from './client-tools.ts';
 import { compatRoutes, createUnsupportedReport, unknownPathHint } from './compat.ts';
 import { AGENT_ERROR_RESPONSES, storeFault } from './errors.ts';
 import { otherRoutes } from './events.ts';
+import { exportRoutes } from './export.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiDocument } from './openapi.ts';
 import { conversationRoutes, sessionRoutes } from './sessions.ts';
@@ -83,6 +84,7 @@ const createRouteTable = (
     ...messageRoutes(context),
     ...conversationRoutes(context),
     ...clientToolRoutes(context),
+    ...exportRoutes(context),
     ...otherRoutes(context),
     ...compatRoutes(context),
     '/doc': { GET: () => jsonResponse(200, openApi()) },

@@ -30,7 +30,11 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /doc': { summary: 'This document', answers: 'OpenAPI 3.1' },
   'GET /openapi.json': { summary: 'The same document at another path', answers: 'OpenAPI 3.1' },
   'GET /global/health': { summary: 'Whether the server is healthy', answers: 'healthy, version, features' },
-  'GET /session': { summary: 'Sessions, the latest updated first', answers: 'a list of sessions' },
+  'GET /session': {
+    summary:
+      'Sessions, the latest updated first; search in titles, roots, directory, start, limit, and before for the next page',
+    answers: 'a list of sessions',
+  },
   'POST /session': { summary: 'Creates a session', body: SessionBody, answers: 'the session' },
   'GET /session/status': { summary: 'Sessions that are not idle, by id', answers: 'a map of statuses' },
   'GET /session/{id}': { summary: 'One session', answers: 'the session' },
@@ -40,6 +44,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: 'the session, or 409 when x-gatehouse-if-revision does not fit its metadata',
   },
   'DELETE /session/{id}': { summary: 'Aborts what runs in a session and deletes it', answers: 'true' },
+  'GET /session/{id}/export': {
+    summary: 'The session with all that belongs to it, as the command export writes it',
+    answers: 'lines of JSON; without the line {"kind":"end"} it broke off',
+  },
   'GET /session/{id}/children': {
     summary: 'Its child sessions, which work on its tasks',
     answers: 'a list of sessions',
@@ -105,13 +113,21 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: 'server-sent events',
   },
   'GET /global/event': { summary: 'The same for all directories, in envelopes', answers: 'server-sent events' },
-  'GET /permission': { summary: 'Open permission requests', answers: 'a list of permission requests' },
+  'GET /permission': {
+    summary: 'Open permission requests, each with the whole arguments of its call and their hash',
+    answers: 'a list of permission requests',
+  },
+  'GET /permission/decisions': {
+    summary: 'What was decided, the newest first; limit (50), and before the id of a request for older ones',
+    answers: 'a list of decisions: who, what and when',
+  },
   'POST /permission/{id}/reply': {
     summary: 'Answers a permission request',
     body: PermissionReplyBody,
-    answers: 'true',
+    answers:
+      'true; 404 with data.decided when it was decided before, 409 when argumentsHash is not that of the request',
   },
-  'GET /mcp': { summary: 'Tool servers and their status', answers: 'a map of statuses' },
+  'GET /mcp': { summary: 'Tool servers, their status and last error', answers: 'a map of statuses' },
   'POST /mcp/{name}/connect': { summary: 'Connects a tool server', answers: 'true' },
   'POST /mcp/{name}/disconnect': { summary: 'Disconnects a tool server', answers: 'true' },
   'GET /config': { summary: 'The configuration without its secrets', answers: 'the configuration' },

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/fault.ts';
+import type { SessionPlace } from '../store/store.ts';
 
 const invalidQuery = (param: string, message: string) =>
   new Fault({ kind: 'bad-input', code: 'invalid_query', param, message: `${param}: ${message}` });
@@ -16,6 +17,21 @@ export const wholeNumberParameter = (query: URLSearchParams, name: string, most:
   const value = Number(text);
   if (!/^\d{1,16}$/.test(text) || value > most) throw invalidQuery(name, `expected a whole number up to ${most}`);
   return value;
+};
+
+const PLACE = /^(\d{1,16}),(ses_\w{1,60})$/;
+
+/** The query parameter with the place of a session in the list: its `time.updated` and its id, with a comma between them. */
+export const placeParameter = (query: URLSearchParams, name: string): SessionPlace | undefined => {
+  const text = query.get(name);
+  if (text === null || text === '') return undefined;
+  const [, updated, id] = PLACE.exec(text) ?? [];
+  if (updated === undefined || id === undefined)
+    throw invalidQuery(
+      name,
+      'expected time.updated and the id of the last session of a page, as 1700000000000,ses_...',
+    );
+  return { updatedMs: Number(updated), id };
 };
 
 const decodePath = (text: string): string => {

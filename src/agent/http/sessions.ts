@@ -14,7 +14,7 @@ import { notFound } from '../session/sessions.ts';
 import { requestSummary } from '../turn/summary-request.ts';
 import { toFailureBody } from './errors.ts';
 import { jsonResponseWhenReady } from './messages.ts';
-import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
+import { parseQuery, placeParameter, requestDirectory, wholeNumberParameter } from './query.ts';
 
 const unknownParent = () =>
   new Fault({
@@ -72,12 +72,14 @@ export const sessionRoutes = ({
         const [search, inDirectory] = [query.get('search'), query.get('directory')];
         const limit = wholeNumberParameter(query, 'limit', 10_000);
         const updatedSince = wholeNumberParameter(query, 'start', Number.MAX_SAFE_INTEGER);
+        const after = placeParameter(query, 'before');
         const found = await store.sessions({
           ...(inDirectory === null ? {} : { directory: inDirectory }),
           ...(query.get('roots') === 'true' ? { areRoots: true } : {}),
           ...(search === null ? {} : { search }),
           ...(limit === undefined ? {} : { limit }),
           ...(updatedSince === undefined ? {} : { updatedSince }),
+          ...(after === undefined ? {} : { after }),
         });
         return jsonResponse(200, found);
       },

@@ -19,7 +19,8 @@ export const reconnectDelayMs = (failures: number, chance: number): number =>
 
 /** The state of a tool server, as `GET /mcp` shows it. The error is our own text. */
 export type McpStatus =
-  | { readonly status: 'connected' }
+  /** `lastError`: why the connection before this one was lost, or not made, and when, in milliseconds since the epoch. */
+  | { readonly status: 'connected'; readonly lastError?: { readonly message: string; readonly at: number } }
   | { readonly status: 'disabled' }
   | { readonly status: 'needs_auth' }
   | { readonly status: 'failed'; readonly error: string };
@@ -71,6 +72,7 @@ export const keepConnected = (options: ConnectionOptions, after: Promise<unknown
   const controller = new AbortController();
   const { signal } = controller;
   let status: McpStatus = { status: 'failed', error: 'Not connected yet' };
+  let lastError: { readonly message: string; readonly at: number } | undefined;
   let connection: McpConnection | undefined;
   let listing: Listing | undefined;
   let attempt = Promise.withResolvers<void>();
@@ -106,7 +108,7 @@ export const keepConnected = (options: ConnectionOptions, after: Promise<unknown
       const opened = await connectMcp({ transport, clock, timeoutMs, version, root, onToolsChanged }, signal);
       const listed = await opened.list(signal);
       connection = opened;
-      status = { status: 'connected' };
+      status = { status: 'connected', ...(lastError === undefined ? {} : { lastError }) };
       setListing(listed);
       onConnected();
       if (isStale) relist(opened);
@@ -121,6 +123,7 @@ export const keepConnected = (options: ConnectionOptions, after: Promise<unknown
     const { kind, message: reason } = cause;
     const lastStderr = wasConnected ? undefined : cause.lastStderr;
     const error = lastStderr === undefined ? reason : `${reason}; see the log`;
+    lastError = { message: error, at: clock.now() };
     status = kind === 'needs-auth' ? { status: 'needs_auth' } : { status: 'failed', error };
     onEvent({ kind: 'lost', reason, restMs, lastStderr });
   };

@@ -1,4 +1,5 @@
-import type { Message, MessageError, Part, PermissionRequest, Session, SessionStatus } from './types.ts';
+import type { PermissionRequest } from './permissions.ts';
+import type { Message, MessageError, Part, Session, SessionStatus } from './types.ts';
 
 /** An event without its id, which the store gives it. OpenCode's event types, as `GET /event` sends them. */
 export type EventDraft =

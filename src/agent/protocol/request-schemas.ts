@@ -168,10 +168,21 @@ export const PromptBody = v.object({
 });
 export type PromptBody = v.InferOutput<typeof PromptBody>;
 
+const PRINTABLE = /^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+/** Not of OpenCode: who replies, and the hash of the arguments that were shown. */
+const replier = {
+  by: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((text) => PRINTABLE.test(text), 'expected 1 to 128 printable characters'),
+    ),
+  ),
+  argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in hexadecimal'))),
+};
 export const PermissionReplyBody = v.variant('reply', [
-  v.object({ reply: v.literal('once') }),
-  v.object({ reply: v.literal('always') }),
-  v.object({ reply: v.literal('reject'), message: v.optional(TextUpTo(4000)) }),
+  v.object({ reply: v.literal('once'), ...replier }),
+  v.object({ reply: v.literal('always'), ...replier }),
+  v.object({ reply: v.literal('reject'), message: v.optional(TextUpTo(4000)), ...replier }),
 ]);
 /** The same in the form of older clients, `POST /session/{id}/permissions/{permissionID}`. */
 export const PermissionResponseBody = v.object({ response: v.picklist(['once', 'always', 'reject']) });

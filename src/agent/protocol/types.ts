@@ -226,23 +226,3 @@ export type Part =
 /** Whether an answer was begun and not completed. */
 export const isUnfinished = (message: Message): boolean =>
   message.role === 'assistant' && message.time.completed === undefined;
-
-/** Asks a person whether a tool call may be made. It is open until it is answered, its run ends or its time is over. */
-export type PermissionRequest = {
-  readonly id: string;
-  readonly sessionID: string;
-  /** The tool's name. */
-  readonly permission: string;
-  readonly patterns: readonly string[];
-  /** What the person decides about: the tool's title and arguments, and for a recharge the text of its preview. */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  /** Patterns that the reply `always` allows from then on. */
-  readonly always: readonly string[];
-  readonly tool?: { readonly messageID: string; readonly callID: string };
-};
-
-/** A person's reply to a permission request. */
-export type PermissionReply =
-  | { readonly reply: 'once' }
-  | { readonly reply: 'always' }
-  | { readonly reply: 'reject'; readonly message?: string };

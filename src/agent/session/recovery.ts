@@ -10,6 +10,7 @@ import {
 } from '../events/records.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Ids } from '../protocol/ids.ts';
+import { decisionAbout, type PermissionRequest } from '../protocol/permissions.ts';
 import type { AssistantMessage, MessageError, Part, Session, UserMessage } from '../protocol/types.ts';
 import type { Leases } from '../store/cluster.ts';
 import { isStoreFailure } from '../store/errors.ts';
@@ -52,21 +53,21 @@ const answerClosed = ({ info, parts }: UnfinishedAnswer, now: number): Publicati
     ],
   };
 };
-/** Ids of a session's permission requests that were sent, and whose end was not. */
+/** A session's permission requests that were sent, and whose end was not. */
 const readOpenPermissions = async (
   store: Pick<Store, 'permissionEvents'>,
   sessionID: string,
-): Promise<readonly string[]> => {
-  const open = new Set<string>();
+): Promise<readonly PermissionRequest[]> => {
+  const open = new Map<string, PermissionRequest>();
   for (const { event } of await store.permissionEvents(sessionID)) {
-    if (event.type === 'permission.asked') open.add(event.properties.id);
+    if (event.type === 'permission.asked') open.set(event.properties.id, event.properties);
     if (event.type === 'permission.replied') open.delete(event.properties.requestID);
   }
-  return [...open];
+  return [...open.values()];
 };
-const permissionsRejected = (sessionID: string, requestIDs: readonly string[]): Publication => ({
-  drafts: requestIDs.map(
-    (requestID): EventDraft => ({
+const permissionsRejected = (requests: readonly PermissionRequest[]): Publication => ({
+  drafts: requests.map(
+    ({ sessionID, id: requestID }): EventDraft => ({
       type: 'permission.replied',
       properties: { sessionID, requestID, reply: 'reject' },
     }),
@@ -77,7 +78,14 @@ const permissionsRejected = (sessionID: string, requestIDs: readonly string[]): 
 type RecoveryNeeds = {
   readonly store: Pick<
     Store,
-    'unfinished' | 'owed' | 'session' | 'message' | 'messages' | 'messageOutlines' | 'permissionEvents'
+    | 'unfinished'
+    | 'owed'
+    | 'session'
+    | 'message'
+    | 'messages'
+    | 'messageOutlines'
+    | 'permissionEvents'
+    | 'recordDecision'
   >;
   readonly publisher: Publisher;
   readonly ids: Ids;
@@ -146,8 +154,9 @@ export const createRecovery = (needs: RecoveryNeeds): Recovery => {
     if (first === undefined && owed.length === 0) return 0;
     const now = clock.now();
     const open = first === undefined ? [] : await readOpenPermissions(store, session.id);
+    for (const request of open) await store.recordDecision(decisionAbout(request, { reply: 'cancelled' }, now));
     const publication = joinPublications(
-      permissionsRejected(session.id, open),
+      permissionsRejected(open),
       ...answers.map((one) => answerClosed(one, now)),
       ...added.map(messagePublication),
       ...owed.map(({ promptID }) => answerStatePublication({ sessionID: session.id, id: promptID }, 'ended')),

@@ -1,7 +1,13 @@
 import { createKeyedQueue } from '../../core/keyed-queue.ts';
-import type { PermissionReply, PermissionRequest, Rule, SessionStatus } from '../protocol/types.ts';
+import {
+  outcomeOf,
+  type PermissionDecision,
+  type PermissionOutcome,
+  type PermissionRequest,
+} from '../protocol/permissions.ts';
+import type { Rule, SessionStatus } from '../protocol/types.ts';
 import type { StoreTrouble } from './errors.ts';
-import type { DirectoryEvent } from './store.ts';
+import type { DirectoryEvent, Store } from './store.ts';
 
 /** The right to work on a session, which one run of one server has at a time. */
 export type SessionLease = {
@@ -29,25 +35,17 @@ export type Leases = {
   readonly withoutOwner: (sessionIDs: readonly string[]) => Promise<readonly string[]>;
 };
 
-/** How a permission request ended: with a reply, without one in time, or with the rejection of another call of its session. */
-export type PermissionOutcome = PermissionReply | { readonly reply: 'expired' | 'cancelled' };
-
-/** The outcome of a permission request, as it is stored. */
-type PermissionAnswer = {
-  readonly requestID: string;
-  readonly outcome: PermissionOutcome;
-  /** Rules that hold from now on, in every session. */
-  readonly allows: readonly Rule[];
-};
-
-/** Open permission requests of all servers on one store. */
+/** Open permission requests of all servers on one store. Every end of one is kept before it has any effect. */
 export type PermissionBoard = {
   /** Opens a request. `onOutcome` is called once, with the outcome that counts. */
   readonly add: (request: PermissionRequest, onOutcome: (outcome: PermissionOutcome) => void) => Promise<void>;
-  /** Removes a request of this server without an outcome. */
-  readonly withdraw: (requestID: string) => Promise<void>;
-  /** Whether this answer counts. False when no such request is open: the first answer counts. */
-  readonly answer: (answered: PermissionAnswer) => Promise<boolean>;
+  /** Removes a request of this server whose run is over, even if the decision about it cannot be kept. */
+  readonly withdraw: (decision: PermissionDecision) => Promise<void>;
+  /**
+   * Whether this answer counts. False when no such request is open, once the answer that counts is kept: the first one. What it
+   * covers is allowed from then on. A request whose decision cannot be kept stays open.
+   */
+  readonly answer: (decision: PermissionDecision) => Promise<boolean>;
   /** The open requests, oldest first. */
   readonly open: () => Promise<readonly PermissionRequest[]>;
   /** Rules that people allowed for every session, until the last of the servers ends. */
@@ -113,26 +111,40 @@ const createLocalLeases = (): Leases => {
 };
 
 /** The permission requests of one server, in memory: they end with the process, as the runs that made them do. */
-const createPermissionBoard = (): PermissionBoard => {
+const createPermissionBoard = (recordDecision: Store['recordDecision']): PermissionBoard => {
   const open = new Map<
     string,
     { readonly request: PermissionRequest; readonly onOutcome: (outcome: PermissionOutcome) => void }
   >();
   const allowed: Rule[] = [];
+  const answering = createKeyedQueue({
+    count: Number.POSITIVE_INFINITY,
+    per: 'key',
+    createError: () => new Error('Never'),
+  });
+  const { signal } = new AbortController();
   return {
     async add(request, onOutcome) {
       open.set(request.id, { request, onOutcome });
     },
-    async withdraw(requestID) {
-      open.delete(requestID);
+    async withdraw(decision) {
+      if (open.delete(decision.id)) await recordDecision(decision);
     },
-    async answer({ requestID, outcome, allows }) {
-      const waiting = open.get(requestID);
-      if (waiting === undefined) return false;
-      open.delete(requestID);
-      allowed.push(...allows);
-      waiting.onOutcome(outcome);
-      return true;
+    async answer(decision) {
+      const { id, covers = [] } = decision;
+      if (!open.has(id)) return false;
+      const release = await answering.acquire(id, signal);
+      try {
+        const waiting = open.get(id);
+        if (waiting === undefined) return false;
+        await recordDecision(decision);
+        open.delete(id);
+        allowed.push(...covers);
+        waiting.onOutcome(outcomeOf(decision));
+        return true;
+      } finally {
+        release();
+      }
     },
     open: async () => [...open.values()].map(({ request }) => request),
     allowedRules: async () => [...allowed],
@@ -148,10 +160,13 @@ export type StoreHealth = {
 
 const SOUND: StoreHealth = { trouble: () => undefined, onWorking() {} };
 
+/** A store that one server has to itself, as far as its `Peers` use it. */
+type OwnStore = Pick<Store, 'recordDecision'> & { readonly health?: StoreHealth };
+
 /** The `Peers` of a server that has its store to itself. What it could not end while the store failed counts as abandoned. */
-export const createSingleServer = (health: StoreHealth = SOUND): Peers => ({
+export const createSingleServer = ({ recordDecision, health = SOUND }: OwnStore): Peers => ({
   leases: createLocalLeases(),
-  permissionRequests: createPermissionBoard(),
+  permissionRequests: createPermissionBoard(recordDecision),
   storeTrouble: health.trouble,
   counts: () => ({ leasesHeld: 0, leasesAwaited: 0, servers: 1 }),
   listen: ({ onAbandoned }) => health.onWorking(onAbandoned),

@@ -1,4 +1,5 @@
 import type { AgentEvent, EventDraft } from '../protocol/events.ts';
+import type { PermissionDecision } from '../protocol/permissions.ts';
 import type { Message, Part, Session } from '../protocol/types.ts';
 
 /** Something to store or to remove. What is stored replaces what had its id before. */
@@ -71,8 +72,13 @@ export type SessionQuery = {
   readonly search?: string;
   /** Updated at this time or later, in milliseconds. */
   readonly updatedSince?: number;
+  /** Only those that come after this place. */
+  readonly after?: SessionPlace;
   readonly limit?: number;
 };
+
+/** The place of a session in the order of `sessions`, which is kept when the session changes. */
+export type SessionPlace = { readonly updatedMs: number; readonly id: string };
 
 /** What a listing knows of a session without reading it. */
 export type SessionOutline = {
@@ -90,6 +96,12 @@ export type MessageQuery = {
   /** Only the message with this id and newer ones. */
   readonly fromID?: string;
 };
+
+/** A page of decisions about permission requests. */
+export type DecisionQuery = { readonly limit: number; readonly beforeID?: string };
+
+/** How many decisions about permission requests a store keeps: the newest. */
+export const DECISIONS_KEPT = 10_000;
 
 /** The size of a message with its parts: about the bytes that it is stored in. */
 export type MessageOutline = { readonly id: string; readonly bytes: number };
@@ -134,6 +146,11 @@ export type Store = {
   /** The stored events of permission requests of a session, in the order of their ids: not every store has the time in those. */
   readonly permissionEvents: (sessionID: string) => Promise<readonly DirectoryEvent[]>;
   readonly eventSpan: () => Promise<EventSpan>;
+  /** Keeps what was decided about a permission request, also after its session. The first decision about it stays. */
+  readonly recordDecision: (decision: PermissionDecision) => Promise<void>;
+  readonly decision: (requestID: string) => Promise<PermissionDecision | undefined>;
+  /** The newest first. `beforeID`: only those that were kept before the one about this request. */
+  readonly decisions: (asked: DecisionQuery) => Promise<readonly PermissionDecision[]>;
   /** Removes all events but this many of the newest, and sessions whose creation was given up. */
   readonly pruneEvents: (keep: number) => Promise<void>;
   readonly close: () => Promise<void>;

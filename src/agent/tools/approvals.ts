@@ -1,15 +1,37 @@
 import type { Clock } from '../../core/clock.ts';
+import { canonicalJson } from '../../core/json.ts';
 import type { Publication } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { actionForAll } from '../protocol/permission-rules.ts';
-import type { PermissionReply, PermissionRequest, Rule } from '../protocol/types.ts';
-import type { PermissionBoard, PermissionOutcome } from '../store/cluster.ts';
+import {
+  type DecidedOutcome,
+  decisionAbout,
+  type PermissionOutcome,
+  type PermissionReply,
+  type PermissionRequest,
+} from '../protocol/permissions.ts';
+import type { Rule } from '../protocol/types.ts';
+import type { PermissionBoard } from '../store/cluster.ts';
 
 /** A permission request before it has an id. */
-type NewPermissionRequest = Omit<PermissionRequest, 'id'>;
+type NewPermissionRequest = Omit<PermissionRequest, 'id' | 'time'>;
+
+/** The longest arguments that a person is asked about, as JSON, in characters. They are in each list of open requests. */
+export const ASKED_LIMIT_CHARS = 1024 * 1024;
+
+/** What the model reads of a call that a person would have to approve, and whose arguments are longer than that. */
+export const TOO_LONG_TO_ASK = `A person has to approve this call, and its arguments are longer than ${ASKED_LIMIT_CHARS} characters. Make it with less at a time.`;
+
+/** Whose reply it is. */
+type By = { readonly by: string };
 
 /** Open permission requests, and what people allowed with `always`. Nothing of it survives the process: a run does not either. */
 export type Approvals = {
+  /**
+   * What stands for the arguments of a call: the SHA-256 of their canonical JSON, in hexadecimal. Undefined where they are longer
+   * than `ASKED_LIMIT_CHARS`: nobody may be asked about those.
+   */
+  readonly hashArguments: (input: unknown) => string | undefined;
   /** Opens a request and waits for the answer. Rejects with the signal's reason when it aborts, and withdraws the request. */
   readonly request: (
     directory: string,
@@ -19,9 +41,9 @@ export type Approvals = {
   readonly open: () => Promise<readonly PermissionRequest[]>;
   /**
    * False when there is no such open request. `always` also answers the other requests that it covers, of every session; a
-   * rejection without a message cancels the session's other requests.
+   * rejection without a message cancels the session's other requests. Every decision is kept before it has an effect.
    */
-  readonly reply: (requestID: string, reply: PermissionReply) => Promise<boolean>;
+  readonly reply: (requestID: string, reply: PermissionReply & By) => Promise<boolean>;
   /** What people allowed with `always`, for every session until the process ends. */
   readonly allowed: () => Promise<readonly Rule[]>;
   /** How many of the open requests are of this server. */
@@ -33,31 +55,39 @@ type ApprovalNeeds = {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly timeoutMs: number;
+  /** SHA-256 in hexadecimal. */
+  readonly digest: (text: string) => string;
   readonly publish: (directory: string, fact: Publication) => Promise<unknown>;
 };
 
-const NOTHING_ALLOWED: readonly Rule[] = [];
-
-export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: ApprovalNeeds): Approvals => {
+export const createApprovals = ({ board, ids, clock, timeoutMs, digest, publish }: ApprovalNeeds): Approvals => {
   let count = 0;
+  const answer = (request: PermissionRequest, outcome: DecidedOutcome): Promise<boolean> =>
+    board.answer(decisionAbout(request, outcome, clock.now()));
   /** Gives one answer to every open request that it fits. */
-  const answerAll = async (
-    fits: (request: PermissionRequest) => boolean,
-    outcome: PermissionOutcome,
-  ): Promise<void> => {
+  const answerAll = async (fits: (request: PermissionRequest) => boolean, outcome: DecidedOutcome): Promise<void> => {
     const others = (await board.open()).filter(fits);
-    await Promise.all(others.map(({ id: requestID }) => board.answer({ requestID, outcome, allows: NOTHING_ALLOWED })));
+    await Promise.all(others.map((other) => answer(other, outcome)));
   };
-  const answerCovered = async ({ permission }: PermissionRequest): Promise<void> => {
+  const answerCovered = async ({ id, permission }: PermissionRequest, { by }: By): Promise<void> => {
     const allowed = await board.allowedRules();
     const isCovered = (other: PermissionRequest): boolean =>
       other.permission === permission && actionForAll(allowed, permission, other.patterns) === 'allow';
-    await answerAll(isCovered, { reply: 'always' });
+    await answerAll(isCovered, { reply: 'always', by, through: id });
   };
   return {
+    hashArguments(input) {
+      const text = canonicalJson(input);
+      return text.length > ASKED_LIMIT_CHARS ? undefined : digest(text);
+    },
     async request(directory, details, signal) {
       signal.throwIfAborted();
-      const request: PermissionRequest = { ...details, id: ids('permission') };
+      const asked = clock.now();
+      const request: PermissionRequest = {
+        ...details,
+        id: ids('permission'),
+        time: { asked, ends: asked + timeoutMs },
+      };
       const { id: requestID, sessionID } = request;
       const answered = Promise.withResolvers<PermissionOutcome>();
       // Nothing awaits the promise yet while the request is being published.
@@ -67,8 +97,7 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
         isAnswered = true;
         answered.resolve(outcome);
       };
-      const expire = () =>
-        void board.answer({ requestID, outcome: { reply: 'expired' }, allows: [] }).catch(answered.reject);
+      const expire = () => void answer(request, { reply: 'expired' }).catch(answered.reject);
       const cancelTimer = clock.after(timeoutMs, expire);
       const onAbort = () => answered.reject(signal.reason);
       signal.addEventListener('abort', onAbort, { once: true });
@@ -86,7 +115,7 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
       } catch (error) {
         if (!isAnswered) {
           // Clients that show the request must learn that it is over, but the run ends even if this fails.
-          await board.withdraw(requestID).catch(() => {});
+          await board.withdraw(decisionAbout(request, { reply: 'cancelled' }, clock.now())).catch(() => {});
           await publishReply('reject').catch(() => {});
         }
         throw error;
@@ -100,13 +129,14 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, publish }: Appro
     async reply(requestID, reply) {
       const request = (await board.open()).find(({ id }) => id === requestID);
       if (request === undefined) return false;
-      const { permission, always, sessionID } = request;
-      const isAlways = reply.reply === 'always';
-      const allows = isAlways ? always.map((pattern): Rule => ({ permission, pattern, action: 'allow' })) : [];
-      if (!(await board.answer({ requestID, outcome: reply, allows }))) return false;
-      if (isAlways) await answerCovered(request);
+      if (!(await answer(request, reply))) return false;
+      if (reply.reply === 'always') await answerCovered(request, reply);
       if (reply.reply === 'reject' && reply.message === undefined)
-        await answerAll((other) => other.sessionID === sessionID, { reply: 'cancelled' });
+        await answerAll((other) => other.sessionID === request.sessionID, {
+          reply: 'cancelled',
+          by: reply.by,
+          through: requestID,
+        });
       return true;
     },
     allowed: board.allowedRules,

@@ -28,7 +28,6 @@ const runConcurrently = async <Item>(
 type CallNeeds = PermissionCheckNeeds & {
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly agent: string;
   readonly guard: LoopGuard;
   /** The tools that run at the client: their calls do not come here to be run. */
   readonly clientTools: readonly string[];

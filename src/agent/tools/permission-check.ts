@@ -2,7 +2,7 @@ import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { collectRules, decideAction, type RuleScope } from '../protocol/permission-rules.ts';
 import type { Action, Session, ToolPart } from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
-import type { Approvals } from './approvals.ts';
+import { type Approvals, TOO_LONG_TO_ASK } from './approvals.ts';
 import type { TaskTracker } from './task.ts';
 import { type AgentTool, CALL_REFUSED, type ToolOutcome } from './tool.ts';
 
@@ -79,6 +79,8 @@ export const previewMetadata = async ({ tool, tools, input, readMessages }: Prev
 
 export type PermissionCheckNeeds = {
   readonly directory: string;
+  /** The agent that makes the calls. */
+  readonly agent: string;
   readonly tools: readonly AgentTool[];
   /** What the permission rules say at this moment: they may change while a turn runs. */
   readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
@@ -97,7 +99,7 @@ const DENIED = 'A permission rule of this server denies this call. Do not try it
 
 /** Checks a call against the rules, and requests a person's approval where they say so. Undefined when the call may run. */
 export const createPermissionCheck =
-  ({ directory, tools, currentAction, approvals, readMessages }: PermissionCheckNeeds) =>
+  ({ directory, agent, tools, currentAction, approvals, readMessages }: PermissionCheckNeeds) =>
   async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<CallRefusal | undefined> => {
     if (tool.isFree === true) return undefined;
     const { input } = part.state;
@@ -106,10 +108,12 @@ export const createPermissionCheck =
     if (action === 'allow') return undefined;
     const denied: CallRefusal = { outcome: errorOutcome(DENIED), end: 'done' };
     if (action === 'deny') return denied;
+    const argumentsHash = approvals.hashArguments(input);
+    if (argumentsHash === undefined) return { outcome: errorOutcome(TOO_LONG_TO_ASK), end: 'done' };
     const { sessionID, messageID, callID } = part;
     const preview = await previewMetadata({ tool, tools, input, readMessages });
     const metadata = { tool: tool.name, input, ...preview };
-    const request = { sessionID, permission: tool.name, patterns, metadata, always: patterns };
+    const request = { sessionID, permission: tool.name, patterns, metadata, always: patterns, agent, argumentsHash };
     const reply = await approvals.request(directory, { ...request, tool: { messageID, callID } }, signal);
     // The rules may have changed while the request was open.
     if (reply.reply === 'once' || reply.reply === 'always')

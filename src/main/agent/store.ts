@@ -48,7 +48,7 @@ const openShared = async (url: string, { times, onError }: SharedNeeds): Promise
 
 const openFile = async (path: string, { ids }: Pick<AgentStoreNeeds, 'ids'>): Promise<AgentStore> => {
   const store = await openSqliteStore({ file: resolve(path), ids });
-  return { store, peers: createSingleServer(store.health), close: store.close };
+  return { store, peers: createSingleServer(store), close: store.close };
 };
 
 /** The same for a server, which would end the running answers of another one on the file. */

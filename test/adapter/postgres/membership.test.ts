@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { PermissionRequest } from '../../../src/agent/protocol/types.ts';
-import type { PermissionOutcome } from '../../../src/agent/store/cluster.ts';
+import {
+  decisionAbout,
+  type PermissionOutcome,
+  type PermissionRequest,
+} from '../../../src/agent/protocol/permissions.ts';
+import { DECISIONS_KEPT } from '../../../src/agent/store/store.ts';
 import { sessionOf } from '../../agent/store/samples.ts';
 import { describe, rejection, thorough } from '../../check.ts';
 import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
@@ -316,9 +320,8 @@ describe('questions of several servers', (check) => {
         numbers(12).flatMap((count) =>
           peers.map((peer, place) =>
             peer.permissionRequests.answer({
-              requestID: `per_${count}`,
-              outcome: { reply: 'always' },
-              allows: [rule(`${count}.${place}`)],
+              ...decisionAbout(asked(`per_${count}`), { reply: 'always', by: `${place}` }, 5),
+              covers: [rule(`${count}.${place}`)],
             }),
           ),
         ),
@@ -328,6 +331,15 @@ describe('questions of several servers', (check) => {
       await sleep(400);
       for (const outcomes of collected.values()) assert.equal(outcomes, [{ reply: 'always' }]);
       assert.is((await peers[2]!.permissionRequests.allowedRules()).length, 12);
+      const kept = await peers[1]!.store.decisions({ limit: 100 });
+      assert.equal(
+        kept.map(({ id }) => id).sort(),
+        numbers(12)
+          .map((count) => `per_${count}`)
+          .sort(),
+      );
+      // Each with the name of the one whose answer counted, which its rules say as well.
+      for (const { id, by, covers } of kept) assert.equal(covers, [rule(`${id.slice(4)}.${by}`)]);
       assert.equal([...(await root`SELECT 1 FROM ask`)], []);
     }),
   );
@@ -338,20 +350,76 @@ describe('questions of several servers', (check) => {
       await a!.permissionRequests.add(asked('per_1'), () => {});
       await root`DELETE FROM server WHERE id = ${a!.membership.serverID()}`;
       assert.equal(await b!.permissionRequests.open(), []);
-      assert.is(
-        await b!.permissionRequests.answer({ requestID: 'per_1', outcome: { reply: 'once' }, allows: [] }),
-        false,
-      );
+      assert.is(await b!.permissionRequests.answer(decisionAbout(asked('per_1'), { reply: 'once' }, 5)), false);
       const error = await rejection(a!.permissionRequests.add(asked('per_2'), () => {}));
       assert.is(error instanceof Error && error.name, 'MembershipLost');
       await a!.permissionRequests.add(asked('per_3'), () => {});
     }),
   );
 
+  check('are kept as decided where they are withdrawn, and where a server of the release before has the answer', () =>
+    withPeers(database, 1, async ([a], { root }) => {
+      const { permissionRequests: board } = a!;
+      const outcomes: PermissionOutcome[] = [];
+      for (const id of ['per_1', 'per_2', 'per_3'])
+        await board.add(asked(id), (outcome) => void outcomes.push(outcome));
+      await board.answer(decisionAbout(asked('per_1'), { reply: 'once', by: 'ana' }, 5));
+      await board.withdraw(decisionAbout(asked('per_1'), { reply: 'cancelled' }, 6));
+      await board.withdraw(decisionAbout(asked('per_2'), { reply: 'cancelled' }, 6));
+      await root`UPDATE ask SET outcome = '{"reply":"reject","message":"no"}' WHERE id = 'per_3'`;
+      listenAll([a!]);
+      await until('all are told', () => outcomes.length === 2);
+      assert.equal(outcomes, [{ reply: 'once' }, { reply: 'reject', message: 'no' }]);
+      assert.equal(
+        (await a!.store.decisions({ limit: 10 })).map(({ id, reply, by, message }) => [id, reply, by, message]),
+        [
+          ['per_3', 'reject', undefined, 'no'],
+          ['per_2', 'cancelled', undefined, undefined],
+          ['per_1', 'once', 'ana', undefined],
+        ],
+      );
+    }),
+  );
+
+  check('let no call run while the decision cannot be kept', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      listenAll([a!, b!]);
+      const outcomes: PermissionOutcome[] = [];
+      for (const id of ['per_1', 'per_2'])
+        await a!.permissionRequests.add(asked(id), (outcome) => void outcomes.push(outcome));
+      await root`ALTER TABLE decision RENAME TO away`;
+      const failed = await rejection(
+        b!.permissionRequests.answer(decisionAbout(asked('per_1'), { reply: 'always', by: 'ana' }, 5)),
+      );
+      assert.instance(failed, Error);
+      // As a server of the release before stores it.
+      await root`UPDATE ask SET outcome = '{"reply":"once"}' WHERE id = 'per_2'`;
+      await sleep(400);
+      assert.equal([outcomes, await b!.permissionRequests.allowedRules()], [[], []]);
+      await root`ALTER TABLE away RENAME TO decision`;
+      await until('it is told', () => outcomes.length === 1);
+      assert.ok(await b!.permissionRequests.answer(decisionAbout(asked('per_1'), { reply: 'once', by: 'ana' }, 5)));
+      await until('both are told', () => outcomes.length === 2);
+    }),
+  );
+
+  check('are kept as decisions, the newest so many and no more', () =>
+    withPeers(database, 1, async ([a], { root }) => {
+      await a!.store.recordDecision(decisionAbout(asked('per_1'), { reply: 'once' }, 5));
+      await root`SELECT setval(pg_get_serial_sequence('decision', 'seq'), ${DECISIONS_KEPT})`;
+      for (const id of ['per_2', 'per_3'])
+        await a!.store.recordDecision(decisionAbout(asked(id), { reply: 'once' }, 5));
+      assert.equal(
+        (await a!.store.decisions({ limit: 10 })).map(({ id }) => id),
+        ['per_3', 'per_2'],
+      );
+    }),
+  );
+
   check('that the database cannot know are reported to be none', () =>
     withPeers(database, 1, async ([a]) => {
       for (const requestID of ['per_\0', 'per_\ud800', '', 'x'.repeat(20_000)])
-        assert.is(await a!.permissionRequests.answer({ requestID, outcome: { reply: 'once' }, allows: [] }), false);
+        assert.is(await a!.permissionRequests.answer(decisionAbout(asked(requestID), { reply: 'once' }, 5)), false);
     }),
   );
 });

@@ -69,6 +69,26 @@ describe('the schema of a database', (check) => {
     database.close();
   });
 
+  check('of the fourth version keeps its sessions, and gets a table of decisions', () => {
+    const database = new DatabaseSync(':memory:');
+    migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 4));
+    database.exec(
+      `INSERT INTO session (id, directory, folded_title, updated, data) VALUES ('ses_1', '"/"', 'TITLE', 5, '{}')`,
+    );
+    migrateSqlite(database);
+    assert.is(database.prepare('SELECT count(*) AS n FROM session').get()?.n, 1);
+    assert.is(database.prepare('SELECT count(*) AS n FROM decision').get()?.n, 0);
+    // A search reads titles in the index: sessions are as long as their metadata.
+    const search =
+      "SELECT updated FROM session WHERE instr(folded_title, 'X') > 0 AND is_hidden = 0 ORDER BY updated DESC, id";
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${search}`).all();
+    assert.equal(
+      plan.map(({ detail }) => detail),
+      ['SCAN session USING COVERING INDEX session_by_time'],
+    );
+    database.close();
+  });
+
   check('of the first version loses its events, goes on after their ids, and keeps all else', () => {
     const database = new DatabaseSync(':memory:');
     migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 1));

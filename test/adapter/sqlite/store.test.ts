@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openDatabase, SQLITE_MIGRATIONS } from '../../../src/adapter/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
-import type { DirectoryEvent } from '../../../src/agent/store/store.ts';
+import { DECISIONS_KEPT, type DirectoryEvent } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { checkStore } from '../../agent/store/contract.ts';
 import { idsFrom, reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
@@ -404,6 +404,19 @@ describe('a store in a SQLite file', (check) => {
       await smaller.commit([], [reported('the first since the start')]);
       assert.ok(bytesIn() <= limit / 4, `${bytesIn()} bytes`);
       await smaller.close();
+    }),
+  );
+
+  check('keeps the newest of its decisions about permission requests, so many and no more', () =>
+    inDirectory(async (file) => {
+      const store = await openAt(file);
+      const numbers = Array.from({ length: DECISIONS_KEPT + 2 }, (_, index) => index);
+      const decision = { sessionID: 'ses_1', permission: 'pay', patterns: ['*'], reply: 'once', at: 5 } as const;
+      await Promise.all(numbers.map((number) => store.recordDecision({ ...decision, id: `per_${number}` })));
+      const kept = await store.decisions({ limit: DECISIONS_KEPT + 2 });
+      assert.is(kept.length, DECISIONS_KEPT);
+      assert.equal([kept[0]?.id, kept.at(-1)?.id], [`per_${DECISIONS_KEPT + 1}`, 'per_2']);
+      await store.close();
     }),
   );
 

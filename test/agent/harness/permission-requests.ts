@@ -1,11 +1,6 @@
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
-import type {
-  AssistantMessage,
-  Part,
-  PermissionRequest,
-  TextPart,
-  ToolPart,
-} from '../../../src/agent/protocol/types.ts';
+import type { PermissionRequest } from '../../../src/agent/protocol/permissions.ts';
+import type { AssistantMessage, Part, TextPart, ToolPart } from '../../../src/agent/protocol/types.ts';
 
 import type { MessageWithParts, Store } from '../../../src/agent/store/store.ts';
 import { type AgentWorld, prompt } from './world.ts';

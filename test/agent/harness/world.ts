@@ -1,3 +1,4 @@
+import { nodeHexDigest } from '../../../src/adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
 import type { AgentCatalog, KnownAgent } from '../../../src/agent/agents/catalog.ts';
 import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
@@ -186,13 +187,14 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     ids,
     newRequestId: () => 'req-test',
     chance: () => 0,
+    digest: nodeHexDigest,
     compileSchema: createSchemaCompiler(),
     version: '0.0.0-test',
     directory: '/srv/desk',
     credentials: undefined,
     isForThisMachine: false,
     store,
-    peers: createSingleServer(),
+    peers: createSingleServer(store),
     catalog,
     configViews: { config: {}, provider: {}, configProviders: {}, agent: [] },
     model,

@@ -190,8 +190,9 @@ describe('a tool server that fails', (check) => {
     const world = await begun(() => (isUp ? {} : failing()));
     assert.equal(world.toolNames(), []);
     isUp = true;
+    const lastError = { message: 'The program could not be started', at: world.clock.now() };
     await world.clock.advance(1000);
-    assert.equal(world.servers.statuses(), { demo: { status: 'connected' } });
+    assert.equal(world.servers.statuses(), { demo: { status: 'connected', lastError } });
     assert.equal(world.toolNames(), ['demo_echo']);
   });
 
@@ -467,9 +468,10 @@ describe('switching a tool server', (check) => {
     assert.equal(await world.servers.connect('demo'), failed);
     assert.equal(await world.servers.connect('demo'), failed);
     isUp = true;
-    assert.equal(await world.servers.connect('demo'), { status: 'connected' });
+    const connected = { status: 'connected', lastError: { message: failed.error, at: world.clock.now() } };
+    assert.equal(await world.servers.connect('demo'), connected);
     assert.equal(world.attempts, [0, 0, 0, 0]);
-    assert.equal(await world.servers.connect('demo'), { status: 'connected' });
+    assert.equal(await world.servers.connect('demo'), connected);
     assert.is(world.attempts.length, 4, 'one that is connected is left as it is');
   });
 

@@ -329,9 +329,12 @@ describe('a run that the store fails in the middle', (check) => {
       await store.commit([sessionChange()], []);
       let onAbandoned = (): void => {};
       const peers = createSingleServer({
-        trouble: () => undefined,
-        onWorking(listener) {
-          onAbandoned = listener;
+        ...store,
+        health: {
+          trouble: () => undefined,
+          onWorking(listener) {
+            onAbandoned = listener;
+          },
         },
       });
       const world = await createAgentWorld({ store, changes: { peers } });

@@ -54,7 +54,10 @@ const leaveUnfinished = (store: Store): Promise<unknown> =>
 const promptDuringRecovery = async (held: number) => {
   const { store, arm, isHeld, release } = holdingStore(held);
   const listeners: (() => void)[] = [];
-  const peers = createSingleServer({ trouble: () => undefined, onWorking: (one) => void listeners.push(one) });
+  const peers = createSingleServer({
+    ...store,
+    health: { trouble: () => undefined, onWorking: (one) => void listeners.push(one) },
+  });
   await store.commit([{ kind: 'session', session: sessionOf(SESSION, { title: 'Mine' }) }], []);
   const gate = Promise.withResolvers<void>();
   const script: Script = async function* (request, signal) {

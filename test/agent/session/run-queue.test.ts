@@ -27,7 +27,7 @@ const userOf = (sessionID: string, id: string): UserMessage => ({
   model: { providerID: 'p', modelID: 'm' },
 });
 const alone = () => ({
-  leases: createSingleServer().leases,
+  leases: createSingleServer({ recordDecision: async () => {} }).leases,
   recovery: { beforeRun: async () => undefined, afterFailure: async () => {} },
 });
 const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({

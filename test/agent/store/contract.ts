@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { type EventDraft, sessionIDOf } from '../../../src/agent/protocol/events.ts';
 import { type Ids, isId } from '../../../src/agent/protocol/ids.ts';
+import type { PermissionDecision } from '../../../src/agent/protocol/permissions.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import { OrphanError, StaleSessionError } from '../../../src/agent/store/errors.ts';
 
@@ -52,6 +53,16 @@ const CONVERSATION = [
   { kind: 'part', part: textPart({ id: 'prt_2', messageID: 'msg_2', sessionID: 'ses_1' }, 'an answer') },
   { kind: 'output', sessionID: 'ses_1', partID: 'prt_3', text: 'the whole output' },
 ] as const;
+
+const decisionOf = (id: string, reply: PermissionDecision['reply']): PermissionDecision => ({
+  id,
+  sessionID: 'ses_1',
+  permission: 'pay',
+  patterns: ['a\0 \ud800'],
+  reply,
+  by: 'ana',
+  at: 5,
+});
 
 const outlineOf = ({ id, parentID, time }: Session) => ({
   id,
@@ -297,8 +308,14 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       assert.equal(titlesOf(await store.sessions({ parentID: 'ses_0' })), ['ses_d', 'ses_b', 'ses_c', 'ses_a']);
       assert.equal(titlesOf(await store.sessions({ limit: 2 })), ['ses_d', 'ses_b']);
       assert.equal(titlesOf(await store.sessions({ updatedSince: 20 })), ['ses_d', 'ses_b', 'ses_c']);
+      const after = { updatedMs: 20, id: 'ses_b' };
+      assert.equal(titlesOf(await store.sessions({ after })), ['ses_c', 'ses_a']);
+      assert.equal(titlesOf(await store.sessions({ after, limit: 1 })), ['ses_c']);
       await store.commit([{ kind: 'session', session: at('ses_a', 40) }], []);
       assert.equal(titlesOf(await store.sessions({ limit: 1 })), ['ses_a']);
+      // What changes while somebody reads page by page moves up, and shifts no page.
+      await store.commit([{ kind: 'session', session: at('ses_b', 50) }], []);
+      assert.equal(titlesOf(await store.sessions({ after })), ['ses_c']);
     }),
   );
 
@@ -941,6 +958,26 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
       const partsOf = async (id: string) => (await second.message('ses_1', id))?.parts.map((part) => part.id);
       assert.equal([await partsOf('msg_1'), await partsOf('msg_2')], [[], ['prt_3']]);
       await second.close();
+    }),
+  );
+
+  check('keeps the first decision about each permission request, also after its session', () =>
+    withPlace(async ({ open }) => {
+      const store = await open(idsFrom());
+      await store.commit(CONVERSATION, []);
+      for (const id of ['per_2', 'per_1', 'per_ü', 'per_3']) await store.recordDecision(decisionOf(id, 'once'));
+      await store.recordDecision(decisionOf('per_1', 'cancelled'));
+      await store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
+      const known = isLasting ? await store.close().then(() => open(idsFrom())) : store;
+      assert.equal(await known.decision('per_1'), decisionOf('per_1', 'once'));
+      assert.is(await known.decision('per_\0'), undefined);
+      const idsBefore = async (limit: number, beforeID?: string) =>
+        (await known.decisions({ limit, ...(beforeID === undefined ? {} : { beforeID }) })).map(({ id }) => id);
+      assert.equal(await idsBefore(2), ['per_3', 'per_ü']);
+      assert.equal(await idsBefore(5, 'per_3'), ['per_ü', 'per_1', 'per_2']);
+      assert.equal(await idsBefore(5, 'per_2'), []);
+      assert.equal([await idsBefore(5, 'per_nowhere'), await idsBefore(0)], [[], []]);
+      await known.close();
     }),
   );
 

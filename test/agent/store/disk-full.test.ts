@@ -63,7 +63,7 @@ const withDisk = async (
     },
   };
   try {
-    const peers = createSingleServer(store.health);
+    const peers = createSingleServer(store);
     await body(await createAgentWorld({ ...given(disk), store, changes: { peers } }), disk);
   } finally {
     await store.close();

@@ -1,8 +1,10 @@
 import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../../src/agent/protocol/ids.ts';
+import type { PermissionDecision } from '../../../src/agent/protocol/permissions.ts';
 import { isUnfinished, type Message, type Session } from '../../../src/agent/protocol/types.ts';
 
 import {
+  DECISIONS_KEPT,
   type DirectoryEvent,
   foldTitle,
   type MessageQuery,
@@ -30,17 +32,24 @@ const sizeOf = (value: unknown): number => JSON.stringify(value).length;
 const latestFirst = (left: Session, right: Session): number =>
   right.time.updated - left.time.updated || (left.id < right.id ? -1 : 1);
 
-const isAsked = (session: Session, { directory, parentID, areRoots, search, updatedSince }: SessionQuery): boolean =>
+const isAsked = (
+  session: Session,
+  { directory, parentID, areRoots, search, updatedSince, after }: SessionQuery,
+): boolean =>
   (directory === undefined || session.directory === directory) &&
   (parentID === undefined || session.parentID === parentID) &&
   (areRoots !== true || session.parentID === undefined) &&
   (search === undefined || foldTitle(session.title).includes(foldTitle(search))) &&
-  (updatedSince === undefined || session.time.updated >= updatedSince);
+  (updatedSince === undefined || session.time.updated >= updatedSince) &&
+  (after === undefined ||
+    session.time.updated < after.updatedMs ||
+    (session.time.updated === after.updatedMs && session.id > after.id));
 
 /** A store that is gone with the process, for tests and for trying things out. Sessions in it are not bounded. */
 export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: MemoryStoreNeeds): Store => {
   const { sessions, hidden, messages, parts, outputs, owed, apply } = createMemoryTables();
   let events: DirectoryEvent[] = [];
+  const decisions: PermissionDecision[] = [];
   let lastEventID = '';
   let forgotten = '';
   let isClosed = false;
@@ -168,6 +177,21 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     async pruneEvents(keep) {
       refuseWhenClosed();
       keepNewest(keep);
+    },
+    async recordDecision(decision) {
+      refuseWhenClosed();
+      if (decisions.every(({ id }) => id !== decision.id)) decisions.unshift(decision);
+      decisions.length = Math.min(decisions.length, DECISIONS_KEPT);
+    },
+    async decision(requestID) {
+      refuseWhenClosed();
+      return decisions.find(({ id }) => id === requestID);
+    },
+    async decisions({ limit, beforeID }) {
+      refuseWhenClosed();
+      const place = beforeID === undefined ? -1 : decisions.findIndex(({ id }) => id === beforeID);
+      if (beforeID !== undefined && place === -1) return [];
+      return decisions.slice(place + 1, place + 1 + limit);
     },
     async close() {
       isClosed = true;

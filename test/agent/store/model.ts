@@ -135,6 +135,10 @@ export const sessionsIn = (model: Model, asked: SessionQuery): Session[] =>
     .filter(({ parentID }) => asked.areRoots !== true || parentID === undefined)
     .filter(({ title }) => title.toLowerCase().includes(asked.search?.toLowerCase() ?? ''))
     .filter(({ time }) => time.updated >= (asked.updatedSince ?? 0))
+    .filter(({ id, time }) => {
+      const { updatedMs, id: afterID } = asked.after ?? { updatedMs: Number.POSITIVE_INFINITY, id: '' };
+      return time.updated < updatedMs || (time.updated === updatedMs && id > afterID);
+    })
     .slice(0, asked.limit ?? Number.POSITIVE_INFINITY);
 
 export const SESSIONS = ['ses_a', 'ses_b', 'ses_c'];
@@ -244,6 +248,7 @@ export const anySessionsAsked: fc.Arbitrary<SessionQuery> = fc.record(
     areRoots: fc.boolean(),
     search: fc.constantFrom(...SEARCHED),
     updatedSince: fc.constantFrom(...TIMES),
+    after: fc.record({ updatedMs: fc.constantFrom(...TIMES), id: fc.constantFrom(...SESSIONS, 'ses_b\0') }),
     limit: fc.constantFrom(0, 1, 2),
   },
   { requiredKeys: [] },

@@ -1,24 +1,40 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { nodeHexDigest } from '../../../src/adapter/node/crypto.ts';
 import type { Publication } from '../../../src/agent/events/publisher.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { PermissionReply } from '../../../src/agent/protocol/types.ts';
-import { createSingleServer, type PermissionOutcome } from '../../../src/agent/store/cluster.ts';
+import type {
+  PermissionDecision,
+  PermissionOutcome,
+  PermissionReply,
+} from '../../../src/agent/protocol/permissions.ts';
+import { createSingleServer } from '../../../src/agent/store/cluster.ts';
 
 import { createApprovals } from '../../../src/agent/tools/approvals.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
 const LIMIT_MS = 60_000;
-const world = (publish?: (fact: Publication) => Promise<unknown>) => {
+const BY = { by: 'ana' };
+type WorldGiven = {
+  readonly publish?: (fact: Publication) => Promise<unknown>;
+  readonly record?: (decision: PermissionDecision) => Promise<void>;
+};
+const world = ({ publish, record }: WorldGiven = {}) => {
   const clock = createFakeClock();
   const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
   const reported: string[] = [];
+  const kept: PermissionDecision[] = [];
+  const recordDecision = async (decision: PermissionDecision): Promise<void> => {
+    await record?.(decision);
+    kept.push(decision);
+  };
   const approvals = createApprovals({
-    board: createSingleServer().permissionRequests,
+    board: createSingleServer({ recordDecision }).permissionRequests,
     ids,
     clock,
     timeoutMs: LIMIT_MS,
+    digest: nodeHexDigest,
     publish: async (_directory, fact) => {
       await publish?.(fact);
       for (const { type, properties } of fact.drafts ?? []) {
@@ -29,7 +45,7 @@ const world = (publish?: (fact: Publication) => Promise<unknown>) => {
   });
   const ask = (sessionID: string, permission: string, signal = new AbortController().signal) =>
     approvals.request('/', { sessionID, permission, patterns: ['*'], always: ['*'], metadata: {} }, signal);
-  return { clock, approvals, reported, ask };
+  return { clock, approvals, reported, kept, ask };
 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -53,8 +69,10 @@ describe('approvals', (check) => {
 
   check('leave nothing open when the request cannot be published', async () => {
     const broken = new Error('the store is gone');
-    const { approvals, ask, clock } = world(async () => {
-      throw broken;
+    const { approvals, ask, clock } = world({
+      publish: async () => {
+        throw broken;
+      },
     });
     assert.is(await rejection(ask('a', 'pay')), broken);
     assert.equal(await approvals.open(), []);
@@ -63,12 +81,73 @@ describe('approvals', (check) => {
 
   check('take an answer that comes before the request was published to everyone', async () => {
     const gate = Promise.withResolvers<void>();
-    const { approvals, ask } = world(() => gate.promise);
+    const { approvals, ask } = world({ publish: () => gate.promise });
     const outcome = ask('a', 'pay');
     await turn();
-    assert.ok(await approvals.reply((await approvals.open())[0]?.id ?? '', { reply: 'once' }));
+    assert.ok(await approvals.reply((await approvals.open())[0]?.id ?? '', { reply: 'once', ...BY }));
     gate.resolve();
     assert.equal(await outcome, { reply: 'once' });
+  });
+
+  check('keep a decision before the call may go on, and let a second person know only then', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { approvals, ask } = world({ record: () => gate.promise });
+    const settled: string[] = [];
+    void ask('a', 'pay').then(({ reply }) => settled.push(`the call: ${reply}`));
+    await turn();
+    const id = (await approvals.open())[0]?.id ?? '';
+    void approvals.reply(id, { reply: 'always', ...BY }).then((counts) => settled.push(`the first: ${counts}`));
+    void approvals.reply(id, { reply: 'reject', ...BY }).then((counts) => settled.push(`the second: ${counts}`));
+    await turn();
+    assert.equal(settled, []);
+    assert.equal(await approvals.allowed(), []);
+    gate.resolve();
+    await turn();
+    assert.equal(settled.sort(), ['the call: always', 'the first: true', 'the second: false']);
+  });
+
+  check('let no call run and allow nothing while the decision cannot be kept, and can be answered again', async () => {
+    const broken = new Error('the store is gone');
+    let isBroken = true;
+    const { approvals, ask, kept } = world({
+      record: async () => {
+        if (isBroken) throw broken;
+      },
+    });
+    let outcome: PermissionOutcome | undefined;
+    void ask('a', 'pay').then((given) => {
+      outcome = given;
+    });
+    await turn();
+    const id = (await approvals.open())[0]?.id ?? '';
+    assert.is(await rejection(approvals.reply(id, { reply: 'always', ...BY })), broken);
+    await turn();
+    assert.is(outcome, undefined);
+    assert.equal(await approvals.allowed(), []);
+    isBroken = false;
+    assert.ok(await approvals.reply(id, { reply: 'once', ...BY }));
+    await turn();
+    assert.equal(outcome, { reply: 'once' });
+    assert.equal(
+      kept.map(({ reply, by }) => [reply, by]),
+      [['once', 'ana']],
+    );
+  });
+
+  check('say of what another reply decided by whom and with which', async () => {
+    const { approvals, ask, kept } = world();
+    void ask('a', 'pay');
+    void ask('b', 'pay');
+    await turn();
+    const [first, second] = (await approvals.open()).map(({ id }) => id);
+    await approvals.reply(second ?? '', { reply: 'always', ...BY });
+    assert.equal(
+      kept.map(({ id, by, through, covers }) => ({ id, by, through, covers })),
+      [
+        { id: second, by: 'ana', through: undefined, covers: [{ permission: 'pay', pattern: '*', action: 'allow' }] },
+        { id: first, by: 'ana', through: second, covers: undefined },
+      ],
+    );
   });
 
   check('keep their promises whatever happens in whatever order', async () => {
@@ -97,7 +176,7 @@ describe('approvals', (check) => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
-        const { clock, approvals, reported, ask } = world();
+        const { clock, approvals, reported, kept, ask } = world();
         type Open = {
           id: string;
           session: string;
@@ -135,15 +214,15 @@ describe('approvals', (check) => {
           } else if (given.kind === 'reply') {
             const open = all.filter(({ outcome }) => outcome === undefined);
             const one = open[given.at % Math.max(1, open.length)];
-            if (one === undefined) assert.not.ok(await approvals.reply('per_x', given.reply));
+            if (one === undefined) assert.not.ok(await approvals.reply('per_x', { ...given.reply, ...BY }));
             else {
               const { reply: word } = given.reply;
               if (word === 'always') expect((other) => other.permission === one.permission, given.reply, expected);
               if (word === 'reject' && !('message' in given.reply))
                 expect((other) => other.session === one.session, { reply: 'cancelled' }, expected);
               expected.set(one.id, given.reply);
-              assert.ok(await approvals.reply(one.id, given.reply));
-              assert.not.ok(await approvals.reply(one.id, given.reply), 'a second answer is none');
+              assert.ok(await approvals.reply(one.id, { ...given.reply, ...BY }));
+              assert.not.ok(await approvals.reply(one.id, { ...given.reply, ...BY }), 'a second answer is none');
             }
           } else if (given.kind === 'abort') {
             expect((one) => one.session === given.session, 'aborted', expected);
@@ -165,6 +244,14 @@ describe('approvals', (check) => {
             open,
           );
           assert.is(clock.pending(), open.length);
+        }
+        const ended = all.filter(({ outcome }) => outcome !== undefined);
+        assert.is(kept.length, ended.length);
+        for (const { id, outcome } of ended) {
+          const word = outcome === 'aborted' ? 'cancelled' : outcome?.reply;
+          const decision = kept.find((one) => one.id === id);
+          assert.is(decision?.reply, word, 'what became of it is kept');
+          assert.is(decision?.by, word === 'expired' || outcome === 'aborted' ? undefined : 'ana');
         }
         for (const { id, outcome } of all) {
           const lines = reported.filter((line) => line.startsWith(id)).map((line) => line.split(' ')[1]);

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
-import type { Action, PermissionRequest, Rule } from '../../../src/agent/protocol/types.ts';
+import type { PermissionRequest } from '../../../src/agent/protocol/permissions.ts';
+import type { Action, Rule } from '../../../src/agent/protocol/types.ts';
 
 import { previewMetadata } from '../../../src/agent/tools/permission-check.ts';
 import type { AgentTool } from '../../../src/agent/tools/tool.ts';

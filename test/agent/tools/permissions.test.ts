@@ -119,8 +119,14 @@ describe('a question', (check) => {
       always: ['*'],
       metadata: { tool: 'pay', input: { amount: '5' } },
       tool: { messageID: part?.messageID ?? '', callID: 'call-1-0' },
+      agent: 'build',
+      argumentsHash: asked?.argumentsHash ?? '',
+      time: { asked: asked?.time?.asked ?? 0, ends: (asked?.time?.asked ?? 0) + 300_000 },
+      arguments: { amount: '5' },
+      title: asked && 'title' in asked ? asked.title : '',
     });
-    assert.equal((await eventsOf(world, 'permission.asked'))[0]?.properties, asked);
+    const { arguments: shown, title, ...stored } = { arguments: {}, title: '', ...asked };
+    assert.equal((await eventsOf(world, 'permission.asked'))[0]?.properties, stored);
     assert.is(part?.state.status, 'pending');
     await reply(world, asked, { reply: 'once' });
     await answer;
@@ -309,14 +315,14 @@ describe('a question', (check) => {
     for (const late of [path, '/permission/per_000000000000aaaaaaaaaaaaaa/reply', '/permission/nonsense/reply']) {
       const response = await world.call('POST', late, { reply: 'once' });
       assert.is(response.status, 404);
-      assert.equal(await response.json(), {
-        name: 'NotFoundError',
-        data: {
-          message: late.includes('nonsense')
-            ? 'this permission request was not found, or is no longer open'
-            : `permission request "${late.split('/')[2]}" was not found, or is no longer open`,
-        },
-      });
+      const { name, data } = (await response.json()) as { name: string; data: { message: string } };
+      assert.is(name, 'NotFoundError');
+      const expected = {
+        [path]: 'The permission request was allowed once, so this reply has no effect',
+        '/permission/nonsense/reply': 'this permission request was not found, or is no longer open',
+      };
+      const unknown = `permission request "${late.split('/')[2]}" was not found, or is no longer open`;
+      assert.is(data.message, expected[late] ?? unknown);
     }
     const old = await world.call('POST', `/session/${id}/permissions/${asked?.id}`, { response: 'once' });
     assert.is(old.status, 404);

@@ -1,7 +1,7 @@
 import { createOpencodeClient as createFirst } from '@opencode-ai/sdk/client';
 import { createOpencodeClient as createSecond } from '@opencode-ai/sdk/v2/client';
 import * as assert from 'uvu/assert';
-import type { PermissionRequest } from '../../../src/agent/protocol/types.ts';
+import type { PermissionRequest } from '../../../src/agent/protocol/permissions.ts';
 import { answer, calls, refusal, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { type AgentProcess, basic, PASSWORD, USER } from './process.ts';

@@ -133,5 +133,14 @@ const THIRD = `
 /** Finds the few sessions that wait for results of client tools. */
 const FOURTH = `CREATE INDEX session_awaiting ON session (id) WHERE position('${AWAITING}' IN data) > 0;`;
 
+/** Decisions about permission requests; they outlive their sessions. A server of the release before does not know of them. */
+const FIFTH = `
+  CREATE TABLE decision (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id ${ID} NOT NULL UNIQUE,
+    data text NOT NULL
+  );
+`;
+
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
