@@ -6,7 +6,7 @@ import { waitingCount } from '../state/approvals.ts';
 import { pageName } from '../state/attention.ts';
 import { connection, startLive } from '../state/live.ts';
 import { path, pathPieces } from '../state/route.ts';
-import { logOut, visitor } from '../state/visitor.ts';
+import { logOut, me, visitor } from '../state/visitor.ts';
 import { texts } from '../texts.ts';
 import { VIEWS, viewOf } from '../views/views.ts';
 import { Brand } from './brand.tsx';
@@ -47,20 +47,23 @@ const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
 const Who = () => {
   const who = visitor.value;
   if (who === null) return null;
+  const login = me.value?.login ?? 'password';
   return (
     <div class="who">
       <span class="who-name">
         <bdi>{plainLine(who.name, 40)}</bdi>
-        <span class="muted">{texts.visitor.roles[who.role]}</span>
+        <span class="muted">{login === 'none' ? texts.visitor.local : texts.visitor.roles[who.role]}</span>
       </span>
-      <button
-        type="button"
-        class="button quiet icon-only"
-        aria-label={texts.visitor.logOut}
-        onClick={() => void logOut()}
-      >
-        <Icon name="logOut" />
-      </button>
+      {login === 'password' ? (
+        <button
+          type="button"
+          class="button quiet icon-only"
+          aria-label={texts.visitor.logOut}
+          onClick={() => void logOut()}
+        >
+          <Icon name="logOut" />
+        </button>
+      ) : null}
     </div>
   );
 };

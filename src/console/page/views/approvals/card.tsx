@@ -60,14 +60,14 @@ const Call = ({ shown: { approval } }: { readonly shown: ShownApproval }) => (
         ))}
       </p>
     ) : null}
-    <section class="arguments" aria-label={words.argumentsLabel}>
+    <div class="arguments">
       <h3 class="label">{words.argumentsLabel}</h3>
       {hasArguments(approval.arguments) ? (
         <JsonValue value={approval.arguments} />
       ) : (
         <p class="muted">{words.noArguments}</p>
       )}
-    </section>
+    </div>
   </>
 );
 

@@ -43,7 +43,7 @@ export const DecisionTable = () => (
                 <SafeLine text={decision.permission} limit={120} />
               </td>
               <td data-label={columns.who}>{deciderOf(decision)}</td>
-              <td data-label={columns.reason}>
+              <td data-label={columns.reason} class={decision.message === undefined ? 'nothing' : ''}>
                 {decision.message === undefined ? words.nobody : <SafeLine text={decision.message} limit={500} />}
               </td>
             </tr>

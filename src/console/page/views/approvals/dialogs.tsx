@@ -20,6 +20,14 @@ const EndedNotice = ({ shown: { ended } }: { readonly shown: ShownApproval }) =>
     </p>
   );
 
+const Tool = ({ shown: { approval } }: { readonly shown: ShownApproval }) => (
+  <p>
+    <code>
+      <SafeLine text={approval.tool} limit={160} />
+    </code>
+  </p>
+);
+
 /** Says what `always` covers before it is confirmed. */
 export const AlwaysDialog = ({
   shown,
@@ -28,6 +36,7 @@ export const AlwaysDialog = ({
   onConfirm,
 }: DecisionDialogProps & { readonly onConfirm: () => void }) => (
   <Dialog title={texts.approvals.alwaysTitle} onClose={onClose}>
+    <Tool shown={shown} />
     <EndedNotice shown={shown} />
     <p>{texts.approvals.alwaysIntro}</p>
     <ul class="covers">
@@ -60,10 +69,12 @@ export const RejectDialog = ({
   const confirm = (): void => onConfirm(reason.value.trim() === '' ? undefined : reason.value.trim());
   return (
     <Dialog title={texts.approvals.rejectTitle} onClose={onClose}>
+      <Tool shown={shown} />
       <EndedNotice shown={shown} />
       <label class="field">
         <span>{texts.approvals.rejectReason}</span>
         <textarea
+          autoFocus
           rows={3}
           maxLength={LONGEST_REASON}
           aria-describedby="reject-hint"

@@ -46,7 +46,7 @@ export const MoneyCard = ({ money }: { readonly money: Money }) => {
   const { summary, warnings, isKnown, amount, expires, source } = money;
   const isExpired = expires !== undefined && expires <= now.value;
   return (
-    <section class={`money${isKnown ? '' : ' unknown'}`} aria-label={words.label}>
+    <div class={`money${isKnown ? '' : ' unknown'}`}>
       <Figures {...money} />
       {amount === undefined || !isKnown ? (
         <div class="money-text">
@@ -72,6 +72,6 @@ export const MoneyCard = ({ money }: { readonly money: Money }) => {
       <p class="muted">
         <SafeLine text={source} />
       </p>
-    </section>
+    </div>
   );
 };

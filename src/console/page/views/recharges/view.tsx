@@ -37,7 +37,7 @@ const Doubt = ({ entry }: { readonly entry: RechargeEntry }) => (
       </p>
     )}
     {entry.check === undefined || entry.check.length === 0 ? null : (
-      <section aria-label={words.check}>
+      <div>
         <h3 class="label">{words.check}</h3>
         <ul class="checks">
           {entry.check.map((sentence) => (
@@ -46,7 +46,7 @@ const Doubt = ({ entry }: { readonly entry: RechargeEntry }) => (
             </li>
           ))}
         </ul>
-      </section>
+      </div>
     )}
   </article>
 );

@@ -43,7 +43,7 @@ const ServiceTable = () => {
             <td data-label={words.columns.since}>
               <Time at={one.since} />
             </td>
-            <td data-label={words.columns.reason}>
+            <td data-label={words.columns.reason} class={one.reason === undefined ? 'nothing' : ''}>
               <SafeLine text={one.reason ?? '–'} />
             </td>
           </tr>
