@@ -50,7 +50,7 @@ const Part = ({ part }: { readonly part: MessagePart }) => {
 };
 
 /** One message of a session: who, when, and its parts in their order. */
-export const Message = ({ message: { info, parts } }: { readonly message: SessionMessage }) => {
+export const MessageCard = ({ message: { info, parts } }: { readonly message: SessionMessage }) => {
   const shown = parts.filter(({ type }) => !MARKS.has(type));
   return (
     <article class={`message ${info.role}`}>

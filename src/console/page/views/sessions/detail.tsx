@@ -16,7 +16,7 @@ import { navigate } from '../../state/route.ts';
 import { showToast } from '../../state/toasts.ts';
 import { api, isAdmin } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
-import { Message } from '../messages/message.tsx';
+import { MessageCard } from '../messages/message.tsx';
 
 const words = texts.sessions;
 
@@ -137,7 +137,7 @@ const Messages = ({ messages }: { readonly messages: Resource<MessagePage> }) =>
         <div class="messages">
           {page.next === undefined ? null : <p class="muted">{words.olderLeftOut}</p>}
           {page.messages.map((message) => (
-            <Message key={message.info.id} message={message} />
+            <MessageCard key={message.info.id} message={message} />
           ))}
         </div>
       )
