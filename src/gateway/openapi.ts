@@ -13,6 +13,8 @@ const OwnCategories = v.record(
   v.string(),
   v.object({ flagged: v.boolean(), score: v.pipe(v.number(), v.minValue(0), v.maxValue(1)) }),
 );
+/** How each score came about, by category; absent where a chat model gave all of them. */
+const ScoreTypes = v.record(v.string(), v.picklist(['judged', 'probability', 'binary']));
 const InputTypes = everyCategory(v.array(v.picklist(['text', 'image'])));
 
 /** What `POST /v1/moderations` answers, as the tests of every runtime check it. */
@@ -27,6 +29,7 @@ export const ModerationAnswer = v.object({
       scores: Scores,
       category_applied_input_types: InputTypes,
       x_categories: v.optional(OwnCategories),
+      x_score_types: v.optional(ScoreTypes),
     }),
   ),
 });
@@ -69,6 +72,7 @@ const COMPONENTS = {
   Scores,
   InputTypes,
   OwnCategories,
+  ScoreTypes,
   Error: ErrorAnswer,
   Model,
   ModelList,
@@ -103,6 +107,7 @@ const header = (description: string) => ({ description, schema: { type: 'string'
 const moderated = {
   ...ok('ModerationAnswer'),
   headers: {
+    'x-moderation-score-type': header('How the scores came about: judged, probability, binary, or several of them'),
     'x-moderation-unjudged': header(
       'What was left out of the input, with UNJUDGED_INPUT=text: none, or image and part',
     ),

@@ -11,6 +11,7 @@ import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import type { AskedJudge, JudgeChain } from './chain/chain.ts';
+import { fromStored, storedCount, type TypedScores } from './chain/stored-verdict.ts';
 import type { Excerpt, JudgePrompts } from './prompt.ts';
 import { createSharedWork } from './shared-work.ts';
 import { createJudgeExcerpts } from './window-verdicts.ts';
@@ -48,7 +49,7 @@ export type FoundScores = {
 };
 
 /** The scores of one item, whether they come from the cache, and how something was hidden in it. */
-export type ItemVerdict = FoundScores & { readonly hidden: readonly Hiding[] };
+export type ItemVerdict = FoundScores & TypedScores & { readonly hidden: readonly Hiding[] };
 
 /** Whose items they are, by the digest of a gateway key, and how long they may take. */
 export type Caller = Deadline & { readonly owner: string };
@@ -181,9 +182,9 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
 
   const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key, known }, alias, signal) => {
     const cached = known ?? cache.find(key);
-    if (cached !== undefined) return { scores: cached, isCached: true, asked: [], hidden };
+    if (cached !== undefined) return { ...fromStored(cached, categoryCount), isCached: true, asked: [], hidden };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
-      const found = shared === undefined ? undefined : await shared.find(key, categoryCount);
+      const found = shared === undefined ? undefined : await shared.find(key, storedCount(alias, categoryCount));
       const { scores, leftMs, asked } =
         found === undefined
           ? await judgeExcerpts(createExcerpts(views, windowChars, image), alias, deadline)
@@ -193,7 +194,10 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
       if (leftMs === undefined) shared?.store(key, scores);
       return { scores, isCached: found !== undefined, asked };
     };
-    const join = async (): Promise<ItemVerdict> => ({ ...(await work.join(key, signal, findOrJudge)), hidden });
+    const join = async (): Promise<ItemVerdict> => {
+      const found = await work.join(key, signal, findOrJudge);
+      return { ...found, ...fromStored(found.scores, categoryCount), hidden };
+    };
     try {
       return await join();
     } catch (error) {

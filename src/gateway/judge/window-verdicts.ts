@@ -3,13 +3,14 @@ import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import type { AskedJudge, JudgeChain } from './chain/chain.ts';
+import { storedCount, toStored } from './chain/stored-verdict.ts';
 import type { Excerpt } from './prompt.ts';
 
 type WindowNeeds = {
   readonly judge: JudgeChain['judge'];
   readonly cache: VerdictCache;
   readonly shared: SharedVerdicts | undefined;
-  /** How many scores a verdict of the policy has. */
+  /** How many scores a verdict of the policy has. Those of guard models are stored with their types. */
   readonly categoryCount: number;
   /** The key of a window's verdict, from everything that changes it. */
   readonly keyFor: (window: Excerpt, alias: ModelAlias) => Promise<string>;
@@ -41,8 +42,8 @@ export const createJudgeExcerpts = (needs: WindowNeeds): JudgeExcerpts => {
   const { judge, cache, shared, categoryCount } = needs;
 
   const judgeNow = async (window: Excerpt, alias: ModelAlias, deadline: Deadline): Promise<TextScores> => {
-    const { scores, asked } = await judge(window, alias, deadline);
-    return { scores, asked, leftMs: undefined };
+    const verdict = await judge(window, alias, deadline);
+    return { scores: toStored(verdict, alias), asked: verdict.asked, leftMs: undefined };
   };
 
   const judgeWindow = async (window: Excerpt, alias: ModelAlias, deadline: Deadline): Promise<TextScores> => {
@@ -51,7 +52,7 @@ export const createJudgeExcerpts = (needs: WindowNeeds): JudgeExcerpts => {
     const key = await needs.keyFor(window, alias);
     const cached = cache.findLimited(key);
     if (cached !== undefined) return { ...cached, asked: [] };
-    const found = await shared?.find(key, categoryCount);
+    const found = await shared?.find(key, storedCount(alias, categoryCount));
     if (found !== undefined) {
       cache.store(key, found.scores, found.leftMs);
       return { ...found, asked: [] };
@@ -69,7 +70,7 @@ export const createJudgeExcerpts = (needs: WindowNeeds): JudgeExcerpts => {
     const known = judged.flatMap(({ leftMs }) => leftMs ?? []);
     const scores = highestScores(
       judged.map((one) => one.scores),
-      categoryCount,
+      storedCount(alias, categoryCount),
     );
     const asked = judged.flatMap((one) => one.asked);
     return { scores, asked, leftMs: known.length === 0 ? undefined : Math.min(...known) };

@@ -61,7 +61,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
       const verdict = verdicts[index];
       if (verdict === undefined) throw new TypeError('An item without a verdict');
       const judged = { text: !isBlank(item.text), image: item.image !== undefined };
-      const result = writeResult(verdict.scores, judged);
+      const result = writeResult(verdict.scores, judged, verdict.scoreTypes);
       metrics.verdict({ alias: alias.alias, isFlagged: result.isFlagged, isCached: verdict.isCached });
       return result;
     });

@@ -1,3 +1,4 @@
+import type { ScoreType } from '../judge/policy-judge.ts';
 import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 import { ownCategories, type Policy } from '../policy/policy.ts';
 
@@ -7,8 +8,11 @@ type WrittenResult = { readonly isFlagged: boolean; readonly json: string };
 /** What was judged of an input. */
 type JudgedTypes = { readonly text: boolean; readonly image: boolean };
 
-/** Writes a result: always all 13 categories, and beside them the operator's own where the policy has any. */
-type WriteResult = (scores: CategoryScores, judged: JudgedTypes) => WrittenResult;
+/**
+ * Writes a result: always all 13 categories, and beside them the operator's own where the policy has any, and how each score came
+ * about where guard models judge.
+ */
+type WriteResult = (scores: CategoryScores, judged: JudgedTypes, scoreTypes?: readonly ScoreType[]) => WrittenResult;
 
 const typesJson = (judged: JudgedTypes): string => {
   const textOnly = judged.text ? ['text'] : [];
@@ -50,7 +54,11 @@ export const createResultWriter = (policy: Policy): WriteResult => {
     label: `${JSON.stringify(name)}:`,
   }));
   const writeOwn = createOwnWriter(policy);
-  const write: WriteResult = (scores, judged) => {
+  const writeTypes = (scoreTypes: readonly ScoreType[] | undefined): string =>
+    scoreTypes === undefined
+      ? ''
+      : `,"x_score_types":${JSON.stringify(Object.fromEntries(policy.categories.map(({ name }, index) => [name, scoreTypes[index]])))}`;
+  const write: WriteResult = (scores, judged, scoreTypes) => {
     let isFlagged = false;
     let flags = '';
     let numbers = '';
@@ -72,15 +80,16 @@ export const createResultWriter = (policy: Policy): WriteResult => {
     isFlagged ||= own?.isFlagged === true;
     return {
       isFlagged,
-      json: `{"flagged":${isFlagged},${tables},"category_applied_input_types":${applied}${own?.json ?? ''}}`,
+      json: `{"flagged":${isFlagged},${tables},"category_applied_input_types":${applied}${own?.json ?? ''}${writeTypes(scoreTypes)}}`,
     };
   };
   const zeros = policy.categories.map(() => 0);
   const clean = [false, true].map((text) => [false, true].map((image) => write(zeros, { text, image })));
   // Most texts have a score of zero in every category.
-  return (scores, judged) =>
-    (isAllZero(scores, policy.categories.length) ? clean[Number(judged.text)]?.[Number(judged.image)] : undefined) ??
-    write(scores, judged);
+  return (scores, judged, scoreTypes) =>
+    (scoreTypes === undefined && isAllZero(scores, policy.categories.length)
+      ? clean[Number(judged.text)]?.[Number(judged.image)]
+      : undefined) ?? write(scores, judged, scoreTypes);
 };
 
 /** The body of an answer, from its results. */

@@ -1,5 +1,6 @@
 import type { AskedJudge } from '../judge/chain/chain.ts';
 import type { ItemVerdict } from '../judge/moderate.ts';
+import type { ScoreType } from '../judge/policy-judge.ts';
 import type { ModelAlias } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
 
@@ -30,6 +31,8 @@ const askedWords = (asked: readonly AskedJudge[]): string => {
   return words.length === 0 ? 'none' : words.join(', ');
 };
 
+const JUDGED: readonly ScoreType[] = ['judged'];
+
 /** The headers that say how verdicts came about. */
 export const verdictHeaders = (
   { model, second }: ModelAlias,
@@ -38,6 +41,7 @@ export const verdictHeaders = (
 ) => ({
   'x-moderation-backend-model': model,
   ...(second === undefined ? {} : { 'x-moderation-judges': askedWords(verdicts.flatMap(({ asked }) => asked)) }),
+  'x-moderation-score-type': listed(verdicts.flatMap(({ scoreTypes = JUDGED }) => scoreTypes)),
   'x-moderation-policy': version,
   'x-moderation-cache': cacheWord(verdicts),
   'x-moderation-hidden': listed(verdicts.flatMap(({ hidden }) => hidden)),

@@ -2,14 +2,14 @@ import type { Deadline } from '../../../core/async.ts';
 import { type DoubtBand, EVERY_CATEGORY, type JudgeKind, judgesOf, type ModelAlias } from '../../models.ts';
 import type { CategoryScores } from '../../policy/categories.ts';
 import type { Policy, PolicyCategory } from '../../policy/policy.ts';
-import type { PolicyJudge, ScoreType } from '../policy-judge.ts';
+import type { JudgedScores, PolicyJudge, ScoreType } from '../policy-judge.ts';
 import type { Excerpt } from '../prompt.ts';
 import { allOpen, alwaysAsked, isAnyCovered, type JudgeReach, openAfter, worstOf } from './decision.ts';
 
 /** A judge that was asked, and about which categories; undefined where it was the first one, and asked about all that it covers. */
 export type AskedJudge = { readonly model: string; readonly categories: readonly string[] | undefined };
 
-/** What the judges of an alias found together, and which of them were asked. */
+/** What the judges of an alias found together, how each score came about, and which judges were asked. */
 export type ChainVerdict = {
   readonly scores: CategoryScores;
   readonly scoreTypes: readonly ScoreType[];
@@ -67,7 +67,7 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
         steps.map((step, index) => (isAlways[index] ? step.judge(excerpt, step.alias, deadline) : undefined)),
       );
       const asked: AskedJudge[] = [];
-      const found = [];
+      const found: JudgedScores[] = [];
       let open = allOpen(categories.length);
       for (const [index, step] of steps.entries()) {
         if (!isAnyCovered(step, open)) continue;
@@ -80,14 +80,13 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
         found.push(judged);
         open = openAfter(open, step, judged.scores);
       }
-      return {
-        scores: worstOf(
-          found.map(({ scores }) => scores),
-          categories.length,
-        ),
-        scoreTypes: [...new Set(found.map(({ scoreType }) => scoreType))],
-        asked,
-      };
+      const scores = worstOf(
+        found.map((one) => one.scores),
+        categories.length,
+      );
+      const typeOf = (score: number, index: number): ScoreType =>
+        found.find((one) => one.scores[index] === score)?.scoreType ?? 'binary';
+      return { scores, scoreTypes: scores.map(typeOf), asked };
     },
     keyPart: remembered((alias) => {
       const { model, think, judge, second } = alias;

@@ -72,7 +72,11 @@ describe('the judges of an alias', (check) => {
     assert.equal((await verdict).scores, [0.3, 0.9, 0.4]);
     assert.equal(asked, ['guard', 'large']);
     assert.equal((await verdict).asked[1], { model: 'large', categories: [NAMES[0]] });
-    assert.equal((await verdict).scoreTypes, ['probability', 'judged']);
+    assert.equal(
+      (await verdict).scoreTypes,
+      ['probability', 'probability', 'judged'],
+      'that of the judge who gave the score',
+    );
   });
   check('are both at once where the first does not cover everything', async () => {
     const judges = {
