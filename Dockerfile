@@ -6,7 +6,8 @@
 ARG BUILDER=docker.io/library/node:24-trixie-slim
 ARG BASE=gcr.io/distroless/nodejs24-debian13:nonroot
 
-FROM ${BUILDER} AS build
+# On the platform of the machine that builds: bundles are the same for all.
+FROM --platform=$BUILDPLATFORM ${BUILDER} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 # No package's own script is needed to bundle, so none runs.

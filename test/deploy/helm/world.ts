@@ -1,22 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { goProgram } from '../go-programs.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../../..');
 export const CHART = join(ROOT, 'k8s/gatehouse');
 
-const promptTexts = (program: string, args: readonly string[]): string =>
-  spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
-
-/** Where `go install` puts programs, which need not be on the path. */
-const goPrograms = (): readonly string[] => {
-  const [own = '', path = ''] = promptTexts('go', ['env', 'GOBIN', 'GOPATH']).split('\n');
-  return [own, path === '' ? '' : join(path, 'bin')].filter((directory) => directory !== '');
-};
-
-const HELM = ['helm', ...goPrograms().map((directory) => join(directory, 'helm'))].find((program) =>
-  /^v3\./.test(promptTexts(program, ['version', '--short'])),
-);
+const HELM = goProgram('helm', ['version', '--short'], /^v3\./);
 /** What `check.needing` asks for. */
 export const MISSING = HELM === undefined ? 'helm 3' : undefined;
 

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Writes what is attached to a release into a directory: the package, the chart, the SBOM, the notes and the checksums.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+directory="${1:?Expected a directory for the files of the release}"
+mkdir -p "$directory"
+version="$(node release/version.mjs check)"
+node release/notes.mjs "$version" >"$directory/notes.md"
+npm pack --silent --pack-destination "$directory" >/dev/null
+mv "$directory/gatehouse-$version.tgz" "$directory/gatehouse-npm-$version.tgz"
+release/chart.sh "$directory" >/dev/null
+mv "$directory/gatehouse-$version.tgz" "$directory/gatehouse-chart-$version.tgz"
+node supply/sbom.mjs "$directory/gatehouse-$version.cdx.json"
+(cd "$directory" && sha256sum -- *.tgz *.json >SHA256SUMS)

@@ -1,0 +1,1 @@
+export const sectionOf: (changelog: string, version: string) => string | undefined;

@@ -1,0 +1,89 @@
+// The version stands in several files. `node release/version.mjs check [TAG]` says where they differ from package.json, or
+// from the tag of a release; `node release/version.mjs set 0.2.0` writes a new one everywhere and dates its changelog.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { sectionOf } from './notes.mjs';
+
+const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/;
+const escaped = (version) => version.replaceAll('.', '\\.');
+
+/** The files that name the version, each with what stands around it. Every place of a pattern is checked and written. */
+const PLACES = [
+  ['package.json', (version) => `^  "version": "${version}"`],
+  ['package-lock.json', (version) => `"name": "gatehouse",\n +"version": "${version}"`],
+  ['k8s/gatehouse/Chart.yaml', (version) => `^version: ${version}$`],
+  ['k8s/gatehouse/Chart.yaml', (version) => `^appVersion: v${version}$`],
+  ['Dockerfile', (version) => `image\\.version="v${version}"`],
+  ['Dockerfile', (version) => `gatehouse-agent:v${version}`],
+  ['compose.yaml', (version) => `:v${version}$`],
+  ['README.md', (version) => `gatehouse-${version}\\.tgz`],
+  ['README.md', (version) => `gatehouse-gateway:v${version}`],
+  ['docs/containers.md', (version) => `:v${version}`],
+  ['docs/containers.md', (version) => `The images are \`v${version}\``],
+  ['docs/kubernetes.md', (version) => `\`appVersion\`, v${version}`],
+  ['docs/moderation-gateway.md', (version) => `"version":"${version}"`],
+];
+const ANY = '\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.]+)?';
+const CHANGELOG = 'CHANGELOG.md';
+const UNRELEASED = '## [Unreleased]\n';
+
+const read = (file) => readFileSync(file, 'utf8');
+
+/** What is wrong with the files for this version, one sentence each. `readText` reads a file of the repository. */
+export const problemsOf = (version, readText) => [
+  ...PLACES.flatMap(([file, pattern]) => {
+    const text = readText(file);
+    const found = text.match(new RegExp(pattern(ANY), 'gm')) ?? [];
+    if (found.length === 0) return [`${file}: nothing like /${pattern('VERSION')}/ is in it`];
+    const right = new RegExp(pattern(escaped(version)), 'm');
+    return found
+      .filter((place) => !right.test(place))
+      .map((place) => `${file}: expected ${version} in ${JSON.stringify(place)}`);
+  }),
+  ...(sectionOf(readText(CHANGELOG), version) === undefined
+    ? [`${CHANGELOG}: expected a section "## [${version}] - YYYY-MM-DD" with something in it`]
+    : []),
+];
+
+const versionIn = (text) => JSON.parse(text).version;
+
+const check = (tag) => {
+  const version = versionIn(read('package.json'));
+  const ofTag =
+    tag === undefined || tag === `v${version}` ? [] : [`The tag is ${tag}: expected v${version}, as package.json says`];
+  const problems = [...ofTag, ...problemsOf(version, read)];
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  if (problems.length === 0) process.stdout.write(`${version}\n`);
+  else process.exitCode = 1;
+};
+
+/** A text with the new version in the places of a file. */
+export const withVersion = (file, text, version) =>
+  PLACES.filter(([name]) => name === file).reduce(
+    (changed, [, pattern]) =>
+      changed.replace(new RegExp(pattern(ANY), 'gm'), (place) => place.replace(new RegExp(ANY), version)),
+    text,
+  );
+
+const set = (version, today) => {
+  if (!VERSION.test(version ?? '')) {
+    process.stderr.write('Expected a version such as 0.2.0 or 1.0.0-rc.1\n');
+    process.exitCode = 1;
+    return;
+  }
+  for (const file of new Set(PLACES.map(([name]) => name))) writeFileSync(file, withVersion(file, read(file), version));
+  const log = read(CHANGELOG);
+  if (sectionOf(log, version) === undefined)
+    writeFileSync(CHANGELOG, log.replace(UNRELEASED, `${UNRELEASED}\n## [${version}] - ${today}\n`));
+  check(undefined);
+};
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const [action, value] = process.argv.slice(2);
+  if (action === 'check') check(value);
+  else if (action === 'set') set(value, new Date().toISOString().slice(0, 10));
+  else {
+    process.stderr.write('Usage: node release/version.mjs check [TAG] | set VERSION\n');
+    process.exitCode = 1;
+  }
+}
