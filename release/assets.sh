@@ -4,10 +4,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 directory="${1:?Expected a directory for the files of the release}"
-mkdir -p "$directory"
 version="$(node release/version.mjs check)"
+# First: a build empties dist, where the directory may be.
+node build.mjs >/dev/null
+mkdir -p "$directory"
 node release/notes.mjs "$version" >"$directory/notes.md"
-npm pack --silent --pack-destination "$directory" >/dev/null
+npm pack --silent --ignore-scripts --pack-destination "$directory" >/dev/null
 mv "$directory/gatehouse-$version.tgz" "$directory/gatehouse-npm-$version.tgz"
 release/chart.sh "$directory" >/dev/null
 mv "$directory/gatehouse-$version.tgz" "$directory/gatehouse-chart-$version.tgz"

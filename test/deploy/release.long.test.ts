@@ -1,14 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
 import { freePort, ROOT, run, start } from '../runtime/processes.ts';
 import { freshClone, noClone } from './clone.ts';
 import { goProgram } from './go-programs.ts';
 
+/** The package is built before it is packed. */
+const LIMIT_MS = 180_000;
 const VERSION: string = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 const HELM = goProgram('helm', ['version', '--short'], /^v3\./);
-const hasRegistry = (await run('docker-registry', ['--version']).catch(() => ({ code: 1 }))).code === 0;
+const hasRegistry = spawnSync('docker-registry', ['--version']).status === 0;
 const needsHelm = noClone ?? (HELM === undefined ? 'helm 3' : undefined);
 
 let cloned: Promise<string> | undefined;
@@ -19,16 +22,20 @@ const clone = (): Promise<string> => {
   });
   return cloned;
 };
-const PATH = [join(ROOT, 'node_modules/.bin'), join(HELM ?? '', '..'), process.env.PATH].join(':');
+const PATH = [join(ROOT, 'node_modules/.bin'), dirname(HELM ?? ''), process.env.PATH].join(':');
 
 const script = async (words: readonly string[], variables: Readonly<Record<string, string>> = {}) => {
   const directory = await clone();
-  const { code, stdout, stderr } = await run('bash', words, {
+  const running = start('bash', words, {
     directory,
     variables: { PATH, HOME: process.env.HOME, npm_config_update_notifier: 'false', ...variables },
   });
-  assert.is(code, 0, stdout + stderr);
-  return { directory, text: stdout + stderr };
+  const timer = setTimeout(() => running.signal('SIGKILL'), LIMIT_MS);
+  const { code } = await running.ended;
+  clearTimeout(timer);
+  const text = running.stdout() + running.stderr();
+  assert.is(code, 0, `${words[0]} ended with ${code}: ${text}`);
+  return { directory, text };
 };
 
 /** A registry of images and charts that keeps what it gets in this directory. */
