@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 directory="${1:?Expected a directory for the files of the release}"
 version="$(node release/version.mjs check)"
 # First: a build empties dist, where the directory may be.
-node build.mjs >/dev/null
+npm run --silent build >/dev/null
 mkdir -p "$directory"
 node release/notes.mjs "$version" >"$directory/notes.md"
 npm pack --silent --ignore-scripts --pack-destination "$directory" >/dev/null
