@@ -11,15 +11,22 @@ export type KeyPool = {
   /** Resolves when the first of the running probes ends; undefined when none runs. */
   readonly probeEnd: (model?: string) => Promise<void> | undefined;
   readonly statuses: (model?: string) => readonly KeyStatus[];
-  /** Applies another replica's report. Does not call `onChange`, or replicas would repeat it for ever. */
+  /** Every key with its strikes, and after it each model that it was refused, where that is not over. */
+  readonly details: () => readonly KeyChange[];
+  /** Applies another replica's report. Does not call `onChange` for the whole key, or replicas would repeat it for ever. */
   readonly adopt: (shared: SharedCoolDown) => void;
+  /** Lets a key rest by hand, for `lengthMs` from now. Never shortens a cool-down. Returns whether there is such a key. */
+  readonly rest: (fingerprint: string, lengthMs: number) => boolean;
+  /** Ends every cool-down of a key, also those for single models. Returns whether there is such a key. */
+  readonly release: (fingerprint: string) => boolean;
 };
 
 /** One key of a pool: its own state, and one for each model that the backend has refused it. */
-type PooledKey = Pick<KeyState, 'key' | 'adopt'> & {
+type PooledKey = Pick<KeyState, 'key' | 'adopt' | 'rest' | 'release'> & {
   readonly take: (model: string | undefined) => KeyLease | undefined;
   readonly waitMs: (model: string | undefined) => number;
   readonly status: (model: string | undefined) => KeyStatus;
+  readonly details: () => readonly KeyChange[];
 };
 
 /** `createState` makes a state that has never been refused, for the whole key or for one model of it. */
@@ -54,9 +61,28 @@ const createPooledKey = (createState: (model?: string) => KeyState): PooledKey =
     };
   };
 
+  const releaseModels = (): void => {
+    for (const state of byModel.values()) if (state.status().state !== 'active') state.release();
+  };
+
   return {
     key: whole.key,
-    adopt: whole.adopt,
+    rest: whole.rest,
+    adopt(shared) {
+      if (shared.coolDownMs === 0 && shared.reason === 'manual') releaseModels();
+      whole.adopt(shared);
+    },
+    release() {
+      releaseModels();
+      whole.release();
+    },
+    details: () => [
+      whole.details(),
+      ...[...byModel].flatMap(([model, { details }]) => {
+        const found = details();
+        return found.state === 'active' ? [] : [{ ...found, model }];
+      }),
+    ],
     take(model) {
       const forModel = stateOf(model);
       // Looked at before either is taken: taking a half-open state begins its probe.
@@ -97,6 +123,12 @@ export const createKeyPool = (
     ),
   );
 
+  const changeKey = (fingerprint: string, change: (one: PooledKey) => void): boolean => {
+    const found = pooled.filter(({ key }) => key.fingerprint === fingerprint);
+    for (const one of found) change(one);
+    return found.length > 0;
+  };
+
   return {
     size: pooled.length,
     take(tried, model) {
@@ -116,8 +148,9 @@ export const createKeyPool = (
       return probeEnded.promise;
     },
     statuses: (model) => pooled.map((one) => one.status(model)),
-    adopt(shared) {
-      for (const one of pooled) if (one.key.fingerprint === shared.fingerprint) one.adopt(shared);
-    },
+    details: () => pooled.flatMap((one) => one.details()),
+    adopt: (shared) => void changeKey(shared.fingerprint, (one) => one.adopt(shared)),
+    rest: (fingerprint, lengthMs) => changeKey(fingerprint, (one) => one.rest(lengthMs)),
+    release: (fingerprint) => changeKey(fingerprint, (one) => one.release()),
   };
 };

@@ -6,6 +6,9 @@ export type BackendKey = { readonly secret: string; readonly fingerprint: string
 /** Why a backend refused a key; each reason has its own cool-down. */
 export const REFUSAL_REASONS = ['auth', 'quota', 'burst'] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+/** Why a key is cooling down: the backend's reason, or that an operator lets it rest. */
+export const COOL_DOWN_REASONS = [...REFUSAL_REASONS, 'manual'] as const;
+export type CoolDownReason = (typeof COOL_DOWN_REASONS)[number];
 /**
  * A backend's refusal of a key. `retryAfterMs`: the wait that the backend itself demands. `scope: 'model'`: the key may
  * not use this model, and is as good as before for the others.
@@ -30,20 +33,20 @@ export type KeyStatus = {
   readonly fingerprint: string;
   readonly state: 'active' | 'cooling' | 'half-open' | 'probing';
   readonly coolDownMs: number;
-  readonly reason?: RefusalReason;
+  readonly reason?: CoolDownReason;
 };
 
 /**
- * A key's new state after a call, for one `model` where the refusal was about that alone. The end of a cool-down is no
- * change: only `statuses()` shows it.
+ * A key's new state after a call or by hand, for one `model` where the refusal was about that alone. The end of a cool-down is no
+ * change: only `statuses()` shows it. An active key with the reason `manual` was released by hand.
  */
 export type KeyChange = KeyStatus & { readonly strikes: number; readonly model?: string };
 
-/** A cool-down that another replica reports, or (`coolDownMs` 0) its end. */
+/** A cool-down that another replica reports, or (`coolDownMs` 0) its end. One by hand ends only by hand. */
 export type SharedCoolDown = {
   readonly fingerprint: string;
   readonly coolDownMs: number;
-  readonly reason: RefusalReason;
+  readonly reason: CoolDownReason;
   readonly strikes: number;
 };
 
@@ -54,7 +57,13 @@ export type KeyState = {
   readonly take: () => KeyLease | undefined;
   readonly waitMs: () => number;
   readonly status: () => KeyStatus;
+  /** The status with its strikes, as `onChange` reports it. */
+  readonly details: () => KeyChange;
   readonly adopt: (shared: SharedCoolDown) => void;
+  /** Lets the key rest by hand. Never shortens a cool-down. */
+  readonly rest: (lengthMs: number) => void;
+  /** Ends every cool-down and forgets its strikes. */
+  readonly release: () => void;
 };
 
 type KeyStateListeners = {
@@ -62,9 +71,11 @@ type KeyStateListeners = {
   readonly onProbeEnd: () => void;
 };
 
-type CoolDown = { readonly reason: RefusalReason; readonly strikes: number; readonly leftMs: () => number };
+type CoolDown = { readonly reason: CoolDownReason; readonly strikes: number; readonly leftMs: () => number };
 
 const MAX_COOL_DOWN_MS = 3_600_000;
+/** The longest rest by hand: a day. */
+export const MAX_REST_MS = 86_400_000;
 /** When a probe ends is unknown; a second is the shortest Retry-After. */
 const PROBE_WAIT_MS = 1_000;
 
@@ -104,7 +115,8 @@ export const createKeyState = (
     const reason = coolDown === undefined ? {} : { reason: coolDown.reason };
     return { fingerprint: key.fingerprint, state, coolDownMs: state === 'cooling' ? leftMs() : 0, ...reason };
   };
-  const report = (): void => onChange({ ...status(), strikes: coolDown?.strikes ?? 0 });
+  const details = (): KeyChange => ({ ...status(), strikes: coolDown?.strikes ?? 0 });
+  const report = (): void => onChange(details());
 
   const setCoolDown = (next: CoolDown | undefined): void => {
     coolDown = next;
@@ -112,7 +124,7 @@ export const createKeyState = (
     isProbed = false;
     onProbeEnd();
   };
-  const startNewCoolDown = (reason: RefusalReason, strikes: number, lengthMs: number): void =>
+  const startNewCoolDown = (reason: CoolDownReason, strikes: number, lengthMs: number): void =>
     setCoolDown({ reason, strikes, leftMs: startCoolDown(now, lengthMs) });
 
   const refuse = (refusal: KeyRefusal): void => {
@@ -131,6 +143,18 @@ export const createKeyState = (
     if (lengthMs <= leftMs()) return;
     startNewCoolDown(refusal.reason, isRepeat ? coolDown.strikes : 1, lengthMs);
     report();
+  };
+
+  /** A success elsewhere, of a call from before it, says nothing about a rest by hand. */
+  const endCoolDown = (reason: CoolDownReason): void => {
+    if (leftMs() === 0 || coolDown?.reason !== 'manual' || reason === 'manual') setCoolDown(undefined);
+  };
+  /** Starts a cool-down unless the present one takes as long. The results of leases from before it are late. */
+  const lengthen = (reason: CoolDownReason, strikes: number, lengthMs: number): boolean => {
+    if (!(lengthMs > leftMs())) return false;
+    coolDowns += 1;
+    startNewCoolDown(reason, strikes, lengthMs);
+    return true;
   };
 
   const createLease = (): KeyLease => {
@@ -173,12 +197,17 @@ export const createKeyState = (
     },
     waitMs: () => (currentState() === 'probing' ? PROBE_WAIT_MS : leftMs()),
     status,
+    details,
     adopt({ reason, coolDownMs, strikes }) {
-      if (coolDownMs === 0) return setCoolDown(undefined);
-      const lengthMs = Math.min(coolDownMs, MAX_COOL_DOWN_MS);
-      if (!(lengthMs > leftMs())) return;
-      coolDowns += 1;
-      startNewCoolDown(reason, strikes, lengthMs);
+      if (coolDownMs === 0) return endCoolDown(reason);
+      lengthen(reason, strikes, Math.min(coolDownMs, reason === 'manual' ? MAX_REST_MS : MAX_COOL_DOWN_MS));
+    },
+    rest(lengthMs) {
+      if (lengthen('manual', 0, lengthMs)) report();
+    },
+    release() {
+      setCoolDown(undefined);
+      onChange({ ...details(), reason: 'manual' });
     },
   };
 };

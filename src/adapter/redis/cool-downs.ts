@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
 import type { SharedState } from '../../gateway/app.ts';
-import { type KeyChange, REFUSAL_REASONS, type SharedCoolDown } from '../../llm/key-state.ts';
+import { COOL_DOWN_REASONS, type KeyChange, MAX_REST_MS, type SharedCoolDown } from '../../llm/key-state.ts';
 import type { RedisConnection } from './connection.ts';
 
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
@@ -11,21 +11,28 @@ const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
 const RestMessage = v.object({
   from: v.string(),
   fingerprint: v.string(),
-  reason: v.picklist(REFUSAL_REASONS),
+  reason: v.picklist(COOL_DOWN_REASONS),
   restMs: Ms,
   strikes: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
 });
 type RestMessage = v.InferOutput<typeof RestMessage>;
 
 /** Longer than any cool-down, so that the set of keys outlives each of them. */
-const LIST_LIFETIME_MS = 7_200_000;
+const LIST_LIFETIME_MS = MAX_REST_MS + 3_600_000;
 
-/** A shorter cool-down never replaces a longer one. The set may fail (`pcall`): publishing is more important. */
+/**
+ * A shorter cool-down never replaces a longer one, and a rest by hand ends by hand alone. The set may fail (`pcall`): publishing
+ * is more important.
+ */
 const PUBLISH = `
 local rest = tonumber(ARGV[1])
 if rest == 0 then
-  redis.call('DEL', KEYS[1])
-  redis.pcall('SREM', KEYS[2], ARGV[2])
+  local kept = redis.pcall('GET', KEYS[1])
+  local isByHand = type(kept) == 'string' and string.find(kept, '"reason":"manual"', 1, true)
+  if ARGV[4] == 'manual' or not isByHand then
+    redis.call('DEL', KEYS[1])
+    redis.pcall('SREM', KEYS[2], ARGV[2])
+  end
 elseif redis.call('PTTL', KEYS[1]) < rest then
   redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[1])
   redis.pcall('SADD', KEYS[2], ARGV[2])
@@ -63,7 +70,7 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsParts): SharedState['c
     unpublished.set(fingerprint, entry);
     noteChange(fingerprint);
     const reply = await connection.run((redis) =>
-      redis.eval(PUBLISH, 2, prefix + fingerprint, channel, restMs, fingerprint, JSON.stringify(message)),
+      redis.eval(PUBLISH, 2, prefix + fingerprint, channel, restMs, fingerprint, JSON.stringify(message), reason),
     );
     // A newer change of this key may have been added meanwhile, and must stay.
     if (reply !== undefined && unpublished.get(fingerprint) === entry) unpublished.delete(fingerprint);

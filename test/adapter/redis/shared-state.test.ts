@@ -139,6 +139,32 @@ describe('shared cool-downs', (check) => {
   );
   check.needing(
     missing,
+    'a rest by hand is kept for replicas that start later, until it is ended by hand',
+    inWorld(async ({ connected }) => {
+      const here = await connected();
+      const others = [await connected(), await connected()].map(receivedBy);
+      const byHand = { fingerprint: 'key-1', reason: 'manual', strikes: 0 } as const;
+      const later = async (what: string) => {
+        const collected = receivedBy(await connected());
+        await until(() => collected.length > 0, what);
+        return collected;
+      };
+      here.coolDowns.publish({ ...byHand, state: 'cooling', coolDownMs: 36_000_000 });
+      here.coolDowns.publish(END);
+      await until(() => others.every((collected) => collected.length === 2), 'both messages');
+      const [found] = await later('the rest');
+      assert.is(found?.reason, 'manual');
+      assert.ok((found?.coolDownMs ?? 0) > 35_000_000);
+      here.coolDowns.publish({ ...byHand, state: 'active', coolDownMs: 0 });
+      await until(() => others.every((collected) => collected.length === 3), 'the release');
+      const last = await connected();
+      const collected = receivedBy(last);
+      await last.verdicts(1).find('digest', 13);
+      assert.equal(collected, []);
+    }),
+  );
+  check.needing(
+    missing,
     'keys rest and return in all replicas together',
     inWorld(async ({ connected }) => {
       const states = [await connected(), await connected()];

@@ -55,11 +55,12 @@ export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStoppin
   let ended: Promise<MetricFamilies> = Promise.resolve([]);
 
   const othersOf = (from: Entry): Entry[] => [...members].filter((other) => other !== from);
-  /** A shorter cool-down never replaces a longer one. */
+  /** A shorter cool-down never replaces a longer one, and a rest by hand ends by hand alone. */
   const keepCoolDown = (notice: Extract<ParentNotice, { readonly kind: 'cool-down' }>): void => {
-    const { fingerprint, coolDownMs } = notice;
+    const { fingerprint, coolDownMs, reason } = notice;
     const endsAt = clock.now() + coolDownMs;
-    if (coolDownMs === 0) coolDowns.delete(fingerprint);
+    const isByHand = coolDowns.get(fingerprint)?.reason === 'manual' && reason !== 'manual';
+    if (coolDownMs === 0 && !isByHand) coolDowns.delete(fingerprint);
     else if (endsAt > (coolDowns.get(fingerprint)?.endsAt ?? 0)) coolDowns.set(fingerprint, { ...notice, endsAt });
   };
   const sendCoolDowns = (member: HubMember): void => {

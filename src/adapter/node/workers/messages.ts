@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { REFUSAL_REASONS } from '../../../llm/key-state.ts';
+import { COOL_DOWN_REASONS } from '../../../llm/key-state.ts';
 import { MetricFamilies } from '../../prometheus/merge.ts';
 
 /** Stands beside a connection that the first process gives to a worker. */
@@ -14,7 +14,7 @@ const Texts = v.pipe(v.array(v.string()), v.readonly());
 const CoolDownNotice = v.object({
   kind: v.literal('cool-down'),
   fingerprint: v.string(),
-  reason: v.picklist(REFUSAL_REASONS),
+  reason: v.picklist(COOL_DOWN_REASONS),
   coolDownMs: Ms,
   strikes: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
 });

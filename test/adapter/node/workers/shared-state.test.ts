@@ -83,6 +83,43 @@ describe('cool-downs of several workers', (check) => {
   });
 });
 
+describe('a rest by hand of several workers', (check) => {
+  const poolsOf = (join: ReturnType<typeof createWorld>['join'], now: () => number) =>
+    [join(), join()].map(({ state }) => {
+      const pool = createKeyPool([{ secret: 'secret-1', fingerprint: 'f1' }], now, state.coolDowns.publish);
+      state.coolDowns.subscribe(pool.adopt);
+      return pool;
+    });
+
+  check('is in all of them until it is ended by hand, and in one that starts meanwhile', async () => {
+    const { clock, join } = createWorld();
+    const pools = poolsOf(join, clock.now);
+    const before = pools[1]?.take(new Set());
+    pools[0]?.rest('f1', 36_000_000);
+    await settle();
+    before?.succeed();
+    // As of a worker whose probe succeeds before the rest reaches it.
+    const { state, registration } = join();
+    state.coolDowns.publish({ fingerprint: 'f1', state: 'active', coolDownMs: 0, strikes: 0 });
+    await settle();
+    const adopted: unknown[] = [];
+    state.coolDowns.subscribe((coolDown) => adopted.push(coolDown));
+    registration.onNotice({ kind: 'started' });
+    await settle();
+    assert.equal(adopted, [{ fingerprint: 'f1', reason: 'manual', coolDownMs: 36_000_000, strikes: 0 }]);
+    assert.equal(
+      pools.map((pool) => pool.statuses()[0]?.reason),
+      ['manual', 'manual'],
+    );
+    pools[1]?.release('f1');
+    await settle();
+    assert.equal(
+      pools.map((pool) => pool.statuses()[0]?.state),
+      ['active', 'active'],
+    );
+  });
+});
+
 describe('verdicts of several workers', (check) => {
   check('are found by the others at once, those that follow together, and for what is left of their time', async () => {
     const { clock, join } = createWorld();
