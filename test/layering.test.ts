@@ -84,7 +84,19 @@ const isNamedBy = (library: string, file: string): boolean | undefined =>
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   gateway: [
     ...['errors', 'metrics', 'models', 'policy', 'rate-limit', 'text'],
-    ...['judge', 'fitness', 'readiness', 'settings', 'backend', 'guard', 'routes', 'openapi', 'app'],
+    ...[
+      'judge',
+      'fitness',
+      'readiness',
+      'settings',
+      'backend',
+      'guard',
+      'routes',
+      'admin',
+      'shared-state',
+      'openapi',
+      'app',
+    ],
   ],
   agent: [
     ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'session'],

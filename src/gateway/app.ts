@@ -3,16 +3,18 @@ import type { Clock } from '../core/clock.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
-import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import { createTimeSlices } from '../core/time-slices.ts';
-import type { BackendKey, KeyChange, SharedCoolDown } from '../llm/key-state.ts';
+import type { BackendKey } from '../llm/key-state.ts';
+import { createAdminWatch } from './admin/admin.ts';
+import { createCheckRoute } from './admin/check.ts';
+import { createAdminRoutes } from './admin/routes.ts';
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
-import { createVerdictCache, type SharedVerdicts } from './judge/cache.ts';
+import { createVerdictCache } from './judge/cache.ts';
 import { maxCallsPerRequest } from './judge/chain/call-count.ts';
 import { requireCoverage } from './judge/chain/coverage.ts';
 import type { KnownText } from './judge/moderate.ts';
@@ -22,28 +24,19 @@ import type { GatewayMetrics } from './metrics.ts';
 import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
 import type { Policy, PolicySelection } from './policy/policy.ts';
-import { createRateLimit, type RateLimit } from './rate-limit.ts';
-import { createReadyCheck, type Readiness } from './readiness.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { createReadyCheck } from './readiness.ts';
 import { createCallers } from './routes/callers.ts';
 import { createGuardRoute } from './routes/guard.ts';
 import { modelRoutes } from './routes/models.ts';
 import { createModerationRoute } from './routes/moderations.ts';
 import { createNoVerdict } from './routes/no-verdict.ts';
 import { createInputReader } from './routes/read-input.ts';
+import { createReadyRoute } from './routes/ready.ts';
+import { hintForPath } from './routes/unknown-path.ts';
 import { type BackendSettings, bodyLimitBytes, type GatewaySettings, TEXT_BODY_BYTES } from './settings.ts';
+import type { SharedState } from './shared-state.ts';
 import { createMakeViews, type MakeViewsElsewhere } from './text/make-views.ts';
-
-/** State that several replicas share. None of it fails: a replica that cannot reach it uses its own. */
-export type SharedState = {
-  readonly verdicts: (lifetimeMs: number) => SharedVerdicts;
-  readonly rateLimit: (limit: number, local: RateLimit) => RateLimit;
-  readonly coolDowns: {
-    readonly publish: (change: KeyChange) => void;
-    readonly subscribe: (adopt: (coolDown: SharedCoolDown) => void) => void;
-  };
-  /** The check that answers for all, where clients cannot choose whom they ask: not ready only when none is. */
-  readonly readiness?: (own: () => Promise<Readiness>) => () => Promise<Readiness>;
-};
 
 /** Everything the gateway takes from outside: settings, secrets, I/O and time. */
 export type GatewayNeeds = {
@@ -75,15 +68,6 @@ export type GatewayNeeds = {
 /** Calls that may wait for each running one: enough for a burst, few enough that a waiting call still gets an answer. */
 const WAITING_PER_RUNNING = 4;
 
-const hintFor = (path: string): string => {
-  if (path.startsWith('/v1/v1'))
-    return 'The path holds /v1 twice: the base URL must not end in /v1, the client adds it';
-  if (path.startsWith('//')) return 'The path begins with two slashes: the base URL must not end in one';
-  if (['/moderations', '/models', '/chat/completions'].includes(path))
-    return 'The path lacks /v1: for this client the base URL must end in /v1';
-  return 'No such path. This service answers POST /v1/moderations, POST /v1/chat/completions (guard models) and GET /v1/models, /health, /ready, /metrics, /openapi.json';
-};
-
 /**
  * Creates the moderation gateway's request handler. Creating it does no I/O. Throws a `ConfigError` where an alias has no judge for a
  * category of its policy.
@@ -96,6 +80,11 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     budgetBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
     memoryBytes: needs.memoryBytes,
   });
+  const { GATEWAY_ADMIN_KEY: adminKey } = settings;
+  const watch =
+    adminKey === undefined
+      ? undefined
+      : createAdminWatch({ clock, log, isStopping: needs.isStopping, shared: shared?.admin });
   const limitBytes = bodyLimitBytes(settings, models, budget.limitBytes);
   const runInSlices = createTimeSlices(clock);
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
@@ -109,7 +98,10 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       const { kind: state, key, model, durationMs, reason = state } = attempt;
       if (state !== 'answered') log('info', 'backend-call-failed', { state, key, model, durationMs, reason });
     },
-    onKeyChange: (change) => shared?.coolDowns.publish(change),
+    onKeyChange(change) {
+      shared?.coolDowns.publish(change);
+      watch?.onKeyChange(change);
+    },
     ollamaSettings: settings.JUDGE_KEEP_ALIVE === undefined ? [] : ['JUDGE_KEEP_ALIVE'],
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
@@ -143,13 +135,21 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       newNonce: needs.newNonce,
       onUnusable(model, reason) {
         metrics.unusable(model);
+        watch?.usage.unusable(model, reason);
         log('warn', 'verdict-unusable', { model, reason });
       },
-      onTokens: metrics.tokens,
+      onTokens(model, tokens) {
+        metrics.tokens(model, tokens);
+        watch?.usage.tokens(model, tokens);
+      },
       onBatch: metrics.batch,
       settings,
     });
-  const findAlias = createAliasLookup(models, [...gatewayKeys, ...needs.backend.keys.map(({ secret }) => secret)]);
+  const findAlias = createAliasLookup(models, [
+    ...(adminKey === undefined ? [] : [adminKey]),
+    ...gatewayKeys,
+    ...needs.backend.keys.map(({ secret }) => secret),
+  ]);
   const localRateLimit = createRateLimit(settings.RATE_LIMIT_RPM, clock.now);
   const callers = createCallers(
     gatewayKeys,
@@ -168,6 +168,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     newId: needs.newId,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodies,
+    observer: watch?.verdicts.observer,
   };
   const readInput = createInputReader({
     findTraits: backend.findTraits,
@@ -205,30 +206,27 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     largeTexts: views.waiting(),
   }));
 
+  const admin =
+    adminKey === undefined || watch === undefined
+      ? {}
+      : createAdminRoutes({
+          ...{ ...needs, ...backend, ...watch, bodies, semaphore, cache, checkReadiness, adminKey },
+          check: createCheckRoute({ ...route, runInSlices, limits }),
+        });
   const table: RouteTable = {
-    '/v1/moderations': { POST: moderation },
-    '/v1/chat/completions': { POST: guardFace },
+    '/v1/moderations': { POST: watch?.verdicts.watch('moderations', moderation) ?? moderation },
+    '/v1/chat/completions': { POST: watch?.verdicts.watch('guard', guardFace) ?? guardFace },
+    ...admin,
     ...modelRoutes(models, findAlias, gatewayKeys),
     ...createStandardRoutes({
       service: 'gateway',
       version,
-      async ready() {
-        const { reasons, missing, warnings } = await checkReadiness();
-        const lacks = {
-          ...(missing.length === 0 ? {} : { missing_models_for: missing }),
-          ...(warnings.length === 0 ? {} : { warnings }),
-        };
-        // Without endpoints clients are refused the connection, and those that fail open pass everything. A flag blocks.
-        const isFlagging = settings.NO_VERDICT === 'flag' && !needs.isStopping();
-        if (reasons.length > 0 && isFlagging) return jsonResponse(200, { status: 'flagging', reasons, ...lacks });
-        if (reasons.length > 0) return jsonResponse(503, { status: 'not ready', reasons, ...lacks });
-        return jsonResponse(200, { status: 'ready', ...lacks });
-      },
+      ready: createReadyRoute({ ...needs, checkReadiness }),
       metricsText: metrics.text,
-      openApi: () => createGatewayOpenApi(version),
+      openApi: () => createGatewayOpenApi(version, adminKey !== undefined),
     }),
   };
-  const routes = createRoutes(table, hintFor);
+  const routes = createRoutes(table, hintForPath);
   return guard(routes.handler, {
     clock,
     log,

@@ -1,5 +1,6 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
+import { adminPaths, adminSchemas } from './admin/openapi.ts';
 import { GuardRequest } from './guard/request.ts';
 import { CATEGORY_NAMES } from './policy/categories.ts';
 import { ModerationRequest } from './routes/request.ts';
@@ -91,8 +92,8 @@ const ok = (name: keyof typeof COMPONENTS) => ({ description: 'The answer', ...c
 
 const REASONS: Readonly<Record<string, string>> = {
   400: 'The input is not one that can be judged, or too large; `param` says where',
-  401: 'No, a malformed or a wrong gateway key',
-  404: 'An unknown model',
+  401: 'No, a malformed or a wrong key',
+  404: 'An unknown model, or an unknown key of the backend',
   408: 'The request body did not arrive in time',
   415: 'The body is not declared as JSON',
   429: 'The gateway key has used up its rate limit; see Retry-After',
@@ -120,10 +121,13 @@ const BEARER = [{ bearer: [] }];
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 
 /** Creates the OpenAPI 3.1 document from the schemas that the service reads requests with and that the tests check. */
-export const createGatewayOpenApi = (version: string) => ({
+export const createGatewayOpenApi = (version: string, hasAdmin: boolean) => ({
   openapi: '3.1.0',
   info: { title: 'Gatehouse moderation gateway', version, license: { name: 'Apache-2.0' } },
-  components: { schemas, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+  components: {
+    schemas: { ...schemas, ...(hasAdmin ? adminSchemas() : {}) },
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+  },
   paths: {
     '/v1/moderations': {
       post: {
@@ -154,6 +158,7 @@ export const createGatewayOpenApi = (version: string) => ({
     },
     '/health': { get: { operationId: 'health', responses: { 200: ok('Health') } } },
     '/ready': { get: { operationId: 'ready', responses: { 200: ok('Ready'), 503: ok('Ready') } } },
+    ...(hasAdmin ? adminPaths({ errorsOf, security: BEARER }) : {}),
     '/metrics': { get: { operationId: 'metrics', responses: { 200: { description: 'Prometheus text' } } } },
   },
 });

@@ -20,6 +20,14 @@ const Keys = v.pipe(
   // docker's --env-file keeps quotes, and no client would send them.
   v.check((keys) => !keys.some((key) => /^(["']).*\1$/.test(key)), 'expected keys without quotes around them'),
 );
+const AdminKey = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(
+    /^(?!(["']).*\1$)[\x21-\x7e]{1,512}$/,
+    'expected one key of 1 to 512 printable characters without blanks or quotes around it',
+  ),
+);
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
 
 const isBaseUrl = (text: string): boolean => {
@@ -46,7 +54,7 @@ const KeepAlive = v.pipe(
 
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_WORKER|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_(?:ADMIN|WORKER)|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
 
 /** The most processes that one gateway may have. */
 const MAX_WORKERS = 64;
@@ -72,6 +80,7 @@ export const GatewayVariables = v.object({
   ),
   MODERATION_API_KEY: v.optional(Keys, ''),
   MODERATION_API_KEYS: v.optional(Keys, ''),
+  GATEWAY_ADMIN_KEY: v.optional(AdminKey),
   BACKEND_API_KEYS: v.optional(Keys, ''),
   BACKEND_BASE_URL: v.optional(BaseUrl),
   BACKEND_CLOUD_URL: v.optional(BaseUrl, 'https://ollama.com'),
@@ -108,6 +117,7 @@ const KeyVariables = v.pick(GatewayVariables, [
   'APP_ENV',
   'MODERATION_API_KEY',
   'MODERATION_API_KEYS',
+  'GATEWAY_ADMIN_KEY',
   'BACKEND_API_KEYS',
 ]);
 
@@ -192,6 +202,12 @@ const conflictsIn = (settings: KeySettings): string[] => {
   if (settings.BACKEND_API_KEYS.some((key) => gatewayKeys.includes(key))) {
     problems.push(
       'BACKEND_API_KEYS: the same key is in MODERATION_API_KEYS; use different keys, because clients must never have a backend key',
+    );
+  }
+  const admin = settings.GATEWAY_ADMIN_KEY;
+  if (admin !== undefined && [...gatewayKeys, ...settings.BACKEND_API_KEYS].includes(admin)) {
+    problems.push(
+      'GATEWAY_ADMIN_KEY: the same key is in MODERATION_API_KEYS or BACKEND_API_KEYS; use a key of its own, because it may do more than theirs',
     );
   }
   return problems;

@@ -39,6 +39,7 @@ Often set later:
   UNJUDGED_INPUT        error | text | flag: what becomes of input that the alias cannot judge, such as images (default error)
   NO_VERDICT            error | flag: what a client gets when nothing could be judged (default error)
   REDIS_URL             what several replicas share, such as redis://host:6379
+  GATEWAY_ADMIN_KEY     a key of its own for state, live feed, checks and resting keys under /admin (default: no such routes)
 
 POST /v1/chat/completions answers as a guard model does, for aliases such as qwen3guard.
 

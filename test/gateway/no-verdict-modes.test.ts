@@ -63,7 +63,7 @@ describe('NO_VERDICT=flag', (check) => {
     const shared = {
       verdicts: () => ({ find: async () => undefined, store: (key: string) => void stored.push(key) }),
       rateLimit: (_: number, local: (keyId: string) => number | Promise<number>) => local,
-      coolDowns: { publish() {}, subscribe() {} },
+      coolDowns: { publish() {}, subscribe() {}, scope: () => 'replicas' as const },
     };
     const { ask, calls } = gatewayOver((sent) => (isDown ? received(400, '') : judging()(sent)), {
       variables,

@@ -193,6 +193,25 @@ describe('a policy', (check) => {
   });
 });
 
+describe('the admin key', (check) => {
+  const KEYS = { MODERATION_API_KEYS: 'client-key,other-client-key', BACKEND_API_KEYS: 'judge-key' };
+  check('is one key, and none unless it is set', () => {
+    assert.is(read(KEYS).settings.GATEWAY_ADMIN_KEY, undefined);
+    assert.is(read({ ...KEYS, GATEWAY_ADMIN_KEY: '' }).settings.GATEWAY_ADMIN_KEY, undefined);
+    assert.is(read({ ...KEYS, GATEWAY_ADMIN_KEY: ' admin-key ' }).settings.GATEWAY_ADMIN_KEY, 'admin-key');
+    for (const wrong of ['two words', '"quoted"', 'x'.repeat(513)])
+      assert.match(problemsOf({ ...KEYS, GATEWAY_ADMIN_KEY: wrong })[0] ?? '', /^GATEWAY_ADMIN_KEY: expected one key/);
+  });
+  check('is refused, unquoted, where it is a gateway key or a backend key too', () => {
+    for (const same of ['other-client-key', 'judge-key']) {
+      const problems = problemsOf({ ...KEYS, GATEWAY_ADMIN_KEY: same, PORT: 'x' });
+      assert.is(problems.length, 2);
+      assert.match(problems[1] ?? '', /^GATEWAY_ADMIN_KEY: the same key is in MODERATION_API_KEYS or BACKEND_API_KEYS/);
+      assert.not.match(problems.join(), same);
+    }
+  });
+});
+
 describe('a variable that only looks like ours', (check) => {
   check('is reported, with the one that was meant', () => {
     const unknownNames = unknownGatewayVariables({

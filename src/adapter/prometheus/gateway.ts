@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { GatewayMetrics, GatewayReadings } from '../../gateway/metrics.ts';
-import type { KeyStatus } from '../../llm/key-state.ts';
+import { COOL_DOWN_REASONS, type KeyStatus } from '../../llm/key-state.ts';
 import type { MetricFamilies } from './merge.ts';
 import { createServiceMetrics, readFamilies, toSeconds } from './metrics.ts';
 
@@ -16,6 +16,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const gauge = <Name extends string>(name: string, help: string, labelNames: readonly Name[] = []) =>
     new Gauge<Name>({ name: `gatehouse_${name}`, help, labelNames, registers });
   const keyState = gauge('backend_key_state', '1 for the state a backend key is in', ['key', 'state']);
+  const keyReason = gauge('backend_key_reason', '1 for the reason why a backend key is not active', ['key', 'reason']);
   const keyRest = gauge('backend_key_rest_seconds', 'Remaining cool-down of a backend key', ['key']);
   const breakerOpen = gauge('backend_breaker_open', '1 while nothing is sent to the backend host');
   const running = gauge('backend_calls_running', 'Calls to the backend that are running');
@@ -24,8 +25,9 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
   const largeTexts = gauge('large_texts', 'Large texts that are decoded or wait for that');
   return ({ keys, breaker, callsRunning, callsWaiting, cachedVerdicts, bytesInFlight, ...readings }) => {
-    for (const { fingerprint, state, coolDownMs } of keys) {
+    for (const { fingerprint, state, coolDownMs, reason } of keys) {
       for (const name of KEY_STATES) keyState.set({ key: fingerprint, state: name }, name === state ? 1 : 0);
+      for (const name of COOL_DOWN_REASONS) keyReason.set({ key: fingerprint, reason: name }, name === reason ? 1 : 0);
       keyRest.set({ key: fingerprint }, toSeconds(coolDownMs));
     }
     breakerOpen.set(breaker.state === 'open' ? 1 : 0);

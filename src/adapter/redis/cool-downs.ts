@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
-import type { SharedState } from '../../gateway/app.ts';
+import type { SharedState } from '../../gateway/shared-state.ts';
 import { COOL_DOWN_REASONS, type KeyChange, MAX_REST_MS, type SharedCoolDown } from '../../llm/key-state.ts';
 import type { RedisConnection } from './connection.ts';
 
@@ -128,5 +128,7 @@ export const createRedisCoolDowns = (needs: RedisCoolDownsParts): SharedState['c
       listeners.push(listener);
       if (connection.isUp()) loadAll();
     },
+    // What is published while Redis is lost reaches the others when it is back.
+    scope: () => (connection.isUp() ? 'replicas' : 'process'),
   };
 };

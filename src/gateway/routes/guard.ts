@@ -13,6 +13,7 @@ import type { Policy, PolicySelection } from '../policy/policy.ts';
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
+import type { RequestObserver } from './observer.ts';
 import { createResultWriter } from './result.ts';
 import { verdictHeaders } from './verdict-headers.ts';
 
@@ -29,6 +30,7 @@ type GuardRouteNeeds = {
   readonly limits: { readonly inputs: number; readonly chars: number };
   /** Answers in place of an error where a chat asks for scores: its clients pass what they get an error for. */
   readonly noVerdict: Pick<NoVerdict, 'describe'>;
+  readonly observer: RequestObserver | undefined;
 };
 
 /** What a guard says of texts by their scores: whether it is a violation, and the content of the answer. */
@@ -89,6 +91,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds) => {
       });
       const asked = parseGuardRequest(body);
       const alias = findAlias(asked.model);
+      needs.observer?.describe(request, alias.alias);
       const form = answerFormOf(alias, asked.response_format);
       const policy = policies.select(alias.alias, caller.keyIndex);
       const judge = (form.kind === 'scores' ? scorers : guards).get(policy);
@@ -107,6 +110,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds) => {
       const items = texts.map((text) => ({ text }));
       const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
       if (verdicts.length !== texts.length) throw new TypeError('A text without a verdict');
+      needs.observer?.judged(request, { policy: judge.judged, verdicts });
       const { isFlagged, content } = say(verdicts.map(({ scores }) => scores));
       const isCached = verdicts.every((verdict) => verdict.isCached);
       metrics.verdict({ alias: alias.alias, isFlagged, isCached });

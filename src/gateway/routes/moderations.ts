@@ -10,6 +10,7 @@ import { isBlank } from '../text/normalize.ts';
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
+import type { RequestObserver } from './observer.ts';
 import type { ReadInput } from './read-input.ts';
 import { countResults, type ParsedItem, parseOuterFields } from './request.ts';
 import { createResultWriter, moderationJson } from './result.ts';
@@ -28,6 +29,7 @@ type ModerationRouteNeeds = {
   readonly readInput: ReadInput;
   /** Called with each request, so that it can answer in place of an error. */
   readonly noVerdict: Pick<NoVerdict, 'admit' | 'describe'>;
+  readonly observer: RequestObserver | undefined;
 };
 
 type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; readonly items: readonly ParsedItem[] };
@@ -51,6 +53,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
     const alias = findAlias(model);
     const policy = policies.select(alias.alias, keyIndex);
+    needs.observer?.describe(request, alias.alias);
     needs.noVerdict.describe(request, { alias: alias.alias, inputs: countResults(input), policy });
     return { alias, policy, items: await needs.readInput(input, alias, deadline.signal) };
   };
@@ -78,7 +81,9 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     return answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
       const parsed = await parseRequest(request, caller.keyIndex, deadline);
       const { moderate } = judgeOf(parsed.policy);
-      return respond(parsed, await moderate(parsed.items, parsed.alias, { ...deadline, owner: caller.owner }));
+      const verdicts = await moderate(parsed.items, parsed.alias, { ...deadline, owner: caller.owner });
+      needs.observer?.judged(request, { policy: parsed.policy, verdicts });
+      return respond(parsed, verdicts);
     });
   };
 };

@@ -73,6 +73,12 @@ const reasonOf = (detail: GatewayFault): string | undefined => {
   return REASONS[detail.kind];
 };
 
+/** The code of a failure that leaves an input without a verdict; undefined for others. A bug has one: a text may have led to it. */
+export const noVerdictReason = (error: unknown): string | undefined => {
+  const detail: GatewayFault | undefined = error instanceof Fault ? error.detail : undefined;
+  return detail === undefined ? 'internal_error' : reasonOf(detail);
+};
+
 /** Creates the one place that answers as flagged what has no verdict. */
 export const createNoVerdict = ({ settings, metrics, newId }: NoVerdictNeeds): NoVerdict => {
   const admitted = new WeakMap<Request, KnownRequest>();
@@ -89,8 +95,7 @@ export const createNoVerdict = ({ settings, metrics, newId }: NoVerdictNeeds): N
     answer(request, error) {
       const known = admitted.get(request);
       const detail: GatewayFault | undefined = error instanceof Fault ? error.detail : undefined;
-      // Without a detail it is a bug, and a text may have led to it.
-      const reason = detail === undefined ? 'internal_error' : reasonOf(detail);
+      const reason = noVerdictReason(error);
       if (known === undefined || reason === undefined || !isFlagging(detail)) return undefined;
       metrics.flaggedWithoutVerdict(reason);
       const { policy } = known;

@@ -46,6 +46,16 @@ const BY_HINT: readonly (readonly [hint: number, decode: Decoder])[] = [
   [HINTS.backwards, decodeBackwards],
 ];
 const ON_ALL: readonly Decoder[] = BY_HINT.map(([, decode]) => decode);
+const NAMES: ReadonlyMap<Decoder, string> = new Map([
+  ...Object.entries(HINTS).flatMap(([name, bit]) =>
+    BY_HINT.filter(([hint]) => hint === bit).map(([, decode]) => [decode, name] as const),
+  ),
+  [removeStackedMarks, 'stackedMarks'],
+  [decodeEnclosed, 'enclosed'],
+  [decodeTurned, 'turned'],
+  [decodeLookAlikes, 'lookAlikes'],
+]);
+
 /** How many nested encodings are decoded. */
 const ROUNDS = 3;
 
@@ -67,8 +77,11 @@ const addCounts = (sum: Map<number, number>, counts: RemovedCounts): void => {
   for (const [code, count] of counts) sum.set(code, (sum.get(code) ?? 0) + count);
 };
 
+/** Is given the name of each decoder that has changed a text. */
+type OnDecoded = (decoder: string) => void;
+
 /** Decodes round after round. It remembers which decoder found nothing in which text, so that none looks twice. */
-const createRounds = () => {
+const createRounds = (onDecoded: OnDecoded) => {
   const foundNothingIn = new Map<Decoder, string>();
   const removed = new Map<number, number>();
   let isReversed = false;
@@ -80,7 +93,8 @@ const createRounds = () => {
       if (foundNothingIn.get(decode) === view || (isReversed && decode === decodeBackwards)) continue;
       const next = yield* inPieces(decode, view);
       if (next === view) foundNothingIn.set(decode, view);
-      else if (decode === decodeBackwards) isReversed = true;
+      else onDecoded(NAMES.get(decode) ?? '');
+      if (next !== view && decode === decodeBackwards) isReversed = true;
       view = next;
     }
     return view;
@@ -89,7 +103,10 @@ const createRounds = () => {
   /** Normalises, and counts what is lost by it; where asked to, decodes that first. */
   function* normaliseAndCount(text: string, isDecoding: boolean): Steps<string> {
     if (text.search(INVISIBLE_RUN) < 0) return yield* inPieces(normalise, text);
-    const raw = isDecoding ? yield* inPieces(applyOverrides, yield* decodeInvisible(text)) : text;
+    const visible = isDecoding ? yield* decodeInvisible(text) : text;
+    if (visible !== text) onDecoded('invisible');
+    const raw = isDecoding ? yield* inPieces(applyOverrides, visible) : text;
+    if (raw !== visible) onDecoded('overrides');
     addCounts(removed, yield* countUnusual(raw));
     return yield* inPieces(normalise, raw);
   }
@@ -117,8 +134,12 @@ type Decoded = {
  * Decodes what is hidden in a text. Takes the original text: some messages hide in what normalising removes. `visible` is
  * the same text normalised.
  */
-export function* decodeHidden(text: string, visible: string = normalise(text)): Steps<Decoded> {
-  const { decodeOnce, normaliseAndCount, removed } = createRounds();
+export function* decodeHidden(
+  text: string,
+  visible: string = normalise(text),
+  onDecoded: OnDecoded = () => {},
+): Steps<Decoded> {
+  const { decodeOnce, normaliseAndCount, removed } = createRounds(onDecoded);
   let view = text;
   for (let round = 0; round < ROUNDS; round++) {
     const next = yield* decodeOnce(view);
@@ -172,11 +193,11 @@ export const createShortHintlessViews = (text: string): Views | undefined =>
  * Creates the texts that the judge reads: the visible one, and, if something was hidden, a second one with hidden messages
  * decoded in place. Invisible characters that say nothing, and are more than ordinary writing has, are named at its end.
  */
-export function* createViews(text: string): Steps<Views> {
+export function* createViews(text: string, onDecoded?: OnDecoded): Steps<Views> {
   const plain = yield* findPlainView(text);
   if (plain !== undefined) return asOnlyView(plain);
   const visible = yield* inPieces(normalise, text);
-  const { text: decoded, removed } = yield* decodeHidden(text, visible);
+  const { text: decoded, removed } = yield* decodeHidden(text, visible, onDecoded);
   const isRemovalSuspect = mayCarryMessage(removed, text.length);
   const first = yield* inPieces(neutralise, visible);
   if (decoded === undefined && !isRemovalSuspect) return asOnlyView(first);

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/log.ts';
-import type { SharedState } from '../../gateway/app.ts';
+import type { SharedState } from '../../gateway/shared-state.ts';
 
 /** The client library is a third of the bundle: it is only loaded where there is a Redis. */
 export const redisStateAt = async (url: string | undefined, log: Log) => {

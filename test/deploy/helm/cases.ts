@@ -27,6 +27,7 @@ export const CASES: Readonly<Record<string, Values>> = {
   scaled: {
     ...LEAST,
     gateway: { autoscaling: { enabled: true } },
+    admin: { existingSecret: 'operators' },
     redis: { existingSecret: 'shared-redis' },
     proxy: { httpsProxy: 'http://proxy.corp.test:3128', noProxy: '.svc,.cluster.local' },
     networkPolicy: {

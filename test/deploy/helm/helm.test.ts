@@ -68,6 +68,7 @@ const NUMERIC: Values = {
     keys: { BACKEND_API_KEYS: 'true', MODERATION_API_KEYS: '1e3' },
     values: { BACKEND_API_KEYS: '1', MODERATION_API_KEYS: '2' },
   },
+  admin: { existingSecret: '78', key: '90' },
   redis: { existingSecret: '12', key: '34' },
   ingress: { enabled: true, className: '10', hosts: [{ host: '57' }], tls: [{ secretName: '56' }] },
   agent: {

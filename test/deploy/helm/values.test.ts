@@ -291,8 +291,15 @@ describe('settings by name', (check) => {
   /** Given by other values, or by the chart itself. */
   const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     gateway: [
-      ...['HOST', 'PORT', 'APP_ENV', 'MODERATION_API_KEY', 'MODERATION_API_KEYS', 'BACKEND_API_KEYS'],
-      ...['BACKEND_BASE_URL', 'MODERATION_MODELS', 'MODERATION_POLICY', 'MODERATION_POLICY_FILE', 'REDIS_URL'],
+      ...['HOST', 'PORT', 'APP_ENV', 'GATEWAY_ADMIN_KEY', 'MODERATION_API_KEY', 'MODERATION_API_KEYS'],
+      ...[
+        'BACKEND_API_KEYS',
+        'BACKEND_BASE_URL',
+        'MODERATION_MODELS',
+        'MODERATION_POLICY',
+        'MODERATION_POLICY_FILE',
+        'REDIS_URL',
+      ],
     ],
     agent: [
       ...['HOST', 'PORT', 'AGENT_CONFIG', 'AGENT_CONFIG_CONTENT', 'AGENT_SERVER_USERNAME'],

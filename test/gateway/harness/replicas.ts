@@ -1,5 +1,5 @@
-import type { SharedState } from '../../../src/gateway/app.ts';
 import type { CategoryScores } from '../../../src/gateway/policy/categories.ts';
+import type { SharedState } from '../../../src/gateway/shared-state.ts';
 
 /** Verdicts that several gateways share, as a replica set does. `leftMs`: what each has left when it is found. */
 export const createReplicas = (leftMs = 3_600_000) => {
@@ -13,7 +13,7 @@ export const createReplicas = (leftMs = 3_600_000) => {
       store: (key, scores) => void verdicts.set(key, scores),
     }),
     rateLimit: (_, local) => local,
-    coolDowns: { publish() {}, subscribe() {} },
+    coolDowns: { publish() {}, subscribe() {}, scope: () => 'replicas' },
   };
   return { shared, verdicts };
 };

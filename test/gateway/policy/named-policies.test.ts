@@ -195,7 +195,7 @@ describe('an own category', (check) => {
             store() {},
           }),
           rateLimit: (_, local) => local,
-          coolDowns: { publish() {}, subscribe() {} },
+          coolDowns: { publish() {}, subscribe() {}, scope: () => 'replicas' as const },
         },
       },
     });

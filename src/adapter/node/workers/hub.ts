@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import type { Clock } from '../../../core/clock.ts';
+import { createFeedNumbering } from '../../../gateway/admin/feed-numbering.ts';
+import { addUsages, NO_JUDGE_USAGE, ProcessState, type ProcessStates } from '../../../gateway/admin/state.ts';
 import type { RateLimit } from '../../../gateway/rate-limit.ts';
 import { addedCounts, MetricFamilies, mergedMetricsText } from '../../prometheus/merge.ts';
 import {
@@ -42,17 +44,26 @@ export type Hub = { readonly join: (member: HubMember) => HubSeat };
 
 /** A worker whose event loop is busy for longer counts in a scrape with what it reported last. */
 const METRICS_LIMIT_MS = 1000;
+const STATE_LIMIT_MS = 1000;
 /** A check of the backend takes 3 s at most. */
 const READY_LIMIT_MS = 3500;
 
-type Entry = { readonly member: HubMember; isStarted: boolean; families: MetricFamilies };
+type Entry = {
+  readonly member: HubMember;
+  isStarted: boolean;
+  families: MetricFamilies;
+  /** What its state said last of what it has counted. */
+  usage: ProcessState['usage'];
+};
 type RunningCoolDown = Extract<ParentNotice, { readonly kind: 'cool-down' }> & { readonly endsAt: number };
 
 /** Creates the shared state of workers. It holds digests, fingerprints, scores and counts: no key and no text. */
 export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStopping }: HubNeeds): Hub => {
   const members = new Set<Entry>();
   const coolDowns = new Map<string, RunningCoolDown>();
+  const feed = createFeedNumbering(clock.now);
   let ended: Promise<MetricFamilies> = Promise.resolve([]);
+  let endedUsage = NO_JUDGE_USAGE;
 
   const othersOf = (from: Entry): Entry[] => [...members].filter((other) => other !== from);
   /** A shorter cool-down never replaces a longer one, and a rest by hand ends by hand alone. */
@@ -89,6 +100,25 @@ export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStoppin
     return mergedMetricsText([own, counts, ...[...members].map(({ families }) => families)]);
   };
 
+  const stateOf = async (entry: Entry): Promise<ProcessState | undefined> => {
+    const answer = v.safeParse(ProcessState, await entry.member.ask({ kind: 'state' }, STATE_LIMIT_MS));
+    if (!answer.success || !members.has(entry)) return undefined;
+    entry.usage = answer.output.usage;
+    return answer.output;
+  };
+  const states = async (): Promise<ProcessStates> => {
+    const asked = started();
+    const found = await Promise.all(asked.map(stateOf));
+    // A worker that did not answer has counted at least what it said last.
+    const silent = asked.filter((entry, index) => found[index] === undefined && members.has(entry));
+    const usages = silent.map(({ usage }) => usage);
+    return {
+      running: started().length,
+      states: found.filter((state) => state !== undefined),
+      ended: addUsages([endedUsage, ...usages]),
+    };
+  };
+
   /** The first answer of another worker that is ready. */
   const readyOther = async (from: Entry): Promise<v.InferOutput<typeof ReadinessAnswer> | undefined> => {
     const others = isStopping() ? [] : othersOf(from).filter(({ isStarted }) => isStarted);
@@ -102,13 +132,14 @@ export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStoppin
 
   return {
     join(member) {
-      const entry: Entry = { member, isStarted: false, families: [] };
+      const entry: Entry = { member, isStarted: false, families: [], usage: NO_JUDGE_USAGE };
       members.add(entry);
       return {
         onNotice(notice) {
           switch (notice.kind) {
             case 'started':
               entry.isStarted = true;
+              if (feed.isOpen()) member.notify({ kind: 'feed-read' });
               return sendCoolDowns(member);
             case 'closed':
             case 'failed':
@@ -123,6 +154,15 @@ export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStoppin
             case 'verdicts':
               for (const { member: other } of othersOf(entry)) other.offer(notice);
               return;
+            case 'feed-read':
+              feed.keepOpen();
+              for (const { member: other } of othersOf(entry)) other.notify(notice);
+              return;
+            case 'feed': {
+              const batch = feed.number(notice);
+              for (const { member: one } of started()) one.offer({ kind: 'feed', ...batch });
+              return;
+            }
             default:
               return notice satisfies never;
           }
@@ -137,13 +177,16 @@ export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStoppin
               return policyText;
             case 'ready':
               return readyOther(entry);
+            case 'states':
+              return states();
             default:
               return question satisfies never;
           }
         },
         leave() {
           if (!members.delete(entry)) return;
-          const { families } = entry;
+          const { families, usage } = entry;
+          endedUsage = addUsages([endedUsage, usage]);
           ended = ended.then((before) => addedCounts([before, families]));
         },
       };

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { FeedBatch, UnnumberedEvents } from '../../../gateway/admin/feed-numbering.ts';
 import { COOL_DOWN_REASONS } from '../../../llm/key-state.ts';
 import { MetricFamilies } from '../../prometheus/merge.ts';
 
@@ -22,6 +23,9 @@ const CoolDownNotice = v.object({
 /** Verdicts, packed as `verdicts.ts` does. They are looked at when one is used. */
 const VerdictsNotice = v.object({ kind: v.literal('verdicts'), verdicts: Texts });
 
+/** Somebody reads the feed in some worker. */
+const FeedReadNotice = v.object({ kind: v.literal('feed-read') });
+
 /** The notices of a worker to the first process. */
 export const WorkerNotice = v.variant('kind', [
   /** It is built and takes connections. */
@@ -34,6 +38,9 @@ export const WorkerNotice = v.variant('kind', [
   v.object({ kind: v.literal('metrics'), families: MetricFamilies }),
   CoolDownNotice,
   VerdictsNotice,
+  FeedReadNotice,
+  /** Events of the feed. */
+  v.object({ kind: v.literal('feed'), ...UnnumberedEvents.entries }),
 ]);
 export type WorkerNotice = v.InferOutput<typeof WorkerNotice>;
 
@@ -47,6 +54,8 @@ export const WorkerQuestion = v.variant('kind', [
   v.object({ kind: v.literal('policy') }),
   /** The readiness of another worker that is ready; nothing when none is. */
   v.object({ kind: v.literal('ready') }),
+  /** The states of all workers, for the admin routes. */
+  v.object({ kind: v.literal('states') }),
 ]);
 export type WorkerQuestion = v.InferOutput<typeof WorkerQuestion>;
 
@@ -56,13 +65,17 @@ export const ParentNotice = v.variant('kind', [
   v.object({ kind: v.literal('stop') }),
   CoolDownNotice,
   VerdictsNotice,
+  FeedReadNotice,
+  /** Events of the feed, of all workers. */
+  v.object({ kind: v.literal('feed'), ...FeedBatch.entries }),
 ]);
 export type ParentNotice = v.InferOutput<typeof ParentNotice>;
 
-/** What the first process asks a worker: its own `metrics` (families), or its own readiness. */
+/** What the first process asks a worker: its own `metrics` (families), its own readiness, or its own state. */
 export const ParentQuestion = v.variant('kind', [
   v.object({ kind: v.literal('metrics') }),
   v.object({ kind: v.literal('ready') }),
+  v.object({ kind: v.literal('state') }),
 ]);
 export type ParentQuestion = v.InferOutput<typeof ParentQuestion>;
 

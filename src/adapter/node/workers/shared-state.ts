@@ -2,10 +2,11 @@ import * as v from 'valibot';
 import type { Clock } from '../../../core/clock.ts';
 import { ConfigError } from '../../../core/config.ts';
 import { Fault } from '../../../core/fault.ts';
-import type { SharedState } from '../../../gateway/app.ts';
 import type { RateLimit } from '../../../gateway/rate-limit.ts';
 import type { Readiness } from '../../../gateway/readiness.ts';
+import type { SharedState } from '../../../gateway/shared-state.ts';
 import type { SharedCoolDown } from '../../../llm/key-state.ts';
+import { createWorkerAdmin, type WorkerAdmin } from './admin.ts';
 import type { Channel } from './channel.ts';
 import { CountAnswer, type ParentNotice, ReadinessAnswer } from './messages.ts';
 import { createVerdictTransfer } from './verdicts.ts';
@@ -19,6 +20,7 @@ type WorkerStateNeeds = {
 
 /** What a worker shares with the others through the process that watches them. */
 export type WorkerState = Required<SharedState> & {
+  readonly admin: WorkerAdmin;
   /** The metrics of all workers. Faults with `unavailable` when they cannot be had. */
   readonly metricsText: () => Promise<string>;
   /** The policy file as it was when the service started. Throws a `ConfigError` when it cannot be had. */
@@ -52,7 +54,10 @@ export const createWorkerState = ({ channel, clock, maxVerdicts }: WorkerStateNe
   let receiveVerdicts = (_packed: readonly string[]): void => {};
   let checkOwnReadiness: (() => Promise<Readiness>) | undefined;
 
+  const admin = createWorkerAdmin({ channel, clock });
+
   return {
+    admin,
     verdicts(lifetimeMs) {
       const send = (verdicts: readonly string[]): void => channel.offer({ kind: 'verdicts', verdicts });
       const { find, store, receive } = createVerdictTransfer({ clock, lifetimeMs, limit: maxVerdicts, send });
@@ -67,6 +72,7 @@ export const createWorkerState = ({ channel, clock, maxVerdicts }: WorkerStateNe
         channel.notify({ kind: 'cool-down', fingerprint, reason, coolDownMs: leftMs, strikes });
       },
       subscribe: (adopt) => void adopters.push(adopt),
+      scope: () => 'workers',
     },
     readiness(own) {
       checkOwnReadiness = own;
@@ -94,6 +100,8 @@ export const createWorkerState = ({ channel, clock, maxVerdicts }: WorkerStateNe
     },
     onNotice(notice) {
       if (notice.kind === 'verdicts') receiveVerdicts(notice.verdicts);
+      if (notice.kind === 'feed-read') admin.onRead();
+      if (notice.kind === 'feed') admin.onBatch(notice);
       if (notice.kind !== 'cool-down') return;
       const { kind: _, ...coolDown } = notice;
       for (const adopt of adopters) adopt(coolDown);

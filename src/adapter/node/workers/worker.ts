@@ -24,7 +24,7 @@ import type { WorkerState } from './shared-state.ts';
 export type WorkerService = Pick<ServingOptions, 'directPaths'> & {
   readonly handler: Handler;
   readonly log: Log;
-  readonly state: Pick<WorkerState, 'onNotice' | 'onReadyQuestion'>;
+  readonly state: Pick<WorkerState, 'onNotice' | 'onReadyQuestion' | 'admin'>;
   /** The metrics of this worker alone. */
   readonly families: () => Promise<MetricFamilies>;
   readonly close: () => Promise<void>;
@@ -73,6 +73,7 @@ export const runWorker = async (
     },
     onQuestion(given) {
       const { kind } = v.parse(ParentQuestion, given);
+      if (kind === 'state') return service?.state.admin.ownState();
       return kind === 'metrics' ? service?.families() : service?.state.onReadyQuestion();
     },
   });

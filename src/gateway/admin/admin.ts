@@ -1,0 +1,78 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
+import type { Breaker } from '../../llm/breaker.ts';
+import type { KeyPool } from '../../llm/key-pool.ts';
+import type { KeyChange } from '../../llm/key-state.ts';
+import type { VerdictCache } from '../judge/cache.ts';
+import type { GatewaySettings } from '../settings.ts';
+import { createFeed, type Feed } from './feed.ts';
+import type { FeedExchange } from './feed-numbering.ts';
+import { breakerReport, keyReports, NO_JUDGE_USAGE, type ProcessState, type ProcessStates } from './state.ts';
+import { createUsageCounts, type UsageCounts } from './usage.ts';
+import { createVerdictEvents, type VerdictEvents } from './verdict-events.ts';
+
+/** What the processes of a service bring together for whoever administrates it. */
+export type SharedAdmin = {
+  readonly exchange: FeedExchange;
+  /** The states of all processes. What does not answer is missing; faults with `unavailable` where none can be had. */
+  readonly states: (own: () => ProcessState) => () => Promise<ProcessStates>;
+};
+
+type AdminWatchNeeds = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly isStopping: () => boolean;
+  readonly shared: SharedAdmin | undefined;
+};
+
+/** What a process notes while it works, so that the admin routes can show it. */
+export type AdminWatch = {
+  readonly feed: Feed;
+  readonly verdicts: VerdictEvents;
+  readonly usage: UsageCounts;
+  /** A key has changed its state. */
+  readonly onKeyChange: (change: KeyChange) => void;
+};
+
+/** Creates what the admin routes show beside the current values. Only a gateway with an admin key has it. */
+export const createAdminWatch = ({ clock, log, isStopping, shared }: AdminWatchNeeds): AdminWatch => {
+  const onBug = (error: unknown): void =>
+    log('error', 'admin-feed-failed', { reason: error instanceof Error ? error.name : typeof error });
+  const feed = createFeed({ clock, isStopping, onBug, exchange: shared?.exchange });
+  return {
+    feed,
+    verdicts: createVerdictEvents({ clock, feed }),
+    usage: createUsageCounts(),
+    onKeyChange(change) {
+      if (feed.isOpen())
+        for (const report of keyReports([change])) feed.publish('keys', { at: clock.now(), ...report });
+    },
+  };
+};
+
+/** What the state of a process is read from. */
+export type ProcessStatesNeeds = {
+  readonly pool: Pick<KeyPool, 'details'>;
+  readonly breaker: Pick<Breaker, 'status'>;
+  readonly semaphore: Pick<Semaphore, 'running' | 'waiting'>;
+  readonly cache: Pick<VerdictCache, 'size'>;
+  readonly settings: Pick<GatewaySettings, 'MAX_CONCURRENCY' | 'CACHE_MAX_ENTRIES'>;
+  readonly usage: UsageCounts;
+};
+
+/** Creates the look-up of the states of all processes of a service: of this one alone where it shares none. */
+export const createProcessStates = (
+  needs: ProcessStatesNeeds,
+  shared: SharedAdmin | undefined,
+): (() => Promise<ProcessStates>) => {
+  const { pool, breaker, semaphore, cache, settings, usage } = needs;
+  const own = (): ProcessState => ({
+    keys: keyReports(pool.details()),
+    breaker: breakerReport(breaker.status()),
+    calls: { running: semaphore.running(), waiting: semaphore.waiting(), limit: settings.MAX_CONCURRENCY },
+    cache: { verdicts: cache.size(), limit: settings.CACHE_MAX_ENTRIES },
+    usage: usage.read(),
+  });
+  return shared?.states(own) ?? (async () => ({ running: 1, states: [own()], ended: NO_JUDGE_USAGE }));
+};

@@ -1,0 +1,104 @@
+import * as v from 'valibot';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { RequestBodies } from '../../core/http/request-bodies.ts';
+import { jsonResponse } from '../../core/http/response.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
+import type { Moderate } from '../judge/moderate.ts';
+import { DEFAULT_ALIAS, type FindAlias } from '../models.ts';
+import type { Policy, PolicySelection } from '../policy/policy.ts';
+import { answerWithin } from '../routes/deadline.ts';
+import { type InputRules, parseModerationItems } from '../routes/request.ts';
+import { createResultWriter } from '../routes/result.ts';
+import { createViews } from '../text/decode.ts';
+import { parseAdminBody } from './body.ts';
+
+/** The body of `POST /admin/check`. `policy`: the version of one, in place of that of the alias. */
+export const CheckRequest = v.object({
+  model: v.nullish(v.string()),
+  input: v.string(),
+  policy: v.nullish(v.string()),
+});
+
+type CheckNeeds = {
+  readonly clock: Clock;
+  readonly findAlias: FindAlias;
+  readonly policies: PolicySelection;
+  readonly moderateBy: (policy: Policy) => Moderate;
+  readonly bodies: Pick<RequestBodies, 'readJson'>;
+  readonly runInSlices: RunInSlices;
+  readonly limits: InputRules['limits'];
+  readonly deadlineMs: number;
+};
+
+/** How much of a view is shown. */
+const SHOWN_CHARS = 20_000;
+/** Whose work it is: no gateway key has this digest. */
+const OWNER = 'admin';
+/** No gateway key has this index, so that the policy is that of the alias. */
+const NO_KEY = -1;
+
+/**
+ * `POST /admin/check`: judges one text as a moderation does, and shows what the judge read of it. What is counted and cached is
+ * the same, but that it is no verdict for a client: neither metrics nor the feed have one.
+ */
+export const createCheckRoute = (needs: CheckNeeds) => {
+  const { clock, findAlias, policies, runInSlices } = needs;
+  const judges = new Map<Policy, Moderate>();
+  const judgeOf = (policy: Policy): Moderate => {
+    const judge = judges.get(policy) ?? needs.moderateBy(policy);
+    judges.set(policy, judge);
+    return judge;
+  };
+  const policyOf = (version: string): Policy => {
+    const policy = policies.policies.find((one) => one.version === version);
+    if (policy === undefined)
+      throw new Fault({
+        kind: 'bad-input',
+        code: 'unknown_policy',
+        param: 'policy',
+        message: 'Expected the version of a policy at policy; GET /admin/state lists them',
+      });
+    return policy;
+  };
+  const readViews = async (text: string, signal: AbortSignal) => {
+    const found = new Set<string>();
+    const views = await runInSlices(
+      createViews(text, (decoder) => found.add(decoder)),
+      signal,
+      OWNER,
+    );
+    return views.texts.map((view, index) => ({
+      kind: index === 0 ? 'visible' : views.hidden.includes('decoded') ? 'decoded' : 'invisible',
+      text: view.slice(0, SHOWN_CHARS),
+      chars: view.length,
+      found: index === 0 ? [] : [...found],
+    }));
+  };
+
+  return (request: Request): Promise<Response> =>
+    answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
+      const startedAt = clock.now();
+      const asked = parseAdminBody(CheckRequest, await needs.bodies.readJson(request, deadline.signal));
+      const alias = findAlias(asked.model ?? DEFAULT_ALIAS);
+      const policy = asked.policy == null ? policies.select(alias.alias, NO_KEY) : policyOf(asked.policy);
+      const rules = { limits: needs.limits, unjudged: 'error', unseen: undefined } as const;
+      const items = parseModerationItems(asked.input, rules);
+      const views = await readViews(asked.input, deadline.signal);
+      const [verdict] = await judgeOf(policy)(items, alias, { ...deadline, owner: OWNER });
+      if (verdict === undefined) throw new TypeError('A text without a verdict');
+      const { json } = createResultWriter(policy)(verdict.scores, { text: true, image: false });
+      return jsonResponse(200, {
+        model: alias.alias,
+        backend_model: alias.model,
+        policy: policy.version,
+        cache: verdict.isCached ? 'hit' : 'miss',
+        asked: verdict.asked,
+        result: JSON.parse(json),
+        thresholds: Object.fromEntries(policy.categories.map(({ name, threshold }) => [name, threshold])),
+        hidden: verdict.hidden,
+        views,
+        duration_ms: clock.now() - startedAt,
+      });
+    });
+};
