@@ -109,94 +109,108 @@ export const UNUSABLE_CONTENTS: Readonly<Record<string, Output>> = {
 };
 
 type Reply = (sent: HttpRequest) => HttpResponse;
-/** A server's answer around a whole clean verdict, changed. */
-const changed =
-  (change: (answer: Record<string, unknown>, nonce: string) => unknown): Reply =>
-  (sent) => {
-    const good = JSON.parse(replying(sent, verdictJson(nonceOf(sent))).text) as Record<string, unknown>;
-    return received(200, JSON.stringify(change(good, nonceOf(sent))));
-  };
-const ended = (reason: unknown): Reply => changed((answer) => ({ ...answer, done_reason: reason }));
-const choosing = (choice: (nonce: string) => object): Reply =>
-  changed((answer, nonce) => {
-    const [good] = answer.choices as object[];
-    return { ...answer, choices: [{ ...good, ...choice(nonce) }] };
-  });
-const messaging = (message: (nonce: string) => object): Reply =>
-  choosing((nonce) => ({ message: { role: 'assistant', ...message(nonce) } }));
-const raw =
-  (text: string): Reply =>
-  () =>
-    received(200, text);
+type Replies = Readonly<Record<string, Reply>>;
+/** What a judge of some kind writes where it finds nothing. */
+type CleanVerdict = (sent: HttpRequest) => string;
 
-const ANY_SERVER: Readonly<Record<string, Reply>> = {
-  'an empty body': raw(''),
-  'a captive portal': raw(`<html>Please log in, ${BACKEND_CANARY}</html>`),
-  'an empty object as the answer': raw('{}'),
-  'null as the answer': raw('null'),
-  'an array as the answer': raw('[]'),
-  'a verdict without a server around it': (sent) => received(200, verdictJson(nonceOf(sent))),
-  'an answer cut off in its middle': (sent) =>
-    received(200, replying(sent, verdictJson(nonceOf(sent))).text.slice(0, -20)),
-  'the other dialect': (sent) => {
-    const isOllama = sent.url.endsWith('/api/chat');
-    return replying({ ...sent, url: isOllama ? '/v1/chat/completions' : '/api/chat' }, verdictJson(nonceOf(sent)));
-  },
-  'a numbered model name': changed((answer) => ({ ...answer, model: 20 })),
-};
+/** Answers under HTTP 200 that hold no verdict, whatever their text says: `final` are those that a second call cannot make good. */
+export const createUnusableReplies = (
+  verdictFor: CleanVerdict,
+): Readonly<Record<'ollama' | 'openai' | 'final', Replies>> => {
+  /** A server's answer around a whole clean verdict, changed. */
+  const changed =
+    (change: (answer: Record<string, unknown>, verdict: string) => unknown): Reply =>
+    (sent) => {
+      const verdict = verdictFor(sent);
+      const good = JSON.parse(replying(sent, verdict).text) as Record<string, unknown>;
+      return received(200, JSON.stringify(change(good, verdict)));
+    };
+  const ended = (reason: unknown): Reply => changed((answer) => ({ ...answer, done_reason: reason }));
+  const choosing = (choice: (verdict: string) => object): Reply =>
+    changed((answer, verdict) => {
+      const [good] = answer.choices as object[];
+      return { ...answer, choices: [{ ...good, ...choice(verdict) }] };
+    });
+  const messaging = (message: (verdict: string) => object): Reply =>
+    choosing((verdict) => ({ message: { role: 'assistant', ...message(verdict) } }));
+  const raw =
+    (text: string): Reply =>
+    () =>
+      received(200, text);
 
-/** Answers that a second call cannot make good. */
-export const FINAL_REPLIES: Readonly<Record<string, Reply>> = {
-  'another model': changed((answer) => ({ ...answer, model: 'llama3:8b' })),
-  'a model that only begins alike': changed((answer) => ({ ...answer, model: 'gpt-oss:20b2' })),
-};
-
-/** Answers under HTTP 200 that hold no verdict, whatever their text says, by dialect. */
-export const UNUSABLE_REPLIES: Readonly<Record<'ollama' | 'openai', Readonly<Record<string, Reply>>>> = {
-  ollama: {
-    ...ANY_SERVER,
-    'done_reason length': ended('length'),
-    'done_reason load': ended('load'),
-    'done_reason unload': ended('unload'),
-    'no done_reason': ended(undefined),
-    'done: false': changed((answer) => ({ ...answer, done: false })),
-    'no done': changed((answer) => ({ ...answer, done: undefined })),
-    'no message': changed((answer) => ({ ...answer, message: undefined })),
-    'a verdict in the thinking only': changed((answer, nonce) => ({
-      ...answer,
-      message: { role: 'assistant', content: null, thinking: verdictJson(nonce) },
-    })),
-    'content in parts': changed((answer, nonce) => ({
-      ...answer,
-      message: { content: [{ text: verdictJson(nonce) }] },
-    })),
-    'a call of a tool': changed((answer, nonce) => ({
-      ...answer,
-      message: { content: verdictJson(nonce), tool_calls: [{ function: { name: 'x', arguments: {} } }] },
-    })),
-    'a stream': (sent) => {
-      const line = replying(sent, verdictJson(nonceOf(sent))).text;
-      return received(200, `${line}\n${line}\n`);
+  const ANY_SERVER: Replies = {
+    'an empty body': raw(''),
+    'a captive portal': raw(`<html>Please log in, ${BACKEND_CANARY}</html>`),
+    'an empty object as the answer': raw('{}'),
+    'null as the answer': raw('null'),
+    'an array as the answer': raw('[]'),
+    'a verdict without a server around it': (sent) => received(200, verdictFor(sent)),
+    'an answer cut off in its middle': (sent) => received(200, replying(sent, verdictFor(sent)).text.slice(0, -20)),
+    'the other dialect': (sent) => {
+      const isOllama = sent.url.endsWith('/api/chat');
+      return replying({ ...sent, url: isOllama ? '/v1/chat/completions' : '/api/chat' }, verdictFor(sent));
     },
-  },
-  openai: {
-    ...ANY_SERVER,
-    'finish_reason length': choosing(() => ({ finish_reason: 'length' })),
-    'finish_reason content_filter': choosing(() => ({ finish_reason: 'content_filter' })),
-    'finish_reason tool_calls': choosing(() => ({ finish_reason: 'tool_calls' })),
-    'finish_reason null': choosing(() => ({ finish_reason: null })),
-    'no finish_reason': choosing(() => ({ finish_reason: undefined })),
-    'no choice': changed((answer) => ({ ...answer, choices: [] })),
-    'two choices': changed((answer) => ({ ...answer, choices: [answer.choices, answer.choices].flat() })),
-    'no message': choosing(() => ({ message: undefined })),
-    'a refusal beside the content': messaging((nonce) => ({ content: verdictJson(nonce), refusal: BACKEND_CANARY })),
-    'a verdict in the reasoning only': messaging((nonce) => ({ content: null, reasoning: verdictJson(nonce) })),
-    'a verdict in reasoning_content only': messaging((nonce) => ({
-      content: '',
-      reasoning_content: verdictJson(nonce),
-    })),
-    'content in parts': messaging((nonce) => ({ content: [{ type: 'text', text: verdictJson(nonce) }] })),
-    'a call of a tool': messaging((nonce) => ({ content: verdictJson(nonce), tool_calls: [{ id: 'x' }] })),
-    'a stream': (sent) => received(200, `data: ${replying(sent, verdictJson(nonceOf(sent))).text}\n\ndata: [DONE]\n\n`),
-  },
+    'a numbered model name': changed((answer) => ({ ...answer, model: 20 })),
+  };
+
+  const final: Replies = {
+    'another model': changed((answer) => ({ ...answer, model: 'llama3:8b' })),
+    'a model that only begins alike': changed((answer) => ({ ...answer, model: 'gpt-oss:20b2' })),
+  };
+
+  return {
+    final,
+    ollama: {
+      ...ANY_SERVER,
+      'done_reason length': ended('length'),
+      'done_reason load': ended('load'),
+      'done_reason unload': ended('unload'),
+      'no done_reason': ended(undefined),
+      'done: false': changed((answer) => ({ ...answer, done: false })),
+      'no done': changed((answer) => ({ ...answer, done: undefined })),
+      'no message': changed((answer) => ({ ...answer, message: undefined })),
+      'a verdict in the thinking only': changed((answer, verdict) => ({
+        ...answer,
+        message: { role: 'assistant', content: null, thinking: verdict },
+      })),
+      'content in parts': changed((answer, verdict) => ({
+        ...answer,
+        message: { content: [{ text: verdict }] },
+      })),
+      'a call of a tool': changed((answer, verdict) => ({
+        ...answer,
+        message: { content: verdict, tool_calls: [{ function: { name: 'x', arguments: {} } }] },
+      })),
+      'a stream': (sent) => {
+        const line = replying(sent, verdictFor(sent)).text;
+        return received(200, `${line}\n${line}\n`);
+      },
+    },
+    openai: {
+      ...ANY_SERVER,
+      'finish_reason length': choosing(() => ({ finish_reason: 'length' })),
+      'finish_reason content_filter': choosing(() => ({ finish_reason: 'content_filter' })),
+      'finish_reason tool_calls': choosing(() => ({ finish_reason: 'tool_calls' })),
+      'finish_reason null': choosing(() => ({ finish_reason: null })),
+      'no finish_reason': choosing(() => ({ finish_reason: undefined })),
+      'no choice': changed((answer) => ({ ...answer, choices: [] })),
+      'two choices': changed((answer) => ({ ...answer, choices: [answer.choices, answer.choices].flat() })),
+      'no message': choosing(() => ({ message: undefined })),
+      'a refusal beside the content': messaging((verdict) => ({ content: verdict, refusal: BACKEND_CANARY })),
+      'a verdict in the reasoning only': messaging((verdict) => ({ content: null, reasoning: verdict })),
+      'a verdict in reasoning_content only': messaging((verdict) => ({
+        content: '',
+        reasoning_content: verdict,
+      })),
+      'content in parts': messaging((verdict) => ({ content: [{ type: 'text', text: verdict }] })),
+      'a call of a tool': messaging((verdict) => ({ content: verdict, tool_calls: [{ id: 'x' }] })),
+      'a stream': (sent) => received(200, `data: ${replying(sent, verdictFor(sent)).text}\n\ndata: [DONE]\n\n`),
+    },
+  };
 };
+
+const OF_CHAT_MODELS = createUnusableReplies((sent) => verdictJson(nonceOf(sent)));
+/** Answers of chat models that hold no verdict, whatever their text says, by dialect. */
+export const UNUSABLE_REPLIES: Readonly<Record<'ollama' | 'openai', Replies>> = OF_CHAT_MODELS;
+/** Answers of chat models that a second call cannot make good. */
+export const FINAL_REPLIES: Replies = OF_CHAT_MODELS.final;
