@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from './check.ts';
@@ -19,9 +20,16 @@ type Benches = {
   readonly modelPerSecond: (costs: Costs) => { readonly part: string; readonly perSecond: number };
 };
 
+type PlanRow = readonly [name: string, formula: string, value: number];
+type Plan = {
+  readonly planOf: (given: Readonly<Record<string, number>>) => readonly PlanRow[];
+  readonly planMarkdown: () => string;
+};
+
 const BENCH = join(import.meta.dirname, '../bench');
 const { coresFor }: Benches = await import(join(BENCH, 'cores.mjs'));
 const { modelPerSecond }: Benches = await import(join(BENCH, 'agent/messages-table.mjs'));
+const { planMarkdown, planOf }: Plan = await import(join(BENCH, 'plan.mjs'));
 
 describe('where a bench holds its parts', (check) => {
   check('each server has a core, the database what is left, the load the last one', () => {
@@ -43,4 +51,29 @@ describe('the messages a second that processor time allows', (check) => {
     assert.equal(modelPerSecond({ ...costs, servers: 2, databaseCores: 2 }), { part: 'servers', perSecond: 400 });
     assert.is(modelPerSecond({ ...costs, servers: 3, databaseMs: undefined }).perSecond, 600);
   });
+});
+
+describe('the plan for a number of verdicts', (check) => {
+  const rowOf = (name: string, given: Readonly<Record<string, number>>): number =>
+    planOf(given).find(([row]) => row === name)?.[2] ?? Number.NaN;
+
+  check('stands in docs/scale.md as `node bench/plan.mjs --markdown` prints it', () =>
+    assert.ok(readFileSync(join(BENCH, '../docs/scale.md'), 'utf8').includes(planMarkdown())),
+  );
+
+  check('takes twice the cards for twice the verdicts, and none for what is in a cache', () => {
+    const name = 'H100s, the judge alone';
+    assert.ok(Math.abs(rowOf(name, { verdicts: 2000 }) - 2 * rowOf(name, { verdicts: 1000 })) < 1e-9);
+    assert.is(rowOf(name, { cached: 1 }), 0);
+  });
+
+  check('asks the judge about what the guard model leaves', () => {
+    const alone = rowOf('H100s, with the prefix cached', {});
+    const guarded = (inDoubt: number) => rowOf('H100s, a guard model first', { inDoubt });
+    assert.ok(Math.abs(guarded(1) - guarded(0) - alone) < 1e-6);
+  });
+
+  check('divides what a key may send by the processor time of its limit', () =>
+    assert.is(rowOf('requests a second of one gateway key', { redisLimitMicros: 10, load: 1 }), 100_000),
+  );
 });
