@@ -5,6 +5,7 @@ import type { ChatCall } from '../../llm/types.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
+import type { Policy } from '../policy/policy.ts';
 import { type BatchPrompts, batchOutputTokens } from './batch-prompt.ts';
 import type { ParseBatch } from './batch-verdict.ts';
 import type { CallJudge } from './call.ts';
@@ -13,6 +14,8 @@ type BatchJudgeNeeds = {
   readonly callJudge: CallJudge;
   readonly clock: Clock;
   readonly prompts: BatchPrompts;
+  /** From these scores on, by category, a text is judged alone. */
+  readonly doubtFrom: CategoryScores;
   readonly parseBatch: ParseBatch;
   /** The context that a local server gives the model, and how long it holds it. */
   readonly memory: Pick<ChatCall, 'contextTokens' | 'keepAlive'>;
@@ -37,8 +40,12 @@ export type JudgeBatch = (
 
 /** From here on the policy calls a score a violation. */
 const VIOLATION = 0.5;
-/** From here on the policy calls a score doubtful, and an operator may have set a threshold. */
+/** From here on our policy calls a score doubtful. */
 const DOUBT = 0.25;
+
+/** The scores from which a text is judged alone, by category: where the judge's scale has doubt, or an operator has it earlier. */
+export const doubtLimits = ({ categories }: Pick<Policy, 'categories'>): CategoryScores =>
+  categories.map(({ controversial, threshold }) => Math.min(DOUBT, controversial, threshold));
 
 /** No timeout: a host that is slow with several texts may be quick with one, and the breaker must not open for that. */
 const givenUp = (): Fault => new Fault({ kind: 'client-left' });
@@ -95,7 +102,7 @@ export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
     const isClear = verdicts?.flat().every((score) => score < VIOLATION) === true;
     const given = texts.map((_, index) => {
       const scores = isClear ? verdicts?.[index] : undefined;
-      return scores?.every((score) => score < DOUBT) === true ? scores : undefined;
+      return scores?.every((score, at) => score < (needs.doubtFrom[at] ?? 0)) === true ? scores : undefined;
     });
     const judged = given.filter((scores) => scores !== undefined).length;
     needs.onBatch(alias.model, { judged, judgedAlone: texts.length - judged });

@@ -27,7 +27,7 @@ type BatchNeeds = {
   readonly digest: TextDigest;
   readonly clock: Clock;
   readonly deadlineMs: number;
-  /** The prompts of a batch. Part of the cache key. */
+  /** The prompts of a batch, and from which scores on a text is judged alone. Part of the cache key. */
   readonly prompts: string;
   /** How many scores a verdict of the policy has. */
   readonly categoryCount: number;

@@ -6,7 +6,7 @@ import type { GatewayMetrics } from '../metrics.ts';
 import type { JudgeKind } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { MakeViews } from '../text/make-views.ts';
-import { createBatchJudge } from './batch-judge.ts';
+import { createBatchJudge, doubtLimits } from './batch-judge.ts';
 import { createBatchModerate } from './batch-moderate.ts';
 import { createBatchPrompts } from './batch-prompt.ts';
 import { createBatchParser } from './batch-verdict.ts';
@@ -87,12 +87,14 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
   });
   if (settings.JUDGE_BATCH < 2) return createModerate(items);
   const batchPrompts = createBatchPrompts(policy);
+  const doubtFrom = doubtLimits(policy);
   return createBatchModerate({
     items,
     judgeBatch: createBatchJudge({
       ...needs,
       callJudge,
       prompts: batchPrompts,
+      doubtFrom,
       parseBatch: createBatchParser(policy),
       memory,
     }),
@@ -101,7 +103,7 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
     clock,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     digest,
-    prompts: [batchPrompts.system, batchPrompts.user([])].join('\0'),
+    prompts: [batchPrompts.system, batchPrompts.user([]), doubtFrom.join()].join('\0'),
     categoryCount,
     size: settings.JUDGE_BATCH,
     windowChars,

@@ -1,9 +1,12 @@
 import * as assert from 'uvu/assert';
 import { SILENT_GATEWAY_METRICS } from '../../../src/gateway/metrics.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
+import { DEFAULT_POLICY, type Policy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
 import { batchJson, entryJson, isBatch, judgingBatches, type Shown, shownIn, textsIn } from '../harness/batches.ts';
+import { judgedBy, parsePolicy } from '../harness/policies.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
+import { createReplicas } from '../harness/replicas.ts';
 import { type Answer, gatewayOver, received, replying, verdictJson } from '../harness/world.ts';
 
 const INPUT = ['good morning', 'how are you', 'see you soon'] as const;
@@ -116,6 +119,35 @@ describe('an answer to several texts that leaves a doubt', (check) => {
       ['gpt-oss:20b', { judged: 0, judgedAlone: 2 }],
     ]);
   });
+  check(
+    'is there from where an operator calls a score controversial, also with verdicts that were stored',
+    async () => {
+      const low: Answer = (sent) =>
+        replying(
+          sent,
+          batchJson(shownIn(sent).map(({ nonce }, index) => entryJson(nonce, { HR: index === 1 ? 12 : 4 }))),
+        );
+      const categories = { harassment: { threshold: 0.4, controversial: 0.1 } };
+      const { shared, verdicts } = createReplicas();
+      const asked = async (policy: Policy) => {
+        const world = gatewayOver(
+          judgingBatches(low, () => ALONE),
+          {
+            variables: { JUDGE_BATCH: '8' },
+            needs: { shared, ...judgedBy(policy).needs },
+          },
+        );
+        return { scores: await harassments(await world.ask({ input: INPUT })), calls: world.calls.map(textsIn) };
+      };
+      assert.equal((await asked(DEFAULT_POLICY)).scores, [0.04, 0.12, 0.04]);
+      assert.ok(verdicts.size > 0);
+      const strict = parsePolicy(JSON.stringify({ version: '1', categories }));
+      assert.equal(await asked(strict), {
+        scores: [0.04, 0.17, 0.04],
+        calls: [[...INPUT], [INPUT[1]]],
+      });
+    },
+  );
   check('is none for what a judge writes: a whole answer in its order', async () => {
     for (const write of [
       clean,
