@@ -106,7 +106,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     ...['errors', 'metrics', 'request', 'output', 'agent', 'stream', 'readiness'],
     ...['conversation', 'turn', 'settings', 'openai', 'openapi', 'http', 'app'],
   ],
-  console: ['protocol', 'page', 'errors', 'metrics', 'settings', 'assets', 'app'],
+  console: [
+    ...['protocol', 'page', 'errors', 'metrics', 'accounts', 'settings', 'assets', 'services'],
+    ...['approvals', 'links', 'live', 'recharges', 'parts', 'routes', 'app'],
+  ],
   'relay-admin': [
     ...['errors', 'money', 'call-deadline', 'settings', 'tool', 'relay'],
     ...['read', 'models', 'change', 'recharge', 'tools', 'app', 'server'],

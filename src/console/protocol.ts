@@ -59,6 +59,13 @@ export type Decision = {
   readonly covers?: readonly string[];
 };
 
+/** A person's answer to a permission request. */
+export type ApprovalAnswer = {
+  readonly reply: 'once' | 'always' | 'reject';
+  readonly message?: string;
+  readonly argumentsHash: string;
+};
+
 /** Whether a service answers. `since` in milliseconds since the epoch. */
 export type ServiceState = {
   readonly part: 'gateway' | 'agent' | 'bridge';

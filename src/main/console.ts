@@ -1,39 +1,70 @@
 import { gzipSync } from 'node:zlib';
+import { readJournalLines } from '../adapter/files/journal-reader.ts';
 import { systemClock } from '../adapter/node/clock.ts';
-import { nodeDigest } from '../adapter/node/crypto.ts';
+import { deriveScryptKey, nodeDigest } from '../adapter/node/crypto.ts';
+import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
+import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 import { createPrometheusConsoleMetrics } from '../adapter/prometheus/console.ts';
-import { newId } from '../adapter/web/crypto.ts';
+import { newId, webMac } from '../adapter/web/crypto.ts';
 import { createConsole } from '../console/app.ts';
 import { BUILT_PAGE } from '../console/assets/built-page.ts';
 import { readConsoleSettings, unknownConsoleVariables } from '../console/settings.ts';
 import { createLog } from '../core/log.ts';
+import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
+import { runHashPassword } from './console/hash-password.ts';
 import { CONSOLE_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
 import { VERSION } from './program/version.ts';
 
+/** An agent server that is away must not hold up what the others list. */
+const CONNECT_LIMIT_MS = 3000;
+
 const build = async ({ variables, writeLine, isStopping }: ProcessContext): Promise<Service> => {
   const settings = readConsoleSettings(variables);
+  const { host, port, journalFile } = settings;
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'console', clock, write: writeLine });
-  const { handler } = createConsole({
+  const limits = { connectLimitMs: CONNECT_LIMIT_MS };
+  const { httpClient, close } = createNodeHttpClient(limits);
+  const { handler, start, stop } = createConsole({
+    settings,
+    secret: settings.secret ?? `${newId()}${newId()}`,
     page: BUILT_PAGE,
     clock,
     log,
     meter: createPrometheusConsoleMetrics(VERSION),
+    httpClient,
+    stream: createNodeHttpStream(limits),
     digest: nodeDigest,
+    mac: webMac,
     gzip: (text) => new Uint8Array(gzipSync(text)),
+    deriveKey: deriveScryptKey,
+    newToken: () => newId().replaceAll('-', ''),
     newRequestId: () => `req-${newId()}`,
+    readJournal: journalFile === undefined ? undefined : () => readJournalLines(journalFile),
+    runInSlices: beginAtOnce(createTimeSlices(clock)),
     version: VERSION,
     isStopping,
+    memoryBytes: usableMemoryBytes(),
   });
   log('info', 'starting', { version: VERSION });
-  return { handler, host: settings.host, port: settings.port, log, close: async () => {} };
+  if (settings.secret === undefined)
+    log('info', 'secret-made', { reason: 'CONSOLE_SECRET is not set: logins and links end with this process' });
+  if (settings.isLocalWithoutUsers)
+    log('warn', 'this-machine-only', {
+      reason: 'no CONSOLE_USERS are set: everyone on this machine is an admin, and no one else is let in',
+    });
+  return { handler, host, port, tellsPeer: true, log, onListening: start, onStopping: async () => stop(), close };
 };
 
-/** Starts the console as this process's service. */
-export const main = (): Promise<void> =>
-  runService({ name: 'console', unknownVariables: unknownConsoleVariables }, build);
+const serve = (): Promise<void> => runService({ name: 'console', unknownVariables: unknownConsoleVariables }, build);
 
-if (isMain(import.meta.url))
-  await runWithoutArguments(process.argv.slice(2), { name: 'console', help: CONSOLE_HELP, main });
+/** Starts the console as this process's service, or runs its command `hash-password`. */
+export const main = async (args: readonly string[]): Promise<void> => {
+  const [command, ...rest] = args;
+  if (command === 'hash-password') process.exitCode = await runHashPassword(rest);
+  else await runWithoutArguments(args, { name: 'console', help: CONSOLE_HELP, main: serve });
+};
+
+if (isMain(import.meta.url)) await main(process.argv.slice(2));

@@ -1,4 +1,4 @@
-import { BRIDGE_HELP, CONSOLE_HELP, GATEWAY_HELP, HELP, RELAY_ADMIN_HELP } from './help.ts';
+import { BRIDGE_HELP, GATEWAY_HELP, HELP, RELAY_ADMIN_HELP } from './help.ts';
 import { runWithoutArguments, wantsHelp } from './program/arguments.ts';
 import { VERSION } from './program/version.ts';
 
@@ -10,7 +10,6 @@ const refuse = (message: string): void => {
 // Each command is a bundle of its own next to this one, so that a start loads only what it runs.
 const runGateway = async (): Promise<void> => (await import('./gateway.node.ts')).main();
 const runBridge = async (): Promise<void> => (await import('./bridge.ts')).main();
-const runConsole = async (): Promise<void> => (await import('./console.ts')).main();
 const runRelayAdmin = async (): Promise<void> => (await import('./relay-admin.ts')).main();
 
 const runAgent = async (args: readonly string[]): Promise<void> => {
@@ -25,8 +24,7 @@ const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   if (command === 'bridge') return runWithoutArguments(args, { name: 'bridge', help: BRIDGE_HELP, main: runBridge });
   if (command === 'relay-admin')
     return runWithoutArguments(args, { name: 'relay-admin', help: RELAY_ADMIN_HELP, main: runRelayAdmin });
-  if (command === 'console')
-    return runWithoutArguments(args, { name: 'console', help: CONSOLE_HELP, main: runConsole });
+  if (command === 'console') return (await import('./console.ts')).main(args);
   if (command === 'eval') {
     process.exitCode = await (await import('./eval.ts')).runEval(args);
     return;

@@ -116,11 +116,22 @@ All settings: docs/bridge.md
 `;
 
 /** What `gatehouse console --help` prints. */
-export const CONSOLE_HELP = `gatehouse console: what waits for a person, moderation, chat, sessions and recharges in a browser
+export const CONSOLE_HELP = `gatehouse console: what waits for a person, moderation, chat, sessions and recharges, in a browser
 
-Settings are environment variables. To start with:
+Usage: gatehouse console                  the server
+       gatehouse console hash-password    asks for a password (or reads it from standard input), and prints its hash
 
-  HOST, PORT              where to listen (default 127.0.0.1, 4200)
+Settings are environment variables. Every one may be missing: the page says what to set. To start with:
+
+  CONSOLE_AGENT_URLS      addresses of agent servers, separated by commas; with AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD
+  CONSOLE_GATEWAY_URL     address of the moderation gateway; with its GATEWAY_ADMIN_KEY
+  CONSOLE_BRIDGE_URL      address of the bridge, for chats; with CONSOLE_BRIDGE_KEY
+  RELAY_JOURNAL           the relay admin's journal of recharges
+  CONSOLE_USERS           <name>:<viewer, approver or admin>:<hash>, separated by commas; without any, this machine only
+  CONSOLE_SECRET          32 characters or more: with it, logins and links outlive a restart
+  CONSOLE_NOTIFY_URL      a webhook that is told of each open request, with a link to answer it once
+  CONSOLE_PUBLIC_URL      the address of the console in those links, such as https://console.example.org
+  HOST, PORT              where to listen (default port 4200)
 
 Then open http://127.0.0.1:4200
 

@@ -135,7 +135,7 @@ export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: Conn
  */
 export const createNodeHttpStream =
   ({ connectLimitMs = CONNECT_LIMIT_MS }: ConnectOptions = {}): OpenHttpStream =>
-  async ({ url, headers, signal }) => {
+  async ({ url, headers, body, signal }) => {
     signal.throwIfAborted();
     let sending: ClientRequest | undefined;
     const onAbort = () => void sending?.destroy();
@@ -156,11 +156,12 @@ export const createNodeHttpStream =
     try {
       const target = new URL(url);
       const request = target.protocol === 'https:' ? requestHttps : requestHttp;
-      sending = request(target, { method: 'GET', headers: { ...headers }, agent: false });
+      const method = body === undefined ? 'GET' : 'POST';
+      sending = request(target, { method, headers: { ...headers }, agent: false });
       signal.addEventListener('abort', onAbort, { once: true });
       limitConnecting(sending, connectLimitMs);
       const answered = awaitResponse(sending);
-      sending.end();
+      sending.end(body);
       const answer = await answered;
       return { status: answer.statusCode ?? 0, header: headerFrom(answer.headers), chunks: chunksOf(answer) };
     } catch (error) {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
+import { setPeer } from '../../core/http/peer.ts';
 import { directBodyOf } from '../../core/http/streamed-response.ts';
 import { systemClock } from './clock.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
@@ -13,6 +14,8 @@ export type ServingOptions = {
   readonly limits?: ConnectionLimits;
   /** The paths, without query, whose POST requests are worth a shorter way to the handler. */
   readonly directPaths?: readonly string[];
+  /** Whether the handler asks `peerOf` for the address of a request's connection. */
+  readonly tellsPeer?: boolean;
 };
 
 type ListenOptions = ServingOptions & { readonly host: string; readonly port: number };
@@ -68,11 +71,13 @@ const closePort = (server: Server, closed: () => void): void => {
 /** Node's HTTP server over a handler, that does not listen yet. `close` takes no more connections, and calls back at the last one's end. */
 const createNodeServer = (
   handler: Handler,
-  { limits = CONNECTION_LIMITS, directPaths = [] }: ServingOptions,
+  { limits = CONNECTION_LIMITS, directPaths = [], tellsPeer = false }: ServingOptions,
   close: (server: Server, closed: () => void) => void,
 ): { readonly server: Server; readonly stop: RunningServer['stop'] } => {
   // No `fetchAPI`: the library's own Request is lazy and several times cheaper than the global one.
   const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
+    const { remoteAddress } = req.socket;
+    if (tellsPeer && remoteAddress !== undefined) setPeer(request, remoteAddress);
     const answer = await handler(request);
     await bodyArrival(req, res);
     // The library itself cancels only the body that answers a GET, and not before the connection is closed.

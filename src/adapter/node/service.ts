@@ -48,7 +48,7 @@ export const createLineWriter = (isShared = false): LineWriter => {
 /** A service that is built and can be served: by this process, or by others that `open` starts. */
 export type Service = ServiceLife &
   (
-    | (Pick<ServingOptions, 'directPaths'> & {
+    | (Pick<ServingOptions, 'directPaths' | 'tellsPeer'> & {
         readonly handler: Handler;
         readonly host: string;
         readonly port: number;
@@ -115,8 +115,8 @@ export const within = (limitMs: number, promise: Promise<unknown> | undefined): 
 
 const serve = (service: Service): Promise<RunningServer> => {
   if ('open' in service) return service.open();
-  const { handler, host, port, directPaths = [] } = service;
-  return serveNode(handler, { host, port, directPaths });
+  const { handler, host, port, directPaths = [], tellsPeer = false } = service;
+  return serveNode(handler, { host, port, directPaths, tellsPeer });
 };
 
 /** Node would print the whole error, whose message may hold a user's text or a key. So only its name is printed. */

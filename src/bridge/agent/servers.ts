@@ -1,6 +1,6 @@
 import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Credentials } from '../../core/http/auth.ts';
+import { basicAuthorization, type Credentials } from '../../core/http/auth.ts';
 import {
   type HttpClient,
   HttpClientError,
@@ -26,11 +26,6 @@ export type QueryParameters = Readonly<Record<string, string>>;
 type AgentUrls = {
   readonly headers: Readonly<Record<string, string>>;
   readonly urlOf: (path: string, query?: QueryParameters) => string;
-};
-
-const basicAuthorization = ({ username, password }: Credentials): string => {
-  const bytes = new TextEncoder().encode(`${username}:${password}`);
-  return `Basic ${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}`;
 };
 
 /** What every request to the agent has in common. The directory is a query parameter, which all of its routes understand. */

@@ -49,6 +49,12 @@ export const hasBasicCredentials = (request: Request, { username, password }: Cr
   return offered !== undefined && equalSecrets(offered, `${username}:${password}`);
 };
 
+/** The `Authorization` header that brings these credentials. */
+export const basicAuthorization = ({ username, password }: Credentials): string => {
+  const bytes = new TextEncoder().encode(`${username}:${password}`);
+  return `Basic ${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}`;
+};
+
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
 const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 

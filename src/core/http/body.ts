@@ -189,6 +189,15 @@ export const readJsonIfAny = async (request: Request, reading: BodyReading): Pro
   return parsed(bytes, request, reading);
 };
 
+const isForm = ({ headers }: Request): boolean =>
+  /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers.get('content-type') ?? '');
+
+/** The fields of a form that a page without a script has sent, bounded like `readJson`. */
+export const readForm = async (request: Request, reading: BodyReading): Promise<URLSearchParams> => {
+  if (!isForm(request)) throw new Fault({ kind: 'unsupported-media-type' });
+  return new URLSearchParams(new TextDecoder().decode(await arrivedBytes(request, reading)));
+};
+
 /** What the lengths of a value count. A number is compared itself. */
 const unitOf = (input: unknown): string => {
   if (typeof input === 'string') return ' characters';

@@ -52,7 +52,7 @@ const NEVER_CONNECTED = new Set([
 /** Whether a failure's code proves that nothing was sent. */
 export const isNeverConnected = (code: string): boolean => NEVER_CONNECTED.has(code);
 
-/** The answer to a GET whose body goes on. A caller that does not read it to its end aborts the signal that it was opened with. */
+/** An answer whose body goes on. A caller that does not read it to its end aborts the signal that it was opened with. */
 export type HttpStream = {
   readonly status: number;
   /** A header's value by its lower-case name. */
@@ -61,8 +61,11 @@ export type HttpStream = {
   readonly chunks: AsyncIterable<Uint8Array>;
 };
 
-/** Sends a GET and settles with the head of its answer. Rejects like an `HttpClient`, and has no limits of time either. */
-export type OpenHttpStream = (asked: Pick<HttpRequest, 'url' | 'headers' | 'signal'>) => Promise<HttpStream>;
+/**
+ * Sends a GET, or a POST of the body that it is given, and settles with the head of its answer. Rejects like an `HttpClient`, and
+ * has no limits of time either.
+ */
+export type OpenHttpStream = (asked: Pick<HttpRequest, 'url' | 'headers' | 'body' | 'signal'>) => Promise<HttpStream>;
 
 const readText = async (body: ReadableStream<Uint8Array>, limitBytes: number): Promise<string> => {
   const reader = body.getReader();

@@ -3,7 +3,7 @@ import type { ByteBudget } from '../byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { Fault } from '../fault.ts';
 import type { RunInSlices } from '../time-slices.ts';
-import { type BodyReading, readJson, readJsonIfAny } from './body.ts';
+import { type BodyReading, readForm, readJson, readJsonIfAny } from './body.ts';
 
 /** Reads the bodies of a service's requests, and accounts for the memory that they take until their requests are answered. */
 export type RequestBodies = {
@@ -14,6 +14,8 @@ export type RequestBodies = {
   readonly readJson: (request: Request, deadline?: AbortSignal) => Promise<unknown>;
   /** The same where the body may be left out: undefined when it is empty. */
   readonly readJsonIfAny: (request: Request, deadline?: AbortSignal) => Promise<unknown>;
+  /** The fields of a form, as `readForm` of `body.ts`. */
+  readonly readForm: (request: Request) => Promise<URLSearchParams>;
   /** Keeps the request's bytes counted beyond its answer, until the function that it returns is called. */
   readonly hold: (request: Request) => () => void;
   /** Gives the request's bytes back, unless they are held. `guard` calls it when a request is answered. */
@@ -58,8 +60,8 @@ export const createRequestBodies = ({ clock, limitBytes, budget, runInSlices }: 
     };
   };
   const limited =
-    (read: (request: Request, reading: BodyReading) => Promise<unknown>) =>
-    async (request: Request, given?: AbortSignal): Promise<unknown> => {
+    <T>(read: (request: Request, reading: BodyReading) => Promise<T>) =>
+    async (request: Request, given?: AbortSignal): Promise<T> => {
       const reserve = openReservation(request);
       if (given !== undefined) return read(request, { limitBytes, signal: given, reserve, runInSlices });
       const deadline = createDeadline(clock, BODY_LIMIT_MS, request.signal);
@@ -74,6 +76,7 @@ export const createRequestBodies = ({ clock, limitBytes, budget, runInSlices }: 
   return {
     readJson: limited(readJson),
     readJsonIfAny: limited(readJsonIfAny),
+    readForm: limited(readForm),
     hold(request) {
       const reservation = reservations.get(request);
       reservations.delete(request);

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
-import { HttpClientError, type OpenHttpStream } from '../../core/http/client.ts';
-import { createSseParser, type SseItem } from '../../core/http/sse-parser.ts';
+import type { Clock } from '../clock.ts';
+import { HttpClientError, type OpenHttpStream } from './client.ts';
+import { createSseParser, type SseItem } from './sse-parser.ts';
 
 type EventConnectionOptions = {
   readonly stream: OpenHttpStream;
@@ -23,9 +23,9 @@ export type ConnectionEnd = {
   readonly retryMs: number;
 };
 
-/** OpenCode never answers a client that connects just before it is ready, so a silent start is given up early. */
+/** OpenCode's agent server never answers a client that connects just before it is ready, so a silent start is given up early. */
 const OPENING_LIMIT_MS = 10_000;
-/** Both servers send a heartbeat after ten seconds of silence. */
+/** All servers that are followed send a heartbeat after ten seconds of silence. */
 const SILENCE_LIMIT_MS = 35_000;
 const EVENT_LIMIT_CHARS = 8 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ const refusalReason = (status: number, type: string | null): string | undefined 
   return /^text\/event-stream\b/i.test(type ?? '') ? undefined : 'no event stream';
 };
 
-/** Reads the agent's event stream over one connection, from the request until it is closed. Rejects only for a bug. */
+/** Reads a server's event stream over one connection, from the request until it is closed. Rejects only for a bug. */
 export const readEventConnection = async (
   { stream, clock, url, headers, lastID, onItem }: EventConnectionOptions,
   stopping: AbortSignal,

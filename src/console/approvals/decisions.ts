@@ -1,0 +1,147 @@
+import * as v from 'valibot';
+import { setNewest } from '../../core/bounded-map.ts';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { isRecord } from '../../core/json.ts';
+import { type ConsoleFault, isConsoleFault, type NotDecided } from '../errors.ts';
+import type { ConsoleMetrics } from '../metrics.ts';
+import type { Approval, ApprovalAnswer, Decision } from '../protocol.ts';
+import { fitting } from '../services/fitting.ts';
+import type { ServiceAnswer, ServiceClient } from '../services/service-client.ts';
+import type { AgentRequests } from './agent-requests.ts';
+import { alwaysSentences, type OpenApprovals } from './open-approvals.ts';
+import { DecisionRecord } from './records.ts';
+
+/** What people decide, and what was decided before. */
+export type Decisions = {
+  /** Gives an answer to an open request. Faults with `not-decided`, and who has decided, where it does not count. */
+  readonly decide: (id: string, verdict: ApprovalAnswer, by: string, signal: AbortSignal) => Promise<Decision>;
+  /** What was decided lately, over all agent servers, the newest first. */
+  readonly recent: (signal: AbortSignal) => Promise<readonly Decision[]>;
+  /** What this process knows of a request that is no longer open. */
+  readonly known: (id: string) => Decision | undefined;
+};
+
+type DecisionsNeeds = {
+  readonly agents: readonly { readonly client: ServiceClient; readonly requests: Pick<AgentRequests, 'refresh'> }[];
+  readonly approvals: OpenApprovals;
+  readonly clock: Clock;
+  readonly meter: Pick<ConsoleMetrics, 'recordDecision'>;
+  /** Called with each decision that was made here. */
+  readonly onDecided: (decision: Decision) => void;
+};
+
+const SHOWN = 100;
+const KNOWN_LIMIT = 1000;
+
+const toDecision = ({ covers, argumentsHash, by, message, ...rest }: DecisionRecord, agent: number): Decision => ({
+  ...rest,
+  agent,
+  ...(argumentsHash === undefined ? {} : { argumentsHash }),
+  ...(by === undefined ? {} : { by }),
+  ...(message === undefined ? {} : { message }),
+  ...(covers === undefined || covers.length === 0
+    ? {}
+    : { covers: covers.flatMap(({ permission, pattern }) => alwaysSentences(permission, [pattern])) }),
+});
+
+const notDecided = (code: NotDecided, decided?: Decision) =>
+  new Fault<ConsoleFault>({ kind: 'not-decided', code, ...(decided === undefined ? {} : { decided }) });
+
+/** The error body of an agent server: `decided` and a code may be at its top, or in `error` or `data`. */
+const placesIn = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  isRecord(value) ? [value, value.error, value.data].filter(isRecord) : [];
+
+export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: DecisionsNeeds): Decisions => {
+  const known = new Map<string, Decision>();
+  const remember = (decision: Decision): Decision => {
+    setNewest(known, [decision.id, decision], KNOWN_LIMIT);
+    return decision;
+  };
+  const listOf = async (agent: number, signal: AbortSignal): Promise<readonly Decision[]> => {
+    const client = agents[agent]?.client;
+    if (client === undefined) return [];
+    try {
+      const { value } = await client.ask({ method: 'GET', path: `/permission/decisions?limit=${SHOWN}` }, signal);
+      return fitting(DecisionRecord, value, SHOWN).map((record) => toDecision(record, agent));
+    } catch (error) {
+      // A server that is away, or an OpenCode server, which keeps none.
+      if (isConsoleFault(error) && error.detail.kind !== 'client-left') return [];
+      throw error;
+    }
+  };
+  /** Why an answer did not count, as far as anyone knows. */
+  const explain = async (agent: number, id: string, signal: AbortSignal): Promise<Fault<ConsoleFault>> => {
+    const found = known.get(id) ?? (await listOf(agent, signal)).find((decision) => decision.id === id);
+    const isByPerson = found !== undefined && found.reply !== 'expired' && found.reply !== 'cancelled';
+    return notDecided(isByPerson ? 'already_decided' : 'ended', found);
+  };
+  const refusalOf = async (
+    answer: ServiceAnswer,
+    approval: Approval,
+    signal: AbortSignal,
+  ): Promise<Fault<ConsoleFault>> => {
+    const places = placesIn(answer.value);
+    if (
+      answer.status === 409 &&
+      places.some(({ code, name }) => code === 'arguments_changed' || name === 'arguments_changed')
+    )
+      return notDecided('arguments_changed');
+    for (const { decided } of places) {
+      const result = v.safeParse(
+        v.object({ ...v.partial(DecisionRecord).entries, reply: DecisionRecord.entries.reply }),
+        decided,
+      );
+      if (!result.success) continue;
+      const { id, sessionID, permission, patterns } = approval;
+      const whole = { id, sessionID, permission, patterns, ...result.output, at: result.output.at ?? clock.now() };
+      const decision = v.safeParse(DecisionRecord, whole);
+      if (decision.success) remember(toDecision(decision.output, approval.agent));
+    }
+    return explain(approval.agent, approval.id, signal);
+  };
+  const decide: Decisions['decide'] = async (id, { reply, message, argumentsHash }, by, signal) => {
+    const approval = approvals.find(id);
+    if (approval === undefined) {
+      const everywhere = known.get(id) ?? (await recent(signal)).find((decision) => decision.id === id);
+      throw everywhere === undefined ? notDecided('ended') : await explain(everywhere.agent, id, signal);
+    }
+    if (approval.argumentsHash !== argumentsHash) throw notDecided('arguments_changed');
+    const { client, requests } = agents[approval.agent] ?? {};
+    if (client === undefined || requests === undefined) throw notDecided('ended');
+    const body = {
+      reply,
+      ...(reply === 'reject' && message !== undefined && message !== '' ? { message } : {}),
+      by,
+      // Of what the agent server itself has hashed.
+      ...(/^[0-9a-f]{64}$/.test(argumentsHash) ? { argumentsHash } : {}),
+    };
+    const answer = await client.call({ method: 'POST', path: `/permission/${id}/reply`, body }, signal);
+    if (answer.status === 404 || answer.status === 409) {
+      await requests.refresh();
+      throw await refusalOf(answer, approval, signal);
+    }
+    if (answer.status < 200 || answer.status >= 300) {
+      const text = `it did not take the answer (status ${answer.status})`;
+      throw new Fault<ConsoleFault>({ kind: 'service-refused', part: 'agent', status: answer.status, message: text });
+    }
+    const { sessionID, permission, patterns, agent, always } = approval;
+    const decision = remember({
+      ...{ agent, id, sessionID, permission, patterns, argumentsHash, reply, by, at: clock.now() },
+      ...('message' in body ? { message: body.message } : {}),
+      ...(reply === 'always' ? { covers: always } : {}),
+    });
+    meter.recordDecision(reply);
+    onDecided(decision);
+    await requests.refresh();
+    return decision;
+  };
+  const recent: Decisions['recent'] = async (signal) => {
+    const lists = await Promise.all(agents.map((_, agent) => listOf(agent, signal)));
+    const byID = new Map([...known.values()].map((decision) => [decision.id, decision]));
+    // What the agent servers have kept counts more than what this process remembers.
+    for (const decision of lists.toReversed().flat()) byID.set(decision.id, decision);
+    return [...byID.values()].sort((left, right) => right.at - left.at).slice(0, SHOWN);
+  };
+  return { decide, recent, known: (id) => known.get(id) };
+};

@@ -1,0 +1,86 @@
+import { visibleLine } from '../../core/text.ts';
+import type { Approval } from '../protocol.ts';
+import type { AgentRequests } from './agent-requests.ts';
+import { moneyOf } from './money.ts';
+import type { RequestRecord } from './records.ts';
+
+/** The open requests of all agent servers. Servers of one store list the same ones: each is here once. */
+export type OpenApprovals = {
+  /** The oldest first. */
+  readonly list: () => readonly Approval[];
+  readonly find: (id: string) => Approval | undefined;
+};
+
+type OpenApprovalsNeeds = {
+  readonly agents: readonly Pick<AgentRequests, 'open' | 'session'>[];
+  readonly digest: (text: string) => string;
+  /** Whether the link of a request was sent to the webhook; undefined where there is none. */
+  readonly isAnnounced: ((id: string) => boolean) | undefined;
+};
+
+const TITLE_CHARS = 200;
+
+/** What an answer `always` allows from then on, as a sentence for each rule. */
+export const alwaysSentences = (permission: string, patterns: readonly string[]): readonly string[] =>
+  patterns.map((pattern) =>
+    pattern === '*'
+      ? `Every call of ${permission}, with any arguments, in every session, until the agent server ends`
+      : `Every call of ${permission} that matches ${pattern}, in every session, until the agent server ends`,
+  );
+
+const argumentsOf = ({ arguments: given, metadata }: RequestRecord): unknown =>
+  given ?? ('input' in metadata ? metadata.input : metadata);
+
+export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprovalsNeeds): OpenApprovals => {
+  // Arguments may be a megabyte, and the list is read for every change of it.
+  const made = new WeakMap<RequestRecord, Approval>();
+  const create = (record: RequestRecord, agent: number): Approval => {
+    const { id, sessionID, permission, patterns, metadata, always } = record;
+    const shown = argumentsOf(record);
+    const money = moneyOf(metadata);
+    return {
+      agent,
+      id,
+      sessionID,
+      title: '',
+      tool: typeof metadata.tool === 'string' ? metadata.tool : permission,
+      ...(record.agent === undefined ? {} : { by: record.agent }),
+      permission,
+      patterns,
+      arguments: shown,
+      // OpenCode's own agent server gives none. It never changes the arguments of a request either.
+      argumentsHash: record.argumentsHash ?? digest(JSON.stringify(shown)),
+      ...(record.time === undefined ? {} : { asked: record.time.asked, ends: record.time.ends }),
+      ...(money === undefined ? {} : { money }),
+      always: alwaysSentences(permission, always),
+    };
+  };
+  const toApproval = (record: RequestRecord, agent: number): Approval => {
+    const known = made.get(record) ?? create(record, agent);
+    made.set(record, known);
+    const session = agents[agent]?.session(record.sessionID);
+    const parentID = record.parent?.id ?? session?.parentID;
+    return {
+      ...known,
+      title: visibleLine(record.title ?? session?.title ?? '', TITLE_CHARS),
+      ...(parentID === undefined ? {} : { parentID }),
+      ...(isAnnounced === undefined ? {} : { link: { announced: isAnnounced(record.id) } }),
+    };
+  };
+  const records = (): ReadonlyMap<string, { readonly record: RequestRecord; readonly agent: number }> => {
+    const byID = new Map<string, { readonly record: RequestRecord; readonly agent: number }>();
+    for (const [agent, { open }] of agents.entries())
+      for (const record of open()) if (!byID.has(record.id)) byID.set(record.id, { record, agent });
+    return byID;
+  };
+  return {
+    list: () =>
+      [...records().values()]
+        .map(({ record, agent }) => toApproval(record, agent))
+        .sort((left, right) => (left.asked ?? 0) - (right.asked ?? 0) || (left.id < right.id ? -1 : 1)),
+    find(id) {
+      const found = records().get(id);
+      return found && toApproval(found.record, found.agent);
+    },
+  };
+};

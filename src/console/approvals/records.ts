@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+
+const Texts = v.fallback(v.array(v.string()), []);
+const Name = v.optional(v.fallback(v.optional(v.string()), undefined));
+const Id = v.pipe(v.string(), v.regex(/^\w{1,128}$/));
+
+/** An open permission request of an agent server, as `GET /permission` lists it. OpenCode's own ends with `always`. */
+export const RequestRecord = v.object({
+  id: Id,
+  sessionID: Id,
+  permission: v.string(),
+  patterns: Texts,
+  metadata: v.fallback(v.record(v.string(), v.unknown()), {}),
+  always: Texts,
+  arguments: v.optional(v.unknown()),
+  title: Name,
+  /** The conversation that its session works for. */
+  parent: v.optional(v.object({ id: Id })),
+  agent: Name,
+  argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
+  time: v.optional(v.object({ asked: v.number(), ends: v.number() })),
+});
+export type RequestRecord = v.InferOutput<typeof RequestRecord>;
+
+const RuleRecord = v.object({ permission: v.string(), pattern: v.string() });
+
+/** What became of a permission request, as `GET /permission/decisions` lists it. */
+export const DecisionRecord = v.object({
+  id: Id,
+  sessionID: Id,
+  permission: v.string(),
+  patterns: Texts,
+  argumentsHash: Name,
+  reply: v.picklist(['once', 'always', 'reject', 'expired', 'cancelled']),
+  by: Name,
+  message: Name,
+  at: v.number(),
+  covers: v.optional(v.fallback(v.array(RuleRecord), [])),
+});
+export type DecisionRecord = v.InferOutput<typeof DecisionRecord>;

@@ -1,0 +1,151 @@
+import { createDeadline, pause } from '../../core/async.ts';
+import { setNewest } from '../../core/bounded-map.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type HttpClient, HttpClientError } from '../../core/http/client.ts';
+import { isRecord } from '../../core/json.ts';
+import type { Log } from '../../core/log.ts';
+import { isSecretName, REDACTED } from '../../core/redact.ts';
+import { createSemaphore } from '../../core/semaphore.ts';
+import { redactedLine } from '../../core/text.ts';
+import type { ConsoleMetrics } from '../metrics.ts';
+import type { Approval } from '../protocol.ts';
+import type { NotifySettings } from '../settings.ts';
+
+/** Announces open requests to the webhook, each once. */
+export type Webhook = {
+  /** Takes the list of open requests, and announces those that it has not announced. */
+  readonly announce: (open: readonly Approval[]) => void;
+  readonly isAnnounced: (id: string) => boolean;
+  readonly stop: () => void;
+};
+
+type WebhookNeeds = {
+  readonly settings: NotifySettings;
+  /** The address of a request's link. */
+  readonly linkFor: (approval: Approval) => Promise<string>;
+  readonly httpClient: HttpClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Pick<ConsoleMetrics, 'recordNotification'>;
+  /** A message has arrived. */
+  readonly onSent: () => void;
+};
+
+/** The pauses between the attempts. */
+const RETRY_AFTER_MS: readonly number[] = [1000, 5000, 25_000];
+const ATTEMPT_LIMIT_MS = 10_000;
+const ANSWER_LIMIT_BYTES = 65_536;
+const REMEMBERED = 10_000;
+const AT_ONCE = 4;
+const VALUE_CHARS = 120;
+const ARGUMENTS_SHOWN = 10;
+const TEXT_CHARS = 600;
+
+/** One line for each argument, without what looks like a secret: a webhook's messages are kept elsewhere, and read by others. */
+const argumentLines = (given: unknown): readonly string[] => {
+  if (!isRecord(given)) return [];
+  const lines = Object.entries(given).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return `${redactedLine(name, 60)}: ${isSecretName(name) ? REDACTED : redactedLine(text ?? '', VALUE_CHARS)}`;
+  });
+  const more = lines.length - ARGUMENTS_SHOWN;
+  return more > 0 ? [...lines.slice(0, ARGUMENTS_SHOWN), `and ${more} more`] : lines;
+};
+
+/** What a message says, in a few lines. */
+export const notificationText = ({ title, money, arguments: given }: Approval): string => {
+  const what = money?.isKnown === true ? [redactedLine(money.summary, 300)] : argumentLines(given);
+  const lines = [...(title === '' ? [] : [`In: ${redactedLine(title, 100)}`]), ...what];
+  const text = lines.join('\n');
+  return text.length > TEXT_CHARS ? `${[...text.slice(0, TEXT_CHARS)].slice(0, -1).join('')}…` : text;
+};
+
+/** What Slack would read as its own. */
+const forSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** ntfy takes JSON at the root of the server alone, and the topic in it. */
+const ntfyPlace = (url: string): { readonly root: string; readonly topic: string } => {
+  const { origin, pathname, search } = new URL(url);
+  const parts = pathname.split('/').filter((part) => part !== '');
+  const topic = decodeURIComponent(parts.at(-1) ?? '');
+  return { root: `${origin}/${parts.slice(0, -1).join('/')}${search}`, topic };
+};
+
+/** Where a message goes, and what it says there. */
+const messageFor = ({ url, format }: NotifySettings, approval: Approval, link: string) => {
+  const title = `May ${redactedLine(approval.tool, 80)} be called?`;
+  const text = notificationText(approval);
+  if (format === 'slack') return { url, body: { text: `*${forSlack(title)}*\n${forSlack(text)}\n<${link}|Decide>` } };
+  if (format === 'ntfy') {
+    const { root, topic } = ntfyPlace(url);
+    return { url: root, body: { topic, title, message: text, click: link, tags: ['question'] } };
+  }
+  const { id, tool, sessionID, title: session, ends } = approval;
+  const times = ends === undefined ? {} : { ends: new Date(ends).toISOString() };
+  return { url, body: { event: 'approval', id, tool, session: sessionID, title: session, text, link, ...times } };
+};
+
+/** Whether the receiver may take it another time. */
+const isWorthRepeating = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+export const createWebhook = (needs: WebhookNeeds): Webhook => {
+  const { settings, linkFor, httpClient, clock, log, meter, onSent } = needs;
+  const places = createSemaphore(AT_ONCE, REMEMBERED);
+  const stopping = new AbortController();
+  /** Every id that was seen open, and whether its message arrived. */
+  const seen = new Map<string, boolean>();
+  let openIDs: ReadonlySet<string> = new Set();
+
+  const attempt = async (url: string, body: string): Promise<'sent' | 'failed' | 'again'> => {
+    const leave = await places.acquire(stopping.signal);
+    const deadline = createDeadline(clock, ATTEMPT_LIMIT_MS, stopping.signal);
+    try {
+      const headers = { 'content-type': 'application/json' };
+      const sent = { method: 'POST', url, headers, body, signal: deadline.signal } as const;
+      const { status } = await httpClient({ ...sent, limitBytes: ANSWER_LIMIT_BYTES });
+      if (status >= 200 && status < 300) return 'sent';
+      log('warn', 'notification-refused', { status });
+      return isWorthRepeating(status) ? 'again' : 'failed';
+    } catch (error) {
+      const reason = error instanceof HttpClientError ? error.code : 'not in time';
+      log('warn', 'notification-not-sent', { reason });
+      return 'again';
+    } finally {
+      leave();
+      deadline.clear();
+    }
+  };
+  const send = async (approval: Approval): Promise<void> => {
+    const { id } = approval;
+    const { url, body } = messageFor(settings, approval, await linkFor(approval));
+    const text = JSON.stringify(body);
+    for (const delayMs of [...RETRY_AFTER_MS, undefined]) {
+      const result = await attempt(url, text);
+      if (result === 'sent') {
+        setNewest(seen, [id, true], REMEMBERED);
+        onSent();
+      }
+      if (result === 'sent' || result === 'failed' || delayMs === undefined)
+        return meter.recordNotification(result === 'sent' ? 'sent' : 'failed');
+      await pause(clock, delayMs, stopping.signal);
+      // Nobody needs to be told of what is over.
+      if (!openIDs.has(id)) return meter.recordNotification('ended');
+    }
+  };
+  return {
+    announce(open) {
+      openIDs = new Set(open.map(({ id }) => id));
+      for (const approval of open) {
+        if (seen.has(approval.id)) continue;
+        setNewest(seen, [approval.id, false], REMEMBERED);
+        send(approval).catch((error: unknown) => {
+          if (!stopping.signal.aborted)
+            log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+        });
+      }
+    },
+    isAnnounced: (id) => seen.get(id) === true,
+    stop: () => stopping.abort(),
+  };
+};

@@ -1,0 +1,142 @@
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { pushedSseResponse, type SseEvent } from '../../core/http/sse.ts';
+import type { SecretFilter } from '../services/secret-filter.ts';
+
+/** What changes and is sent whole: only the last state counts. */
+export type Snapshot = 'approvals' | 'services' | 'keys';
+
+/** Sends what happens to the browsers that follow. What is held for one that reads slowly is bounded. */
+export type Followers = {
+  /** The response of `GET /api/events`. `isStillAllowed` is asked now and then: a session that has ended follows no longer. */
+  readonly follow: (isStillAllowed: () => Promise<boolean>) => Response;
+  /** A snapshot has changed. */
+  readonly mark: (snapshot: Snapshot) => void;
+  /** Sends an event to everyone, such as `decided` or `skipped`. */
+  readonly send: (event: string, data: unknown) => void;
+  /** Sends a verdict with those that come at the same time. */
+  readonly sendVerdict: (verdict: unknown) => void;
+  readonly count: () => number;
+  readonly stop: () => void;
+};
+
+type FollowersNeeds = {
+  readonly clock: Clock;
+  /** The value of a snapshot as it is now; undefined: there is nothing to send. */
+  readonly read: (snapshot: Snapshot) => unknown;
+  readonly hide: SecretFilter;
+  /** Called when the first has come, and when the last has left. */
+  readonly onCountChange: (count: number) => void;
+  readonly onBug: (error: unknown) => void;
+};
+
+const FOLLOWERS_LIMIT = 64;
+/** At most ten batches a second. */
+const BATCH_EVERY_MS = 100;
+const VERDICTS_LIMIT = 500;
+const EVENTS_LIMIT = 200;
+const CHECK_EVERY_MS = 10_000;
+const FIRST: readonly Snapshot[] = ['services', 'approvals', 'keys'];
+const PING: SseEvent = { event: 'ping', data: '{}' };
+
+/** What waits for one browser. */
+type Follower = {
+  readonly snapshots: Set<Snapshot>;
+  events: SseEvent[];
+  verdicts: unknown[];
+  skipped: number;
+  wake: () => void;
+};
+
+export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: FollowersNeeds): Followers => {
+  const followers = new Set<Follower>();
+  const stopping = new AbortController();
+  const toEvent = (event: string, data: unknown): SseEvent => ({ event, data: hide(JSON.stringify(data)) });
+
+  const taken = (follower: Follower): readonly SseEvent[] => {
+    const snapshots = [...follower.snapshots].flatMap((name) => {
+      const value = read(name);
+      return value === undefined ? [] : [toEvent(name, value)];
+    });
+    const { events, verdicts, skipped } = follower;
+    follower.snapshots.clear();
+    [follower.events, follower.verdicts, follower.skipped] = [[], [], 0];
+    return [
+      ...snapshots,
+      ...events,
+      ...(skipped === 0 ? [] : [toEvent('skipped', { count: skipped })]),
+      ...(verdicts.length === 0 ? [] : [toEvent('verdict', verdicts)]),
+    ];
+  };
+  const isEmpty = ({ snapshots, events, verdicts }: Follower): boolean =>
+    snapshots.size === 0 && events.length === 0 && verdicts.length === 0;
+  const waitUntilWoken = async (follower: Follower): Promise<void> => {
+    if (!isEmpty(follower)) return;
+    const woken = Promise.withResolvers<void>();
+    const cancel = clock.after(CHECK_EVERY_MS, woken.resolve);
+    follower.wake = woken.resolve;
+    await woken.promise;
+    cancel();
+  };
+  const pauseFor = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve));
+
+  const toAll = (change: (follower: Follower) => void): void => {
+    for (const follower of followers) {
+      change(follower);
+      follower.wake();
+    }
+  };
+  return {
+    follow(isStillAllowed) {
+      if (stopping.signal.aborted)
+        throw new Fault({ kind: 'unavailable', message: 'The console is stopping', retryAfterMs: 1000 });
+      if (followers.size >= FOLLOWERS_LIMIT) throw new Fault({ kind: 'overloaded', retryAfterMs: 10_000 });
+      const follower: Follower = { snapshots: new Set(FIRST), events: [], verdicts: [], skipped: 0, wake: () => {} };
+      followers.add(follower);
+      onCountChange(followers.size);
+      const sendEvents = async (
+        send: (event: SseEvent) => Promise<void> | undefined,
+        left: AbortSignal,
+      ): Promise<void> => {
+        const isOver = (): boolean => left.aborted || stopping.signal.aborted;
+        left.addEventListener('abort', () => follower.wake(), { once: true });
+        try {
+          for (let checkedAt = clock.now(); !isOver(); ) {
+            for (const event of taken(follower)) await send(event);
+            await waitUntilWoken(follower);
+            // Those that come within a moment are one batch.
+            if (!isOver()) await pauseFor(BATCH_EVERY_MS);
+            if (clock.now() - checkedAt < CHECK_EVERY_MS) continue;
+            checkedAt = clock.now();
+            if (!(await isStillAllowed())) return;
+          }
+        } finally {
+          followers.delete(follower);
+          onCountChange(followers.size);
+        }
+      };
+      return pushedSseResponse(sendEvents, { clock, heartbeat: () => PING, onBug });
+    },
+    mark: (snapshot) => toAll(({ snapshots }) => snapshots.add(snapshot)),
+    send(event, data) {
+      const made = toEvent(event, data);
+      toAll(({ events }) => {
+        events.push(made);
+        if (events.length > EVENTS_LIMIT) events.shift();
+      });
+    },
+    sendVerdict(verdict) {
+      toAll((follower) => {
+        follower.verdicts.push(verdict);
+        if (follower.verdicts.length <= VERDICTS_LIMIT) return;
+        follower.verdicts.shift();
+        follower.skipped += 1;
+      });
+    },
+    count: () => followers.size,
+    stop() {
+      stopping.abort();
+      toAll(() => {});
+    },
+  };
+};

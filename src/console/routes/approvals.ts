@@ -1,0 +1,45 @@
+import * as v from 'valibot';
+import type { RouteTable } from '../../core/http/router.ts';
+import type { Decisions } from '../approvals/decisions.ts';
+import type { OpenApprovals } from '../approvals/open-approvals.ts';
+import type { Followers } from '../live/followers.ts';
+import { type ApiContext, changing, parseGiven, pathSegment, reading } from './context.ts';
+
+type ApprovalRoutesNeeds = ApiContext & {
+  readonly approvals: Pick<OpenApprovals, 'list'>;
+  readonly decisions: Pick<Decisions, 'decide' | 'recent'>;
+  readonly followers: Pick<Followers, 'follow'>;
+};
+
+const Answer = v.object({
+  reply: v.picklist(['once', 'always', 'reject']),
+  message: v.optional(v.pipe(v.string(), v.trim(), v.maxLength(4000))),
+  argumentsHash: v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
+});
+
+/** What waits for a person, what was decided, and the events of the page. */
+export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => {
+  const { access, bodies, reply, approvals, decisions, followers } = needs;
+  return {
+    '/api/approvals': {
+      GET: reading(needs, 'viewer', async ({ signal }) =>
+        reply.json({ open: approvals.list(), decided: await decisions.recent(signal) }),
+      ),
+    },
+    '/api/approvals/:agent/:id': {
+      POST: changing(needs, 'approver', async (request, { id = '' }, { name }) => {
+        const { reply: answer, message, argumentsHash } = parseGiven(Answer, await bodies.readJson(request));
+        const given = { reply: answer, argumentsHash, ...(message === undefined ? {} : { message }) };
+        return reply.json(await decisions.decide(pathSegment(id), given, name, request.signal));
+      }),
+    },
+    '/api/events': {
+      GET: reading(needs, 'viewer', (request, _params, { session }) =>
+        followers.follow(async () => {
+          const now = await access.visitorOf(request).catch(() => undefined);
+          return now?.session === session;
+        }),
+      ),
+    },
+  };
+};

@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import { issueOf } from '../../core/http/body.ts';
+import type { RequestBodies } from '../../core/http/request-bodies.ts';
+import type { Access, Visitor } from '../accounts/access.ts';
+import type { Role } from '../protocol.ts';
+import type { Reply } from './reply.ts';
+
+type Params = Readonly<Record<string, string>>;
+
+/** What answers a request of the API, once its visitor is known and may ask. */
+export type ApiHandler = (request: Request, params: Params, visitor: Visitor) => Response | Promise<Response>;
+
+/** What the routes of the API share. */
+export type ApiContext = {
+  readonly access: Access;
+  readonly bodies: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>;
+  readonly clock: Clock;
+  readonly reply: Reply;
+};
+
+type PlainHandler = (request: Request, params: Params) => Promise<Response>;
+
+/** A route that reads, for everyone with this role or more. */
+export const reading =
+  ({ access }: Pick<ApiContext, 'access'>, role: Role, handle: ApiHandler): PlainHandler =>
+  async (request, params) =>
+    handle(request, params, await access.require(request, role));
+
+/** A route that changes something: it also wants the CSRF token of its visitor. */
+export const changing =
+  ({ access }: Pick<ApiContext, 'access'>, role: Role, handle: ApiHandler): PlainHandler =>
+  async (request, params) => {
+    const visitor = await access.require(request, role);
+    await access.requireCsrf(request, visitor);
+    return handle(request, params, visitor);
+  };
+
+/** A body through its schema. Faults with `bad-input` that names the place, never the value. */
+export const parseGiven = <Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> => {
+  const result = v.safeParse(schema, value);
+  if (result.success) return result.output;
+  const { path, expected } = issueOf(result.issues[0]);
+  const message = `${path === '' ? 'body' : path}: expected ${expected}`;
+  throw new Fault({ kind: 'bad-input', code: 'invalid_body', param: path === '' ? null : path, message });
+};
+
+/** An id of the agent servers as a segment of a path: any other text could lead to another path. */
+export const pathSegment = (id: string): string => {
+  if (/^[\w-]{1,200}$/.test(id)) return id;
+  throw new Fault({ kind: 'not-found', hint: 'No such id' });
+};

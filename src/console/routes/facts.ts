@@ -1,0 +1,101 @@
+import { Fault } from '../../core/fault.ts';
+import type { RouteTable } from '../../core/http/router.ts';
+import { isRecord } from '../../core/json.ts';
+import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
+import { redactedLine } from '../../core/text.ts';
+import { type ConsoleFault, isConsoleFault } from '../errors.ts';
+import { toRechargeLists } from '../recharges/recharge-lists.ts';
+import type { ServiceClient } from '../services/service-client.ts';
+import { type ApiContext, reading } from './context.ts';
+
+/** The journal's whole lines, or why it cannot be read. */
+export type ReadJournal = () => Promise<{ readonly lines: readonly string[] } | { readonly code: string }>;
+
+type FactRoutesNeeds = ApiContext & {
+  readonly agents: readonly ServiceClient[];
+  /** Undefined where no journal is set. */
+  readonly readJournal: ReadJournal | undefined;
+  readonly notConfigured: { readonly agents: string; readonly recharges: string };
+};
+
+const TEXT_CHARS = 300;
+/** What stands in these may be a secret whatever its name. */
+const SECRET_PLACES = /^(?:env|environment|headers)$/i;
+
+/** A configuration without its secrets. Our agent server has taken them out itself; an OpenCode server has not. */
+const withoutSecretValues = (value: unknown, isSecret = false): unknown => {
+  if (typeof value === 'string') return isSecret && value !== '' ? REDACTED : withoutSecrets(value);
+  if (Array.isArray(value)) return value.map((item) => withoutSecretValues(item, isSecret));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const isHidden = isSecret || SECRET_PLACES.test(name) || (typeof inner === 'string' && isSecretName(name));
+      return [name, withoutSecretValues(inner, isHidden)];
+    }),
+  );
+};
+
+const textIn = (value: Readonly<Record<string, unknown>>, name: string): string | undefined => {
+  const found = value[name];
+  return typeof found === 'string' ? redactedLine(found, TEXT_CHARS) : undefined;
+};
+
+const toToolServer = (agent: number, name: string, value: unknown) => {
+  const status = isRecord(value) ? value : {};
+  const last = isRecord(status.lastError) ? status.lastError : {};
+  const error = textIn(status, 'error') ?? textIn(last, 'message');
+  return {
+    agent,
+    name,
+    state: textIn(status, 'status') ?? 'unknown',
+    ...(error === undefined ? {} : { error }),
+    ...(typeof last.at === 'number' ? { errorAt: last.at } : {}),
+  };
+};
+
+/** What there is to look at beside sessions: tool servers, the configuration and recharges. */
+export const createFactRoutes = (needs: FactRoutesNeeds): RouteTable => {
+  const { reply, clock, agents, readJournal, notConfigured } = needs;
+  /** What each agent server answers; `undefined` for one that does not. Without a server, or if none answers, it faults. */
+  const askAll = async (path: string, signal: AbortSignal): Promise<readonly unknown[]> => {
+    if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.agents });
+    const answers = await Promise.allSettled(agents.map((client) => client.ask({ method: 'GET', path }, signal)));
+    const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+    const [first] = failures;
+    if (failures.length === agents.length || failures.some((failure) => !isConsoleFault(failure))) throw first;
+    return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.value : undefined));
+  };
+  return {
+    '/api/tools': {
+      GET: reading(needs, 'viewer', async ({ signal }) => {
+        const answers = await askAll('/mcp', signal);
+        const servers = answers.flatMap((value, agent) =>
+          Object.entries(isRecord(value) ? value : {}).map(([name, status]) => toToolServer(agent, name, status)),
+        );
+        return reply.json({ servers });
+      }),
+    },
+    '/api/config': {
+      GET: reading(needs, 'viewer', async ({ signal }) => {
+        const answers = await askAll('/config', signal);
+        const agentsShown = answers.flatMap((value, agent) =>
+          value === undefined ? [] : [{ agent: agents[agent]?.address, config: withoutSecretValues(value) }],
+        );
+        return reply.json({ agents: agentsShown });
+      }),
+    },
+    '/api/recharges': {
+      GET: reading(needs, 'viewer', async () => {
+        if (readJournal === undefined)
+          throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.recharges });
+        const journal = await readJournal();
+        // Before the first recharge there is no file.
+        if ('code' in journal && journal.code !== 'ENOENT') {
+          const message = `The journal cannot be read (${journal.code}): check RELAY_JOURNAL, and that this user may read the file`;
+          throw new Fault({ kind: 'unavailable', message, retryAfterMs: 10_000 });
+        }
+        return reply.json(toRechargeLists('lines' in journal ? journal.lines : [], clock.now()));
+      }),
+    },
+  };
+};

@@ -1,0 +1,85 @@
+import * as v from 'valibot';
+import { Fault } from '../../core/fault.ts';
+import { peerOf } from '../../core/http/peer.ts';
+import type { RouteTable } from '../../core/http/router.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
+import type { LoginThrottle } from '../accounts/login-throttle.ts';
+import type { SessionCookies } from '../accounts/session-cookie.ts';
+import type { Accounts } from '../accounts/users.ts';
+import type { ConsoleFault } from '../errors.ts';
+import type { ConsoleMetrics } from '../metrics.ts';
+import { type ApiContext, parseGiven } from './context.ts';
+
+/** What a part needs that is not set, as a sentence; true where it is. */
+export type Parts = Readonly<Record<'approvals' | 'moderation' | 'chat' | 'sessions' | 'recharges', true | string>>;
+
+type LoginRoutesNeeds = ApiContext & {
+  readonly accounts: Accounts;
+  readonly cookies: SessionCookies;
+  readonly byName: LoginThrottle;
+  readonly byAddress: LoginThrottle;
+  /** Deriving a key takes a core and much memory. */
+  readonly places: Semaphore;
+  readonly meter: Pick<ConsoleMetrics, 'recordLogin'>;
+  readonly publicUrl: string | undefined;
+  readonly parts: Parts;
+  readonly version: string;
+};
+
+const LoginBody = v.object({
+  name: v.pipe(v.string(), v.maxLength(64)),
+  password: v.pipe(v.string(), v.maxLength(1024)),
+});
+
+const NO_PASSWORDS = 'Nobody logs in here: this console has no accounts with passwords';
+
+export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
+  const { access, bodies, reply, accounts, cookies, byName, byAddress, places, meter, publicUrl, parts, version } =
+    needs;
+  /** Saying https where it is not does a visitor harm alone: the cookie is not taken. */
+  const isSecure = ({ headers }: Request): boolean =>
+    publicUrl?.startsWith('https:') === true || headers.get('x-forwarded-proto') === 'https';
+  const begin = (request: Request, name: string): string => {
+    const address = peerOf(request) ?? 'unknown';
+    const waitMs = byAddress.begin(address) || byName.begin(name);
+    if (waitMs <= 0) return address;
+    meter.recordLogin('throttled');
+    throw new Fault({ kind: 'rate-limited', retryAfterMs: waitMs });
+  };
+  return {
+    '/api/me': {
+      async GET(request) {
+        const visitor = await access.visitorOf(request);
+        const user = visitor === undefined ? null : { name: visitor.name, role: visitor.role };
+        return reply.json({ user, csrf: await access.csrfOf(visitor), login: access.way, parts, version });
+      },
+    },
+    '/api/login': {
+      async POST(request) {
+        if (access.way !== 'password') throw new Fault({ kind: 'conflict', message: NO_PASSWORDS });
+        await access.requireCsrf(request, await access.visitorOf(request));
+        const { name, password } = parseGiven(LoginBody, await bodies.readJson(request));
+        const address = begin(request, name);
+        const leave = await places.acquire(request.signal);
+        const user = await accounts.verify(name, password).finally(leave);
+        meter.recordLogin(user === undefined ? 'wrong' : 'right');
+        if (user === undefined) throw new Fault<ConsoleFault>({ kind: 'wrong-login' });
+        byName.succeed(name);
+        byAddress.succeed(address);
+        return new Response(null, {
+          status: 204,
+          headers: { 'set-cookie': await cookies.begin(user, isSecure(request)) },
+        });
+      },
+    },
+    '/api/logout': {
+      async POST(request) {
+        const visitor = await access.visitorOf(request);
+        if (visitor === undefined || access.way !== 'password') return new Response(null, { status: 204 });
+        await access.requireCsrf(request, visitor);
+        const cookie = cookies.end(visitor.session, isSecure(request));
+        return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
+      },
+    },
+  };
+};

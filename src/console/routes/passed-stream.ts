@@ -1,0 +1,32 @@
+import type { HttpStream } from '../../core/http/client.ts';
+import { streamedResponse } from '../../core/http/streamed-response.ts';
+import type { SecretFilter } from '../services/secret-filter.ts';
+
+type PassedStreamNeeds = {
+  readonly source: HttpStream;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly hide: SecretFilter;
+  /** Ends the request to the service. */
+  readonly abort: () => void;
+  /** What stands at the end of a text that broke off. */
+  readonly brokenOff: string;
+};
+
+/** Passes a service's text on as it comes. A client that reads slowly is waited for, and one that leaves ends the request. */
+export const passStream = ({ source, headers, hide, abort, brokenOff }: PassedStreamNeeds): Response =>
+  streamedResponse(async ({ write }, left) => {
+    left.addEventListener('abort', abort, { once: true });
+    const decoder = new TextDecoder();
+    try {
+      for await (const bytes of source.chunks) {
+        if (left.aborted) break;
+        const text = decoder.decode(bytes, { stream: true });
+        if (text !== '') await write(hide(text));
+      }
+    } catch {
+      // Its head is sent: only the text itself can say that it is not whole.
+      if (!left.aborted) await write(brokenOff);
+    } finally {
+      abort();
+    }
+  }, headers);

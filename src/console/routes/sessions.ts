@@ -1,0 +1,120 @@
+import { Fault } from '../../core/fault.ts';
+import type { RouteTable } from '../../core/http/router.ts';
+import { isRecord } from '../../core/json.ts';
+import type { ConsoleFault } from '../errors.ts';
+import { listSessions, readListedSession, type SessionsQuery } from '../services/agent-sessions.ts';
+import type { SecretFilter } from '../services/secret-filter.ts';
+import type { ServiceClient } from '../services/service-client.ts';
+import { type ApiContext, changing, pathSegment, reading } from './context.ts';
+import { passStream } from './passed-stream.ts';
+
+type SessionRoutesNeeds = ApiContext & {
+  readonly agents: readonly ServiceClient[];
+  readonly notConfigured: string;
+  readonly hide: SecretFilter;
+};
+
+const SESSIONS_SHOWN = 50;
+const MOST_SHOWN = 200;
+const MESSAGES_LIMIT_BYTES = 64 * 1024 * 1024;
+
+const badQuery = (param: string, message: string) =>
+  new Fault({ kind: 'bad-input', code: 'invalid_query', param, message: `${param}: ${message}` });
+
+const limitIn = (query: URLSearchParams): number => {
+  const text = query.get('limit') ?? String(SESSIONS_SHOWN);
+  if (!/^\d{1,4}$/.test(text) || Number(text) < 1) throw badQuery('limit', `expected 1 to ${MOST_SHOWN}`);
+  return Math.min(MOST_SHOWN, Number(text));
+};
+
+/** Sessions over all agent servers: listed, read, exported, aborted and deleted. */
+export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
+  const { reply, agents, notConfigured, hide } = needs;
+  const agentAt = (text: string): ServiceClient => {
+    const client = /^\d{1,3}$/.test(text) ? agents[Number(text)] : undefined;
+    if (client !== undefined) return client;
+    if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
+    throw new Fault({ kind: 'not-found', hint: `No such agent server: expected 0 to ${agents.length - 1}` });
+  };
+  /** Of all servers that answer. An error of the only one, or of all, is the answer. */
+  const listAll = async (query: SessionsQuery, signal: AbortSignal) => {
+    const lists = await Promise.allSettled(agents.map((client, agent) => listSessions(client, agent, query, signal)));
+    const found = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []));
+    const [failed] = lists.filter((list) => list.status === 'rejected');
+    if (found.length === 0 && failed !== undefined) throw failed.reason;
+    const byID = new Map(found.flat().map((one) => [one.id, one]));
+    // Of servers that share a store the first one that answers.
+    for (const one of found.toReversed().flat()) byID.set(one.id, one);
+    return [...byID.values()]
+      .sort((left, right) => right.updated - left.updated || (left.id < right.id ? -1 : 1))
+      .slice(0, query.limit);
+  };
+  return {
+    '/api/sessions': {
+      GET: reading(needs, 'viewer', async ({ url, signal }) => {
+        const { searchParams } = new URL(url);
+        const limit = limitIn(searchParams);
+        const search = (searchParams.get('search') ?? '').slice(0, 500);
+        const query = { search, limit, before: searchParams.get('before') ?? '' };
+        const agent = searchParams.get('agent') ?? '';
+        if (agent !== '' || agents.length === 0) agentAt(agent);
+        const sessions =
+          agent === ''
+            ? await listAll(query, signal)
+            : await listSessions(agentAt(agent), Number(agent), query, signal);
+        const last = sessions.length < limit ? undefined : sessions.at(-1);
+        return reply.json({ sessions, ...(last === undefined ? {} : { next: `${last.updated},${last.id}` }) });
+      }),
+    },
+    '/api/sessions/:agent/:id': {
+      GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }) => {
+        const found = await readListedSession(agentAt(agent), Number(agent), pathSegment(id), signal);
+        if (found === undefined) throw new Fault({ kind: 'not-found', hint: 'The agent server sends no such session' });
+        return reply.json(found);
+      }),
+      DELETE: changing(needs, 'admin', async ({ signal }, { agent = '', id = '' }) => {
+        await agentAt(agent).ask({ method: 'DELETE', path: `/session/${pathSegment(id)}` }, signal);
+        return new Response(null, { status: 204 });
+      }),
+    },
+    '/api/sessions/:agent/:id/messages': {
+      GET: reading(needs, 'viewer', async ({ url, signal }, { agent = '', id = '' }) => {
+        const { searchParams } = new URL(url);
+        const limit = limitIn(searchParams);
+        const before = searchParams.get('before');
+        const query = new URLSearchParams({ limit: String(limit), ...(before === null ? {} : { before }) });
+        const path = `/session/${pathSegment(id)}/message?${query}`;
+        const call = { method: 'GET', path, limitBytes: MESSAGES_LIMIT_BYTES } as const;
+        const { value } = await agentAt(agent).ask(call, signal);
+        const messages: readonly unknown[] = Array.isArray(value) ? value : [];
+        const [first] = messages;
+        const info = isRecord(first) && isRecord(first.info) ? first.info : {};
+        const next = messages.length < limit || typeof info.id !== 'string' ? {} : { next: info.id };
+        return reply.json({ messages, ...next });
+      }),
+    },
+    '/api/sessions/:agent/:id/abort': {
+      POST: changing(needs, 'admin', async ({ signal }, { agent = '', id = '' }) => {
+        await agentAt(agent).ask({ method: 'POST', path: `/session/${pathSegment(id)}/abort` }, signal);
+        return new Response(null, { status: 204 });
+      }),
+    },
+    '/api/sessions/:agent/:id/export': {
+      GET: reading(needs, 'viewer', async (request, { agent = '', id = '' }) => {
+        const leaving = new AbortController();
+        const leave = (): void => leaving.abort();
+        request.signal.addEventListener('abort', leave, { once: true });
+        const source = await agentAt(agent).open({ path: `/session/${pathSegment(id)}/export` }, leaving.signal);
+        request.signal.removeEventListener('abort', leave);
+        return passStream({
+          // A document without its last line has broken off.
+          ...{ source, hide, brokenOff: '', abort: leave },
+          headers: {
+            'content-type': 'application/x-ndjson',
+            'content-disposition': `attachment; filename="${id}.jsonl"`,
+          },
+        });
+      }),
+    },
+  };
+};
