@@ -6,7 +6,7 @@ import type { SessionCookies } from './session-cookie.ts';
 import type { Accounts } from './users.ts';
 
 /** Who a request comes from. `session` is what its CSRF token is bound to. */
-export type Visitor = { readonly name: string; readonly role: Role; readonly session: string };
+export type KnownVisitor = { readonly name: string; readonly role: Role; readonly session: string };
 
 /** How visitors are known: by password, by a header of an authenticating proxy, or, on this machine alone, not at all. */
 export type LoginWay =
@@ -17,13 +17,13 @@ export type LoginWay =
 export type Access = {
   readonly way: LoginWay['kind'];
   /** Undefined for someone who has not logged in. Faults for a request that must not be answered at all. */
-  readonly visitorOf: (request: Request) => Promise<Visitor | undefined>;
+  readonly visitorOf: (request: Request) => Promise<KnownVisitor | undefined>;
   /** The visitor, if that role is theirs or less than theirs. Faults with `unauthorized` or `forbidden` otherwise. */
-  readonly require: (request: Request, role: Role) => Promise<Visitor>;
+  readonly require: (request: Request, role: Role) => Promise<KnownVisitor>;
   /** What requests that change something must bring as `x-csrf`. */
-  readonly csrfOf: (visitor: Visitor | undefined) => Promise<string>;
+  readonly csrfOf: (visitor: KnownVisitor | undefined) => Promise<string>;
   /** Faults with `forbidden` unless the request brings its visitor's CSRF token. */
-  readonly requireCsrf: (request: Request, visitor: Visitor | undefined) => Promise<void>;
+  readonly requireCsrf: (request: Request, visitor: KnownVisitor | undefined) => Promise<void>;
 };
 
 type AccessNeeds = {
@@ -45,7 +45,7 @@ const WRONG_HOST = new Fault({
     'Without accounts the console answers this machine alone, under a name such as 127.0.0.1 or localhost. Set CONSOLE_USERS to use it from elsewhere, or CONSOLE_PUBLIC_URL behind a proxy that authenticates',
 });
 
-const LOCAL: Visitor = { name: 'local', role: 'admin', session: 'local' };
+const LOCAL: KnownVisitor = { name: 'local', role: 'admin', session: 'local' };
 
 const allows = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
@@ -60,7 +60,7 @@ export const createAccess = ({ way, accounts, cookies, secret, mac }: AccessNeed
     request: Request,
     header: string,
     publicHost: string | undefined,
-  ): Visitor | undefined => {
+  ): KnownVisitor | undefined => {
     if (!isAddressedToLoopback(request) && request.headers.get('host')?.toLowerCase() !== publicHost) throw WRONG_HOST;
     const name = request.headers.get(header) ?? '';
     if (name === '') return undefined;
@@ -69,7 +69,7 @@ export const createAccess = ({ way, accounts, cookies, secret, mac }: AccessNeed
       throw forbidden('Your name has no role here: its operator adds <name>:<role> or *:<role> to CONSOLE_USERS');
     return { name, role: user.role, session: `proxy ${name}` };
   };
-  const visitorOf = async (request: Request): Promise<Visitor | undefined> => {
+  const visitorOf = async (request: Request): Promise<KnownVisitor | undefined> => {
     if (way.kind === 'proxy') return visitorBehindProxy(request, way.header, way.publicHost);
     if (way.kind === 'none') {
       if (!isFromLocalProgram(request)) throw WRONG_HOST;
@@ -78,7 +78,7 @@ export const createAccess = ({ way, accounts, cookies, secret, mac }: AccessNeed
     const found = await cookies.read(request);
     return found && { name: found.user.name, role: found.user.role, session: found.sessionID };
   };
-  const csrfOf = async (visitor: Visitor | undefined): Promise<string> =>
+  const csrfOf = async (visitor: KnownVisitor | undefined): Promise<string> =>
     (await mac(secret, JSON.stringify(['csrf', visitor?.session ?? '']))).slice(0, 22);
   return {
     way: way.kind,

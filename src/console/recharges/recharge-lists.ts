@@ -17,7 +17,7 @@ type RechargeRow = {
 };
 
 /** The recharges of a journal, each list with the newest first. */
-export type RechargeLists = {
+export type JournalLists = {
   readonly inDoubt: readonly RechargeRow[];
   readonly refused: readonly RechargeRow[];
   readonly verified: readonly RechargeRow[];
@@ -74,7 +74,7 @@ const refusalReason = ({ status }: SettlementRecord): string =>
     : `The relay refused it with status ${status} before anything was done, and nothing was credited.`;
 
 /** The recharges of a journal's lines by what is known of them. */
-export const toRechargeLists = (lines: readonly string[], now: number): RechargeLists => {
+export const toRechargeLists = (lines: readonly string[], now: number): JournalLists => {
   const all = readRecharges(lines);
   const newest = all.slice(-SHOWN).toReversed();
   // What is in doubt must not be pushed out by newer ones.

@@ -3,14 +3,14 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
-import type { Access, Visitor } from '../accounts/access.ts';
+import type { Access, KnownVisitor } from '../accounts/access.ts';
 import type { Role } from '../protocol.ts';
 import type { Reply } from './reply.ts';
 
 type Params = Readonly<Record<string, string>>;
 
 /** What answers a request of the API, once its visitor is known and may ask. */
-export type ApiHandler = (request: Request, params: Params, visitor: Visitor) => Response | Promise<Response>;
+export type ApiHandler = (request: Request, params: Params, visitor: KnownVisitor) => Response | Promise<Response>;
 
 /** What the routes of the API share. */
 export type ApiContext = {
