@@ -19,16 +19,16 @@ export type Me = {
 /** What a person can answer. */
 export type ApprovalReply = Decision['reply'] & ('once' | 'always' | 'reject');
 
-/** A verdict in the feed. It never holds a text. */
+/** A verdict in the feed, or why there was none. It never holds a text. */
 export type FeedVerdict = {
   readonly at: number;
-  readonly alias: string;
-  readonly flagged: readonly string[];
+  readonly alias: string | null;
+  readonly flagged?: readonly string[];
   readonly highest?: { readonly category: string; readonly score: number };
   readonly duration_ms: number;
   readonly hidden?: boolean;
-  readonly cache?: boolean | string;
-  readonly face?: string;
+  readonly cache?: 'hit' | 'miss';
+  readonly face?: 'moderations' | 'guard';
   readonly error?: string;
 };
 
@@ -101,3 +101,54 @@ export type SessionMessage = {
 
 /** A page of messages, the oldest first; `next` leads to older ones. */
 export type MessagePage = { readonly messages: readonly SessionMessage[]; readonly next?: string };
+
+/** A backend key of the gateway by its fingerprint, as the gateway's admin routes report it. */
+export type BackendKey = {
+  readonly fingerprint: string;
+  readonly state: 'active' | 'half-open' | 'probing' | 'cooling';
+  readonly reason?: string;
+  readonly rests_ms: number;
+  readonly strikes: number;
+  readonly models?: readonly {
+    readonly model: string;
+    readonly state: string;
+    readonly reason?: string;
+    readonly rests_ms: number;
+  }[];
+  readonly differs?: boolean;
+};
+
+/** The answer of `GET /api/moderation`: the gateway's own report. */
+export type ModerationState = {
+  readonly time: number;
+  readonly version: string;
+  readonly workers?: { readonly running: number; readonly answered: number };
+  readonly keys: readonly BackendKey[];
+  readonly breaker: { readonly state: 'closed' | 'half-open' | 'open'; readonly rests_ms: number };
+  readonly calls: { readonly running: number; readonly waiting: number; readonly limit: number };
+  readonly cache: { readonly verdicts: number; readonly limit: number };
+  readonly tokens: readonly { readonly model: string; readonly prompt: number; readonly completion: number }[];
+  readonly unusable: readonly { readonly model: string; readonly reason: string; readonly count: number }[];
+  readonly aliases: readonly { readonly alias: string; readonly model: string; readonly policy: string }[];
+  readonly policies: readonly { readonly version: string }[];
+};
+
+/** The answer of `POST /api/check`. */
+export type CheckResult = {
+  readonly backend_model: string;
+  readonly policy: string;
+  readonly cache: string;
+  readonly duration_ms: number;
+  readonly result: {
+    readonly flagged: boolean;
+    readonly categories: Readonly<Record<string, boolean>>;
+    readonly category_scores: Readonly<Record<string, number | null>>;
+  };
+  readonly thresholds: Readonly<Record<string, number>>;
+  readonly views: readonly {
+    readonly kind: string;
+    readonly text: string;
+    readonly chars?: number;
+    readonly found: readonly string[];
+  }[];
+};

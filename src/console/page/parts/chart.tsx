@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { shortTime } from '../format/dates.ts';
 
 /** One line or area of a chart. `color` names a custom property of the tokens, such as `--accent`. */
 export type ChartSeries = {
@@ -52,7 +53,14 @@ const optionsFor = (series: readonly ChartSeries[], width: number, height: numbe
       })),
     ],
     axes: [
-      { stroke: ink, grid: { show: false }, ticks: grid, font },
+      {
+        stroke: ink,
+        grid: { show: false },
+        ticks: grid,
+        font,
+        space: 90,
+        values: (_plot, times) => times.map((at) => shortTime(at * 1000, at * 1000)),
+      },
       ...sides.map((side) => ({
         scale: side,
         side: side === 'left' ? 3 : 1,

@@ -1,0 +1,106 @@
+import type { ModerationState } from '../../api/types.ts';
+import { durationText } from '../../format/dates.ts';
+import { countText } from '../../format/numbers.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { SafeLine } from '../../parts/safe-text.tsx';
+import type { Tone } from '../../state/toasts.ts';
+import { texts } from '../../texts.ts';
+
+const { columns, ...words } = texts.moderation.usage;
+
+const BREAKER_TONES: Readonly<Record<ModerationState['breaker']['state'], Tone>> = {
+  closed: 'good',
+  'half-open': 'warning',
+  open: 'bad',
+};
+
+/** The gateway at a glance: breaker, calls, cache, workers. */
+export const Glance = ({ state: { breaker, calls, cache, workers, version } }: { readonly state: ModerationState }) => (
+  <dl class="glance">
+    <div>
+      <dt>{words.breaker}</dt>
+      <dd>
+        <Badge tone={BREAKER_TONES[breaker.state]}>{words.breakerStates[breaker.state]}</Badge>
+        {breaker.rests_ms > 0 ? <span class="muted"> {durationText(breaker.rests_ms)}</span> : null}
+      </dd>
+    </div>
+    <div>
+      <dt>{words.calls}</dt>
+      <dd>{words.ofLimit(countText(calls.running), countText(calls.limit))}</dd>
+    </div>
+    <div>
+      <dt>{words.waiting}</dt>
+      <dd>{countText(calls.waiting)}</dd>
+    </div>
+    <div>
+      <dt>{words.cache}</dt>
+      <dd>{words.ofLimit(countText(cache.verdicts), countText(cache.limit))}</dd>
+    </div>
+    {workers === undefined ? null : (
+      <div>
+        <dt>{words.workers}</dt>
+        <dd>{countText(workers.running)}</dd>
+      </div>
+    )}
+    <div>
+      <dt>{words.version}</dt>
+      <dd>
+        <SafeLine text={version} limit={40} />
+      </dd>
+    </div>
+  </dl>
+);
+
+/** Tokens and unusable replies by backend model, since the gateway's start. */
+export const UsageTable = ({ state: { tokens, unusable } }: { readonly state: ModerationState }) => {
+  const models = [...new Set([...tokens, ...unusable].map(({ model }) => model))].sort();
+  return (
+    <section class="card" aria-labelledby="usage-title">
+      <h2 id="usage-title">{words.title}</h2>
+      {models.length === 0 ? (
+        <p class="muted">{words.none}</p>
+      ) : (
+        <table class="table stacked">
+          <thead>
+            <tr>
+              <th scope="col">{columns.model}</th>
+              <th scope="col" class="number">
+                {columns.prompt}
+              </th>
+              <th scope="col" class="number">
+                {columns.completion}
+              </th>
+              <th scope="col">{columns.unusable}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {models.map((model) => {
+              const used = tokens.find((one) => one.model === model);
+              const bad = unusable.filter((one) => one.model === model);
+              return (
+                <tr key={model}>
+                  <td data-label={columns.model}>
+                    <SafeLine text={model} limit={100} />
+                  </td>
+                  <td data-label={columns.prompt} class="number">
+                    {countText(used?.prompt ?? 0)}
+                  </td>
+                  <td data-label={columns.completion} class="number">
+                    {countText(used?.completion ?? 0)}
+                  </td>
+                  <td data-label={columns.unusable}>
+                    {bad.length === 0 ? (
+                      '–'
+                    ) : (
+                      <SafeLine text={bad.map((one) => `${one.reason} ${countText(one.count)}`).join(', ')} />
+                    )}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+};
