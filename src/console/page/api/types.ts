@@ -103,7 +103,7 @@ export type SessionMessage = {
 export type MessagePage = { readonly messages: readonly SessionMessage[]; readonly next?: string };
 
 /** A backend key of the gateway by its fingerprint, as the gateway's admin routes report it. */
-export type BackendKey = {
+export type ShownKey = {
   readonly fingerprint: string;
   readonly state: 'active' | 'half-open' | 'probing' | 'cooling';
   readonly reason?: string;
@@ -123,7 +123,7 @@ export type ModerationState = {
   readonly time: number;
   readonly version: string;
   readonly workers?: { readonly running: number; readonly answered: number };
-  readonly keys: readonly BackendKey[];
+  readonly keys: readonly ShownKey[];
   readonly breaker: { readonly state: 'closed' | 'half-open' | 'open'; readonly rests_ms: number };
   readonly calls: { readonly running: number; readonly waiting: number; readonly limit: number };
   readonly cache: { readonly verdicts: number; readonly limit: number };

@@ -101,7 +101,7 @@ const chartLabel = (): string => {
 };
 
 /** Verdicts as they are made: the last ones in a table that can be stopped, and their number by the second. */
-export const Feed = () => {
+export const LiveFeed = () => {
   useFeed();
   return (
     <section class="card" aria-labelledby="feed-title">

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { ApiError } from '../../api/request.ts';
-import type { BackendKey, ModerationState } from '../../api/types.ts';
+import type { ModerationState, ShownKey } from '../../api/types.ts';
 import { durationText } from '../../format/dates.ts';
 import { countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -15,7 +15,7 @@ import { texts } from '../../texts.ts';
 
 const { columns, ...words } = texts.moderation.keys;
 
-const TONES: Readonly<Record<BackendKey['state'], Tone>> = {
+const TONES: Readonly<Record<ShownKey['state'], Tone>> = {
   active: 'good',
   'half-open': 'warning',
   probing: 'warning',
@@ -61,7 +61,7 @@ const RestDialog = ({ onClose, onRest, isBusy }: RestDialogProps) => {
   );
 };
 
-type KeyProps = { readonly backendKey: BackendKey; readonly takenAt: number; readonly onChange: () => void };
+type KeyProps = { readonly backendKey: ShownKey; readonly takenAt: number; readonly onChange: () => void };
 
 const Actions = ({ backendKey, onChange }: KeyProps) => {
   const isAsking = useSignal(false);

@@ -7,7 +7,7 @@ import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import { api } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
-import { Feed } from './feed.tsx';
+import { LiveFeed } from './feed.tsx';
 import { KeyTable } from './keys.tsx';
 import { Playground } from './playground.tsx';
 import { Glance, UsageTable } from './usage.tsx';
@@ -39,7 +39,7 @@ export const ModerationView = () => {
             <Playground state={state} />
             <KeyTable state={state} takenAt={takenAt} onChange={() => void moderation.load()} />
             <UsageTable state={state} />
-            <Feed />
+            <LiveFeed />
           </>
         )}
       </Loaded>
