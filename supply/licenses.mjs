@@ -1,5 +1,5 @@
 // Which packages ended up in the bundles, under which licences: what dist/licenses.txt tells.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Licences that ask for no more than their text and notices. Any other, or a choice of several, is for a person to read. */
@@ -39,11 +39,19 @@ const filesIn = ({ out, metafile }) =>
     return directory === undefined ? [] : [{ out, file, directory }];
   });
 
+const filesUnder = (directory) =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort();
+
 const textsOf = (directory, name) => {
   const own = readdirSync(directory)
     .filter((file) => LICENSE_FILE.test(file))
     .sort()
-    .map((file) => join(directory, file));
+    .map((file) => join(directory, file))
+    // Of what a package has taken from others, some have a folder of licences.
+    .flatMap((file) => (statSync(file).isDirectory() ? filesUnder(file) : [file]));
   const files = own.length === 0 && name in TEXT_OF ? [TEXT_OF[name]] : own;
   return files.map((file) => readFileSync(file, 'utf8'));
 };

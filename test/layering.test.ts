@@ -70,6 +70,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@ai-sdk/anthropic': ['src/agent/model/ai-sdk.ts'],
   '@cfworker/json-schema': ['src/adapter/node/json-schema.ts'],
   'jsonc-parser': ['src/agent/config/jsonc.ts'],
+  echarts: ['src/eval/report/plot.ts'],
   'csv-parse': ['src/adapter/files/eval.ts'],
   'cli-progress': ['src/adapter/files/eval.ts'],
   preact: ['src/console/page/'],

@@ -6,7 +6,13 @@ import { EvalScores, type EvalVerdict } from './result.ts';
 
 /** What came back for one text, or that nothing did. An error may say how long to wait before another try. */
 export type EvalAnswer =
-  | { readonly kind: 'verdict'; readonly verdict: EvalVerdict; readonly gateway: Gateway }
+  | {
+      readonly kind: 'verdict';
+      readonly verdict: EvalVerdict;
+      readonly gateway: Gateway;
+      /** Undefined where the gateway does not say, or where only some texts of the request came from its cache. */
+      readonly cache?: 'hit' | 'miss' | undefined;
+    }
   | { readonly kind: 'error'; readonly code: string; readonly retryAfterMs?: number; readonly isUnreachable?: true };
 
 /** The wait where a gateway asks for one and does not say how long. */

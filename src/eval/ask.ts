@@ -76,8 +76,10 @@ export const createVerdictsRequester = ({
     if (missing !== null)
       return { kind: 'error', code: /^\w{1,64}$/.test(missing) ? `no_verdict (${missing})` : 'no_verdict' };
     const gateway = gatewayFrom(url, response.headers);
+    const word = response.headers.get('x-moderation-cache');
+    const cache = word === 'hit' || word === 'miss' ? word : undefined;
     const verdicts = parseEvalVerdicts(received, texts.length);
-    return verdicts?.map((verdict): EvalAnswer => ({ kind: 'verdict', verdict, gateway })) ?? UNUSABLE;
+    return verdicts?.map((verdict): EvalAnswer => ({ kind: 'verdict', verdict, gateway, cache })) ?? UNUSABLE;
   };
 
   const requestInTime = async (

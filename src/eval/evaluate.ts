@@ -1,11 +1,16 @@
 import { EvaluationError } from './errors.ts';
+import { createSummaryBuilder, type Summary } from './figures/tally.ts';
 import { createGatewayCheck, type Gateway, type GatewayCheck } from './gateway.ts';
-import { type Fields, parseItem } from './labels.ts';
-import { createResultsWriter, hashOf, type JudgedResult, type ResultsFile } from './result.ts';
-
-import type { EvalRow } from './row.ts';
+import type { EvalItem } from './labels.ts';
+import {
+  type Asked,
+  createResultsWriter,
+  hashFor,
+  type JudgedResult,
+  type Result,
+  type ResultsFile,
+} from './result.ts';
 import { type HashedItem, type RunNeeds, runItems } from './run.ts';
-import { createSummaryBuilder, type Summary } from './tally.ts';
 
 /** Shows how far a run is. */
 export type Progress = {
@@ -16,17 +21,15 @@ export type Progress = {
 
 type EvaluateNeeds = RunNeeds & {
   /** Reads the file from its start; it is read twice. */
-  readonly rows: () => AsyncIterable<EvalRow>;
-  readonly fields: Fields;
-  readonly model: string;
-  /** How many texts a request holds: verdicts that were given beside others are not those of texts alone. */
-  readonly inputs: number;
+  readonly items: () => AsyncIterable<EvalItem>;
+  readonly asked: Asked;
   readonly url: string;
-  readonly limit: number;
   readonly earlier: ReadonlyMap<string, JudgedResult>;
   /** Opened at the first verdict, so that a bad file, address or key neither makes nor clears a results file. */
   readonly openResults: () => ResultsFile;
   readonly progress: Progress;
+  /** Gets each new result as it comes. */
+  readonly onResult?: (result: Result) => void;
 };
 
 /** What a run came to, and how much of the file it covers. */
@@ -44,14 +47,8 @@ export type Evaluation = Summary & {
 /** So many requests that fail one after the other mean that the gateway is gone. */
 const MOST_UNREACHABLE = 20;
 
-async function* itemsOf({ rows, fields, model, inputs, limit }: EvaluateNeeds): AsyncGenerator<HashedItem> {
-  let count = 0;
-  for await (const row of rows()) {
-    const item = parseItem(row, fields);
-    yield { ...item, hash: await hashOf(item.text, inputs === 1 ? model : `${model}\0${inputs}`) };
-    count += 1;
-    if (count === limit) return;
-  }
+async function* itemsOf({ items, asked }: EvaluateNeeds): AsyncGenerator<HashedItem> {
+  for await (const item of items()) yield { ...item, hash: await hashFor(item.text, asked) };
 }
 
 async function* unjudged(needs: EvaluateNeeds): AsyncGenerator<HashedItem> {
@@ -99,7 +96,7 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
   if (labelled === 0) throw new EvaluationError('--file: expected labels, found none in any row; see --labels');
 
   const results = createResultsWriter(needs.openResults);
-  const mostUnreachable = MOST_UNREACHABLE * needs.inputs;
+  const mostUnreachable = MOST_UNREACHABLE * needs.asked.inputs;
   let done = reused;
   let errors = 0;
   let unreachable = 0;
@@ -108,7 +105,8 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
     for await (const { item, answer, result } of runItems(unjudged(needs), needs)) {
       // Before anything is written or counted: verdicts of two gateways must not be mixed.
       if (answer.kind === 'verdict') gateway.add(answer.gateway);
-      results.add(result);
+      results.add(result.status === 'judged' ? { ...result, asked: needs.asked } : result);
+      needs.onResult?.(result);
       tally.add(item.known, result);
       done += 1;
       if (result.status === 'error') errors += 1;

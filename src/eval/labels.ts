@@ -122,3 +122,17 @@ export const parseItem = (row: EvalRow, { textField, idField, choices }: Fields)
   const found = choices === undefined ? detect(row, reserved) : choose(row, reserved, choices);
   return { id: idOf(row, idField), text, known: withWhole(found) };
 };
+
+/** The items of a file's first `limit` rows. */
+export async function* parseItems(
+  rows: AsyncIterable<EvalRow>,
+  fields: Fields,
+  limit: number,
+): AsyncGenerator<EvalItem> {
+  let count = 0;
+  for await (const row of rows) {
+    yield parseItem(row, fields);
+    count += 1;
+    if (count === limit) return;
+  }
+}

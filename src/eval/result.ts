@@ -25,7 +25,16 @@ const judgedBase = {
   categories: v.array(v.picklist(EVAL_CATEGORIES)),
   scores: EvalScores,
 };
-const JudgedResult = v.object({ ...judgedBase, gateway: Gateway });
+/** The alias that was asked for, and how many texts each request held. */
+const Asked = v.object({ model: v.string(), inputs: v.number() });
+export type Asked = Readonly<v.InferOutput<typeof Asked>>;
+/** Lines of an earlier version do not say what was asked for and whether the answer came from the cache. */
+const JudgedResult = v.object({
+  ...judgedBase,
+  gateway: Gateway,
+  cache: v.optional(v.picklist(['hit', 'miss'])),
+  asked: v.optional(Asked),
+});
 /** Files of an earlier version do not say who judged: ours, but of no use. */
 const Nameless = v.object(judgedBase);
 const Failed = v.object({ ...base, status: v.literal('error'), code: v.string() });
@@ -47,7 +56,7 @@ const notOurs = (file: string, line: number) =>
     `${file} line ${line}: expected a result of an earlier run; give another --out or remove the file`,
   );
 
-/** What an earlier run left: verdicts of this gateway by hash, how many are of others, and how much is whole. */
+/** What an earlier run left: verdicts of one gateway by hash, how many are of others, and how much is whole. */
 type EarlierResults = {
   readonly judged: ReadonlyMap<string, JudgedResult>;
   readonly unused: number;
@@ -56,9 +65,9 @@ type EarlierResults = {
 
 /**
  * Reads a results file. Errors are left out, so that they are tried again; a last line torn in the writing is left out
- * too. Anything that is no result is an `EvaluationError`: the file may be somebody's.
+ * too. Anything that is no result is an `EvaluationError`: the file may be somebody's. Without `url` every gateway's count.
  */
-export const parseEarlierResults = (text: string, file: string, url: string): EarlierResults => {
+export const parseEarlierResults = (text: string, file: string, url?: string): EarlierResults => {
   const lines = text.split('\n');
   const torn = lines.pop() ?? '';
   const judged = new Map<string, JudgedResult>();
@@ -67,13 +76,17 @@ export const parseEarlierResults = (text: string, file: string, url: string): Ea
     const result = parseJson(Line, line);
     if (result === undefined) throw notOurs(file, index + 1);
     if (result.status === 'error') continue;
-    if ('gateway' in result && result.gateway.url === url) judged.set(result.hash, result);
+    if ('gateway' in result && (url ?? result.gateway.url) === result.gateway.url) judged.set(result.hash, result);
     else unused += 1;
   }
   if (!torn.startsWith(OPENING.slice(0, torn.length))) throw notOurs(file, lines.length + 1);
   const whole = text.slice(0, text.length - torn.length);
   return { judged, unused, wholeBytes: new TextEncoder().encode(whole).length };
 };
+
+/** Stands for a text in the file of a run: verdicts that were given beside others are not those of texts alone. */
+export const hashFor = (text: string, { model, inputs }: Asked): Promise<string> =>
+  hashOf(text, inputs === 1 ? model : `${model}\0${inputs}`);
 
 /** Stands for a text as judged by a model, so that an edited row is judged again and the text cannot be read from it. */
 export const hashOf = async (text: string, model: string): Promise<string> => {

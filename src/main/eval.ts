@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   createProgressBar,
@@ -7,6 +8,7 @@ import {
   readIfExists,
   readTable,
   readText,
+  writeWhole,
 } from '../adapter/files/eval.ts';
 
 import { systemClock } from '../adapter/node/clock.ts';
@@ -17,12 +19,16 @@ import { createVerdictRequester, createVerdictsRequester } from '../eval/ask.ts'
 import { parseLabelChoices } from '../eval/choice.ts';
 import { EvaluationError } from '../eval/errors.ts';
 import { type Evaluation, evaluate } from '../eval/evaluate.ts';
+import { parseTargets, policyFileText, suggestThresholds } from '../eval/figures/suggest.ts';
 import { createGroupedRequester } from '../eval/group.ts';
+import { type EvalItem, parseItems } from '../eval/labels.ts';
 import { FLAGS, HELP, type Options, parseArguments, resolveOptions } from '../eval/options.ts';
-import { formatCount, reportJson, reportText } from '../eval/report.ts';
-
-import { parseEarlierResults } from '../eval/result.ts';
+import { suggestionLines } from '../eval/report/suggestion-section.ts';
+import { formatCount, reportJson, reportText, warningsOf } from '../eval/report/text.ts';
+import { parseEarlierResults, type Result } from '../eval/result.ts';
 import { jsonRows, tableRows } from '../eval/row.ts';
+import { type ComparedRun, comparedRun, joinRuns } from '../eval/runs.ts';
+import { readTokenCounts, type TokenCounts, tokensBetween } from '../eval/tokens.ts';
 
 /** Monotonic and finer than a millisecond, for latencies. */
 const clock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() };
@@ -31,9 +37,15 @@ const TYPES = Object.fromEntries(
   FLAGS.map(({ name, value }) => [name, { type: value === undefined ? 'boolean' : 'string' } as const]),
 );
 
-const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Evaluation> => {
-  const { file, url, key, model, inputs, limit, concurrency, timeoutMs, out, labels, textField, idField, isFresh } =
-    options;
+type Judged = { readonly evaluation: Evaluation; readonly results: ReadonlyMap<string, Result> };
+
+const itemsOf = ({ file, limit, labels, textField, idField }: Options): AsyncIterable<EvalItem> => {
+  const rows = /\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file);
+  return parseItems(rows, { textField, idField, choices: labels && parseLabelChoices(labels) }, limit);
+};
+
+const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Judged> => {
+  const { url, key, model, inputs, concurrency, timeoutMs, out, isFresh } = options;
   const { stderr } = process;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
   const found = parseEarlierResults((await readIfExists(out)) ?? '', out, url);
@@ -44,14 +56,12 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
     );
   }
   const requestNeeds = { url, key, model, timeoutMs, fetcher: fetch, clock };
-  return evaluate({
+  const results = new Map<string, Result>(earlier.judged);
+  const evaluation = await evaluate({
     url,
-    model,
-    inputs,
-    limit,
+    asked: { model, inputs },
     concurrency: concurrency * inputs,
-    rows: () => (/\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file)),
-    fields: { textField, idField, choices: labels && parseLabelChoices(labels) },
+    items: () => itemsOf(options),
     earlier: earlier.judged,
     openResults: () => openResultsFile(out, earlier.wholeBytes),
     ask:
@@ -61,7 +71,67 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Eval
     clock,
     signal,
     progress: stderr.isTTY ? createProgressBar(stderr) : createProgressLines((line) => stderr.write(line), clock),
+    onResult: (result) => results.set(result.hash, result),
   });
+  return { evaluation, results };
+};
+
+/** Reads what is needed beside the rows, before anything is asked: a mistake in it must not cost a run. */
+const prepare = async ({ report, compare, policyOut, targets }: Options) => {
+  if (policyOut !== undefined && (await readIfExists(policyOut)) !== undefined)
+    throw new EvaluationError(`--suggest-thresholds: ${policyOut} is there already; give another path or remove it`);
+  const page = report === undefined ? undefined : await import('../eval/report/page.ts');
+  const before = report === undefined ? undefined : await readIfExists(report);
+  if (page !== undefined && before !== undefined && !before.startsWith(page.REPORT_OPENING))
+    throw new EvaluationError(`--report: ${report} is no report of an earlier run; give another path or remove it`);
+  const compared = compare === undefined ? undefined : await readComparedRun(compare);
+  return { page, compared, targets: parseTargets(targets) };
+};
+
+const readComparedRun = async (file: string): Promise<ComparedRun> => {
+  const text = await readIfExists(file);
+  if (text === undefined) throw new EvaluationError(`--compare: expected a results file, found none at ${file}`);
+  return comparedRun(parseEarlierResults(text, file).judged, file);
+};
+
+/** Writes the page and the policy that were asked for. */
+const writeReport = async (
+  options: Options,
+  { page, compared, targets }: Awaited<ReturnType<typeof prepare>>,
+  { evaluation, results }: Judged,
+  tokens: TokenCounts | undefined,
+): Promise<void> => {
+  const { file, model, inputs, report, policyOut } = options;
+  if (report === undefined && policyOut === undefined) return;
+  const asked = { model, inputs };
+  const runs = [{ asked, results }, ...(compared === undefined ? [] : [compared])];
+  const { setHash, rows, observations } = await joinRuns(itemsOf(options), runs);
+  const [own = [], other = []] = observations;
+  const suggestions = policyOut === undefined ? [] : suggestThresholds(own, targets);
+  if (policyOut !== undefined) {
+    await writeWhole(policyOut, policyFileText(suggestions, { policy: evaluation.policy, setHash }));
+    process.stderr.write(
+      `${policyOut}:\n${suggestionLines(suggestions)
+        .map((line) => `  ${line}\n`)
+        .join('')}`,
+    );
+  }
+  if (report === undefined || page === undefined) return;
+  const { backendModel, policy, judged, reused } = evaluation;
+  const content = {
+    file: basename(file),
+    setHash,
+    rows,
+    runs: [
+      { model, backendModel, policy, observations: own },
+      ...(compared === undefined ? [] : [{ ...compared.setup, observations: other }]),
+    ],
+    warnings: warningsOf(evaluation),
+    tokens: tokens && { ...tokens, rows: judged - reused },
+    suggestions,
+    madeAt: new Date(clock.now()),
+  };
+  await writeWhole(report, page.reportPage(content));
 };
 
 const report = async (options: Options): Promise<number> => {
@@ -73,9 +143,14 @@ const report = async (options: Options): Promise<number> => {
   };
   for (const signal of STOP_SIGNALS) process.once(signal, interrupt);
   try {
-    const evaluation = await evaluateFile(options, stop.signal);
+    const prepared = await prepare(options);
     const { file, model, url } = options;
+    const counts = () => (prepared.page === undefined ? undefined : readTokenCounts(url, fetch));
+    const before = await counts();
+    const judged = await evaluateFile(options, stop.signal);
+    const { evaluation } = judged;
     process.stdout.write((options.asJson ? reportJson : reportText)(evaluation, { file, model, url }));
+    await writeReport(options, prepared, judged, tokensBetween(before, await counts()));
     return evaluation.interrupted ? 130 : evaluation.errors.count > 0 ? 2 : 0;
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, interrupt);

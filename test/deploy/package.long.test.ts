@@ -26,6 +26,7 @@ const PACKED = [
   'dist/licenses.txt',
   'dist/moderation-gateway.js',
   'dist/relay-admin.js',
+  'eval.example.jsonl',
   'package.json',
 ];
 /** Every page for whoever runs it; why things are as they are stays in the repository. */

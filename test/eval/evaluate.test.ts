@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { EvalAnswer } from '../../src/eval/answer.ts';
 import { evaluate } from '../../src/eval/evaluate.ts';
+import { parseItems } from '../../src/eval/labels.ts';
 import { describe, rejection } from '../check.ts';
 import { createManualClock, GATEWAY, scoresOf, stream } from './world.ts';
 
@@ -23,12 +24,9 @@ const evaluating = (answers: readonly EvalAnswer[], inputs = 1) => {
     isTable: false,
   }));
   const evaluation = evaluate({
-    rows: () => stream(rows),
-    fields: { textField: undefined, idField: undefined, choices: undefined },
+    items: () => parseItems(stream(rows), {}, rows.length),
     url: GATEWAY.url,
-    model: 'm',
-    inputs,
-    limit: Number.POSITIVE_INFINITY,
+    asked: { model: 'm', inputs },
     earlier: new Map(),
     openResults: () => ({ append: (text) => lines.push(text), close: () => {} }),
     progress: { start: () => {}, advance: () => {}, stop: () => {} },

@@ -106,6 +106,8 @@ export const startGateway = async (script: Script) => {
   const seen: { path: string | undefined; authorization: string | undefined; model: unknown }[] = [];
   const load = { now: 0, most: 0 };
   const server = createServer(async (message, response) => {
+    // It keeps no metrics.
+    if (message.method !== 'POST') return response.writeHead(404).end();
     load.now += 1;
     load.most = Math.max(load.most, load.now);
     const { input, model } = JSON.parse(await bodyOf(message));

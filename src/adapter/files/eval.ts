@@ -1,12 +1,12 @@
 import { appendFileSync, closeSync, createReadStream, ftruncateSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { SingleBar } from 'cli-progress';
 import { parse } from 'csv-parse';
 import type { Clock } from '../../core/clock.ts';
 import type { Progress } from '../../eval/evaluate.ts';
-import { formatCount } from '../../eval/report.ts';
+import { formatCount } from '../../eval/report/text.ts';
 import type { ResultsFile } from '../../eval/result.ts';
 import type { TableRecord } from '../../eval/row.ts';
 import { errorCode } from '../node/error-code.ts';
@@ -97,6 +97,13 @@ export const openResultsFile = (file: string, keepBytes: number): ResultsFile =>
     append: (text) => attempt(() => appendFileSync(descriptor, text)),
     close: () => closeSync(descriptor),
   };
+};
+
+/** Writes a whole file. Throws a `FileError` when it cannot. */
+export const writeWhole = async (file: string, text: string): Promise<void> => {
+  await writeFile(file, text).catch((error: unknown) => {
+    throw new FileError(`Cannot write ${file}: ${codeOf(error)}`);
+  });
 };
 
 const LINE_EVERY_MS = 5000;

@@ -1,7 +1,7 @@
-import { EVAL_CATEGORIES } from './category.ts';
-import type { Evaluation } from './evaluate.ts';
-import { setupText } from './gateway.ts';
-import type { Figures } from './score.ts';
+import { EVAL_CATEGORIES } from '../category.ts';
+import type { Evaluation } from '../evaluate.ts';
+import type { Figures } from '../figures/score.ts';
+import { setupText } from '../gateway.ts';
 
 /** A number with its noun: `1 error`, `2 errors`. */
 export const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -56,7 +56,8 @@ const tableOf = ({ overall, categories }: Evaluation): readonly string[] => {
 /** With `--fresh` the verdicts so far would be discarded. */
 const CONTINUE = 'run it again without --fresh to continue';
 
-const warningsOf = ({ rows, errors, interrupted, gaveUp, notReached }: Evaluation): readonly string[] => [
+/** What is wrong with a run as a whole, a line each. */
+export const warningsOf = ({ rows, errors, interrupted, gaveUp, notReached }: Evaluation): readonly string[] => [
   ...(interrupted ? [`INTERRUPTED: ${notReached} of ${rows} rows were not reached; ${CONTINUE}`] : []),
   ...(gaveUp ? [`STOPPED: nothing answers any more, ${notReached} of ${rows} rows were not reached; ${CONTINUE}`] : []),
   ...(errors.count > 0

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import type { Label } from '../../src/eval/category.ts';
-import { reportJson, reportText } from '../../src/eval/report.ts';
-import { createSummaryBuilder } from '../../src/eval/tally.ts';
-import { describe } from '../check.ts';
-import { judgedOf } from './world.ts';
+import type { Label } from '../../../src/eval/category.ts';
+import { createSummaryBuilder } from '../../../src/eval/figures/tally.ts';
+import { reportJson, reportText } from '../../../src/eval/report/text.ts';
+import { describe } from '../../check.ts';
+import { judgedOf } from '../world.ts';
 
 const SUBJECT = { file: 'data.jsonl', model: 'm', url: 'http://gate' };
 const known = (labels: Partial<Record<Label, boolean>>) => new Map(Object.entries(labels) as [Label, boolean][]);

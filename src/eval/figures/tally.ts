@@ -1,6 +1,7 @@
-import { EVAL_CATEGORIES, type Label } from './category.ts';
-import type { EvalScores, Result } from './result.ts';
-import { type Figures, figuresFor, percentile, type Sample } from './score.ts';
+import { EVAL_CATEGORIES, type Label } from '../category.ts';
+import type { EvalScores, Result } from '../result.ts';
+import type { Sample } from './curve.ts';
+import { type Figures, figuresFor, percentile } from './score.ts';
 
 /** What a run came to. Errors are in none of the figures but their own. */
 export type Summary = {
@@ -18,8 +19,8 @@ type SummaryBuilder = {
   readonly summary: () => Summary;
 };
 
-/** The whole has no score of its own in an answer: the highest of its categories stands for it. */
-const scoreFor = (label: Label, scores: EvalScores): number =>
+/** The score of a label in a verdict. The whole has none of its own: the highest of its categories stands for it. */
+export const scoreFor = (label: Label, scores: EvalScores): number =>
   label === 'flagged' ? Math.max(...Object.values(scores)) : scores[label];
 
 /** Adds results up. A label that is not known leaves its row out of that label's counts only. */

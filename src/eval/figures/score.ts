@@ -1,5 +1,4 @@
-/** One judged text as seen by one label. */
-export type Sample = { readonly score: number; readonly isFlagged: boolean; readonly isPositive: boolean };
+import { averagePrecision, type Sample } from './curve.ts';
 
 /** How well a label was judged. `null` where there is nothing to divide by. */
 export type Figures = {
@@ -15,27 +14,8 @@ export type Figures = {
   readonly auprc: number | null;
 };
 
-const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
-
-/**
- * Area under the precision-recall curve as average precision: each step of recall times the precision reached there.
- * Samples of one score are one step, so their order cannot matter. Nothing without a positive.
- */
-export const averagePrecision = (samples: readonly Sample[]): number | null => {
-  const sorted = samples.toSorted((left, right) => right.score - left.score);
-  const positives = sorted.filter(({ isPositive }) => isPositive).length;
-  let hits = 0;
-  let stepHits = 0;
-  let sum = 0;
-  for (const [index, { score, isPositive }] of sorted.entries()) {
-    if (isPositive) stepHits += 1;
-    if (sorted[index + 1]?.score === score) continue;
-    hits += stepHits;
-    sum += (stepHits * hits) / (index + 1);
-    stepHits = 0;
-  }
-  return share(sum, positives);
-};
+/** A part of a whole; nothing where there is nothing to divide by. */
+export const shareOf = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
 
 /** The smallest value that at least `percent` of all values do not exceed (nearest rank). */
 export const percentile = (values: readonly number[], percent: number): number | null => {
@@ -58,9 +38,9 @@ export const figuresFor = (samples: readonly Sample[]): Figures => {
     falsePositives,
     falseNegatives,
     trueNegatives: samples.length - positives - falsePositives,
-    precision: share(truePositives, truePositives + falsePositives),
-    recall: share(truePositives, positives),
-    f1: positives === 0 ? null : share(2 * truePositives, 2 * truePositives + falsePositives + falseNegatives),
+    precision: shareOf(truePositives, truePositives + falsePositives),
+    recall: shareOf(truePositives, positives),
+    f1: positives === 0 ? null : shareOf(2 * truePositives, 2 * truePositives + falsePositives + falseNegatives),
     auprc: averagePrecision(samples),
   };
 };

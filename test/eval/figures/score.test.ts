@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { averagePrecision, figuresFor, percentile, type Sample } from '../../src/eval/score.ts';
-import { describe } from '../check.ts';
+import { averagePrecision, type Sample } from '../../../src/eval/figures/curve.ts';
+import { figuresFor, percentile } from '../../../src/eval/figures/score.ts';
+import { describe } from '../../check.ts';
 
 const ranked = (...pairs: readonly (readonly [number, 0 | 1])[]): Sample[] =>
   pairs.map(([score, positive]) => ({ score, isFlagged: score >= 0.5, isPositive: positive === 1 }));

@@ -1,0 +1,22 @@
+/** A share in three decimals; a dash where there is none, never a zero. */
+export const shareText = (value: number | null): string => (value === null ? '–' : value.toFixed(3));
+
+/** A part of a whole, and how much of it. */
+export const partText = (part: number, whole: number): string =>
+  whole === 0 ? String(part) : `${part} (${((100 * part) / whole).toFixed(1)} %)`;
+
+/** Milliseconds: whole from ten on. */
+export const millisecondsText = (ms: number): string => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
+
+/** A whole number with separators. */
+export const countText = (count: number): string => count.toLocaleString('en-US');
+
+/** No more than so many of a list, evenly chosen; the first and the last are always among them. */
+export const thinned = <T>(list: readonly T[], most: number): readonly T[] =>
+  list.length <= most
+    ? list
+    : list.filter(
+        (_, index) =>
+          Math.floor((index * (most - 1)) / (list.length - 1)) !==
+          Math.floor(((index - 1) * (most - 1)) / (list.length - 1)),
+      );

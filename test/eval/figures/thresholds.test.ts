@@ -1,0 +1,155 @@
+import * as assert from 'uvu/assert';
+import { EvaluationError } from '../../../src/eval/errors.ts';
+import type { Sample } from '../../../src/eval/figures/curve.ts';
+import type { Observation } from '../../../src/eval/figures/observation.ts';
+import { parseTargets, policyFileText, suggestThresholds } from '../../../src/eval/figures/suggest.ts';
+import { suggestThreshold, type Target } from '../../../src/eval/figures/thresholds.ts';
+import { parsePolicyFile } from '../../../src/gateway/policy/policy-file.ts';
+import { describe } from '../../check.ts';
+import { judgedOf } from '../world.ts';
+
+const many = (count: number, score: number, isPositive: boolean): Sample[] =>
+  Array.from({ length: count }, () => ({ score, isPositive, isFlagged: score >= 0.5 }));
+/** At 0.9 all 30 are positive, at 0.6 half of 20, at 0.3 one of 10, and at 0 the other 60 are negative. */
+const SAMPLES = [
+  ...many(30, 0.9, true),
+  ...many(10, 0.6, true),
+  ...many(10, 0.6, false),
+  ...many(1, 0.3, true),
+  ...many(9, 0.3, false),
+  ...many(60, 0, false),
+];
+const precision = (share: number): Target => ({ measure: 'precision', share });
+const recall = (share: number): Target => ({ measure: 'recall', share });
+const suggested = (target: Target, samples = SAMPLES) => {
+  const suggestion = suggestThreshold('hate', samples, target);
+  if (suggestion.kind === 'kept') throw new Error(suggestion.reason);
+  return suggestion;
+};
+const keptBecause = (target: Target, samples: readonly Sample[]): string => {
+  const suggestion = suggestThreshold('hate', samples, target);
+  return suggestion.kind === 'kept' ? suggestion.reason : 'suggested';
+};
+
+describe('a suggested threshold', (check) => {
+  check('is the lowest that has the wanted precision, and the highest that has the wanted recall', () => {
+    const strict = suggested(precision(0.95));
+    assert.equal([strict.threshold.value, strict.precision.value, strict.recall.value], [0.75, 1, 30 / 41]);
+    assert.equal([suggested(precision(0.75)).threshold.value, suggested(precision(0.75)).precision.value], [0.5, 0.8]);
+    assert.is(suggested(recall(0.7)).threshold.value, 0.75);
+    assert.is(suggested(recall(0.9)).threshold.value, 0.5);
+    assert.is(suggested(recall(1)).threshold.value, 0.15);
+  });
+
+  check('comes with intervals that hold the value, are no wider than needed, and are the same each time', () => {
+    const one = suggested(precision(0.75));
+    for (const { value, low, high } of [one.threshold, one.precision, one.recall])
+      assert.ok(low <= value && value <= high, `${low} ${value} ${high}`);
+    // The normal approximation of 40 of 50 is 0.69 to 0.91.
+    assert.ok(Math.abs(one.precision.low - 0.69) < 0.03 && Math.abs(one.precision.high - 0.91) < 0.03);
+    assert.ok(one.reachedPercent > 90);
+    assert.equal(suggested(precision(0.75)), one);
+    assert.equal(suggested(precision(0.75), SAMPLES.toReversed()).threshold.value, one.threshold.value);
+  });
+
+  check('is kept as it is where there is too little data, or where none reaches the target', () => {
+    assert.match(
+      keptBecause(precision(0.5), [...many(19, 0.9, true), ...many(50, 0, false)]),
+      /^too little data: 19 positive and 50 negative/,
+    );
+    assert.match(
+      keptBecause(precision(0.5), [...many(50, 0.9, true), ...many(19, 0, false)]),
+      /^too little data: 50 positive/,
+    );
+    const mixed = [...many(30, 0.9, true), ...many(30, 0.9, false)];
+    assert.match(keptBecause(precision(0.9), mixed), /^no threshold above 0 reaches it/);
+    assert.match(
+      keptBecause(recall(0.9), [...many(15, 0.9, true), ...many(15, 0, true), ...many(30, 0, false)]),
+      /^no threshold/,
+    );
+    // Nine of nine are no precision of 1.
+    const few = [...many(9, 0.95, true), ...many(20, 0.6, true), ...many(30, 0.6, false)];
+    assert.match(keptBecause(precision(0.9), few), /flags 10 rows$/);
+  });
+});
+
+describe('the targets', (check) => {
+  check('are one for all, and others for single categories', () => {
+    assert.equal(parseTargets([]).all, precision(0.9));
+    const { all, byCategory } = parseTargets(['recall=.8', 'self_harm:precision=1', ' hate:recall=0.95']);
+    assert.equal(all, recall(0.8));
+    assert.equal(
+      [...byCategory],
+      [
+        ['self-harm', precision(1)],
+        ['hate', recall(0.95)],
+      ],
+    );
+  });
+
+  check('are refused in words where they are none', () => {
+    for (const wrong of [
+      '0.9',
+      'precision',
+      'precision=0',
+      'precision=0.0',
+      'recall=1.1',
+      'f1=0.9',
+      'hate:0.9',
+      'hate=recall:0.9',
+      '',
+    ])
+      assert.throws(
+        () => parseTargets([wrong]),
+        (error: unknown) =>
+          error instanceof EvaluationError && /^--target: expected precision=0\.9/.test(error.message),
+        wrong,
+      );
+    assert.throws(
+      () => parseTargets(['hatred:recall=0.9']),
+      /^--target: unknown label "hatred"|unknown label "hatred"/,
+    );
+    assert.throws(() => parseTargets(['flagged:recall=0.9']), /unknown label "flagged"/);
+  });
+});
+
+describe('the policy file of suggestions', (check) => {
+  const observations = SAMPLES.map(
+    ({ score, isPositive }, index): Observation => ({
+      id: `${index}`,
+      chars: 3,
+      known: new Map([
+        ['hate', isPositive],
+        ['sexual', false],
+      ]),
+      result: judgedOf({ hate: score }),
+    }),
+  );
+  const suggestions = suggestThresholds(observations, parseTargets(['precision=0.95']));
+
+  check('is taken as it is, has what was found, and leaves the default where nothing was', () => {
+    assert.equal(
+      suggestions.map(({ category, kind }) => [category, kind]),
+      [
+        ['hate', 'suggested'],
+        ['sexual', 'kept'],
+      ],
+    );
+    const policy = parsePolicyFile(
+      policyFileText(suggestions, { policy: '2026-11-22', setHash: 'abc123' }),
+    ).policies.get('standard');
+    assert.is(policy?.version, 'suggested-abc123');
+    assert.equal(
+      policy?.categories.filter(({ threshold }) => threshold !== 0.5).map(({ name, threshold }) => [name, threshold]),
+      [['hate', 0.75]],
+    );
+    assert.is(policy?.guidance, undefined);
+  });
+
+  check('extends the built-in policy that judged, and is taken without a suggestion too', () => {
+    const policy = parsePolicyFile(
+      policyFileText([], { policy: 'coding-agent/2026-11-22', setHash: 'x' }),
+    ).policies.get('standard');
+    assert.match(policy?.guidance ?? '', 'coding agent');
+  });
+});
