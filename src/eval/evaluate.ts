@@ -3,7 +3,7 @@ import { createSummaryBuilder, type Summary } from './figures/tally.ts';
 import { createGatewayCheck, type Gateway, type GatewayCheck } from './gateway.ts';
 import type { EvalItem } from './labels.ts';
 import {
-  type Asked,
+  type AskedFor,
   createResultsWriter,
   hashFor,
   type JudgedResult,
@@ -22,7 +22,7 @@ export type Progress = {
 type EvaluateNeeds = RunNeeds & {
   /** Reads the file from its start; it is read twice. */
   readonly items: () => AsyncIterable<EvalItem>;
-  readonly asked: Asked;
+  readonly asked: AskedFor;
   readonly url: string;
   readonly earlier: ReadonlyMap<string, JudgedResult>;
   /** Opened at the first verdict, so that a bad file, address or key neither makes nor clears a results file. */

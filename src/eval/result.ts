@@ -26,14 +26,14 @@ const judgedBase = {
   scores: EvalScores,
 };
 /** The alias that was asked for, and how many texts each request held. */
-const Asked = v.object({ model: v.string(), inputs: v.number() });
-export type Asked = Readonly<v.InferOutput<typeof Asked>>;
+const AskedFor = v.object({ model: v.string(), inputs: v.number() });
+export type AskedFor = Readonly<v.InferOutput<typeof AskedFor>>;
 /** Lines of an earlier version do not say what was asked for and whether the answer came from the cache. */
 const JudgedResult = v.object({
   ...judgedBase,
   gateway: Gateway,
   cache: v.optional(v.picklist(['hit', 'miss'])),
-  asked: v.optional(Asked),
+  asked: v.optional(AskedFor),
 });
 /** Files of an earlier version do not say who judged: ours, but of no use. */
 const Nameless = v.object(judgedBase);
@@ -85,7 +85,7 @@ export const parseEarlierResults = (text: string, file: string, url?: string): E
 };
 
 /** Stands for a text in the file of a run: verdicts that were given beside others are not those of texts alone. */
-export const hashFor = (text: string, { model, inputs }: Asked): Promise<string> =>
+export const hashFor = (text: string, { model, inputs }: AskedFor): Promise<string> =>
   hashOf(text, inputs === 1 ? model : `${model}\0${inputs}`);
 
 /** Stands for a text as judged by a model, so that an edited row is judged again and the text cannot be read from it. */

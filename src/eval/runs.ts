@@ -2,10 +2,10 @@ import { EvaluationError } from './errors.ts';
 import type { Observation } from './figures/observation.ts';
 import { createGatewayCheck, type Gateway } from './gateway.ts';
 import type { EvalItem } from './labels.ts';
-import { type Asked, hashFor, hashOf, type JudgedResult, type Result } from './result.ts';
+import { type AskedFor, hashFor, hashOf, type JudgedResult, type Result } from './result.ts';
 
 /** What a run asked for, and its results by their hashes. */
-export type RunResults = { readonly asked: Asked; readonly results: ReadonlyMap<string, Result> };
+export type RunResults = { readonly asked: AskedFor; readonly results: ReadonlyMap<string, Result> };
 
 /** An earlier run that a report shows beside this one. */
 export type ComparedRun = RunResults & {
@@ -15,7 +15,7 @@ export type ComparedRun = RunResults & {
 /** A run as its results file tells it. Throws an `EvaluationError` where it holds several runs, or none that says what was asked for. */
 export const comparedRun = (results: ReadonlyMap<string, JudgedResult>, file: string): ComparedRun => {
   const gateways = createGatewayCheck();
-  let asked: Asked | undefined;
+  let asked: AskedFor | undefined;
   for (const { gateway, asked: askedHere } of results.values()) {
     gateways.add(gateway);
     asked ??= askedHere;

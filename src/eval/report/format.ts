@@ -9,7 +9,7 @@ export const partText = (part: number, whole: number): string =>
 export const millisecondsText = (ms: number): string => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
 
 /** A whole number with separators. */
-export const countText = (count: number): string => count.toLocaleString('en-US');
+export const wholeText = (count: number): string => count.toLocaleString('en-US');
 
 /** No more than so many of a list, evenly chosen; the first and the last are always among them. */
 export const thinned = <T>(list: readonly T[], most: number): readonly T[] =>

@@ -6,7 +6,7 @@ import type { Observation } from '../figures/observation.ts';
 import { shareOf } from '../figures/score.ts';
 import type { Suggestion } from '../figures/thresholds.ts';
 import type { TokenCounts } from '../tokens.ts';
-import { countText, shareText } from './format.ts';
+import { shareText, wholeText } from './format.ts';
 import { type LabelInRun, labelSection } from './label-section.ts';
 import { latencyFigure } from './latency-section.ts';
 import { foreignName, html, type Markup, table } from './markup.ts';
@@ -57,7 +57,7 @@ const labelsIn = (content: ReportContent): readonly LabelInRuns[] =>
 
 const setup = ({ model, backendModel, policy, observations }: ReportedRun): Markup => {
   const missing = observations.filter(({ result }) => result.status === 'error').length;
-  return html`alias ${foreignName(model)}, backend model ${foreignName(backendModel ?? 'not named')}, policy ${foreignName(policy ?? 'not named')}; ${countText(observations.length - missing)} rows judged, ${countText(missing)} without a verdict`;
+  return html`alias ${foreignName(model)}, backend model ${foreignName(backendModel ?? 'not named')}, policy ${foreignName(policy ?? 'not named')}; ${wholeText(observations.length - missing)} rows judged, ${wholeText(missing)} without a verdict`;
 };
 
 const facts = (content: ReportContent): Markup => {
@@ -65,9 +65,9 @@ const facts = (content: ReportContent): Markup => {
   const cost =
     tokens === undefined || tokens.rows === 0
       ? html`${tokens === undefined ? 'not known: the gateway shows no metrics' : 'no row was judged in this run'}`
-      : html`${countText(tokens.prompt)} in prompts (${countText(tokens.cached)} of them from the backend’s cache), ${countText(tokens.output)} in answers, for ${countText(tokens.rows)} rows judged in this run; the gateway counts all its traffic`;
+      : html`${wholeText(tokens.prompt)} in prompts (${wholeText(tokens.cached)} of them from the backend’s cache), ${wholeText(tokens.output)} in answers, for ${wholeText(tokens.rows)} rows judged in this run; the gateway counts all its traffic`;
   return html`<dl class="facts">
-<dt>Set</dt><dd>${foreignName(file)}, ${countText(rows)} rows, hash <code>${setHash}</code></dd>
+<dt>Set</dt><dd>${foreignName(file)}, ${wholeText(rows)} rows, hash <code>${setHash}</code></dd>
 ${runs.map(
   (run, index) => html`<dt>Run ${nameOf(index, content)}</dt><dd>${setup(run)}</dd>
 `,
