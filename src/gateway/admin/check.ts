@@ -87,7 +87,7 @@ export const createCheckRoute = (needs: CheckNeeds) => {
       const views = await readViews(asked.input, deadline.signal);
       const [verdict] = await judgeOf(policy)(items, alias, { ...deadline, owner: OWNER });
       if (verdict === undefined) throw new TypeError('A text without a verdict');
-      const { json } = createResultWriter(policy)(verdict.scores, { text: true, image: false });
+      const { json } = createResultWriter(policy)(verdict.scores, { text: true, image: false }, verdict.scoreTypes);
       return jsonResponse(200, {
         model: alias.alias,
         backend_model: alias.model,

@@ -41,8 +41,9 @@ export const createFeedNumbering = (now: () => number) => {
       keepOpen();
     },
     number({ events, lost }: UnnumberedEvents): FeedBatch {
-      const first = next + lost;
-      next = first + events.length;
+      const first = next;
+      // Those that are left out came after the others. The number of the next event shows it.
+      next = first + events.length + lost;
       return { period, first, events };
     },
   };

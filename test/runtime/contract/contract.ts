@@ -1,4 +1,5 @@
 import { describe } from '../../check.ts';
+import { adminContract } from './admin.ts';
 import { backendContract } from './backend.ts';
 import { requestsContract } from './requests.ts';
 import { serviceContract } from './service.ts';
@@ -10,6 +11,7 @@ export const contract = (runtime: Runtime): void => {
     const worlds = createWorlds(runtime);
     requestsContract(check, worlds);
     backendContract(check, worlds);
+    adminContract(check, worlds);
     serviceContract(check, worlds, runtime);
   });
 };

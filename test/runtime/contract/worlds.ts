@@ -18,6 +18,7 @@ export type Runtime = {
   readonly refused: (variables: Variables) => Promise<{ readonly printed: string; readonly answered: string }>;
 };
 
+export const ADMIN_KEY = 'canary-admin-key-1';
 export const BACKEND_KEYS = ['canary-backend-key-1', 'canary-backend-key-2'];
 /** A policy for the one gateway key, as an operator writes it without a file. */
 const INLINE_POLICY = JSON.stringify({
@@ -70,7 +71,7 @@ export const createWorlds = ({ start, query = '', sharingMs = 0 }: Runtime): Wor
 
   const startWorld = async (script: Script, variables: (backend: Backend) => Variables): Promise<World> => {
     const backend = await startBackend(script);
-    const common = { MODERATION_API_KEYS: KEY, MAX_BODY_BYTES: String(BODY_LIMIT_BYTES) };
+    const common = { MODERATION_API_KEYS: KEY, GATEWAY_ADMIN_KEY: ADMIN_KEY, MAX_BODY_BYTES: String(BODY_LIMIT_BYTES) };
     try {
       return { gateway: await start({ ...common, ...variables(backend) }), backend };
     } catch (error) {

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
+import * as v from 'valibot';
+import { AdminState } from '../../../src/gateway/admin/openapi.ts';
 import { describe } from '../../check.ts';
+import { firstEvent } from '../admin-events.ts';
 import { judgedBy, type Script, startBackend } from '../backends.ts';
 import { fetchText, KEY, moderate } from '../client.ts';
 import type { Variables } from '../processes.ts';
@@ -106,6 +109,34 @@ describe('a gateway with two workers', (check) => {
         assert.ok((await Promise.all(asked)).every(({ status }) => status === 200));
       },
     ),
+  );
+
+  check(
+    'has one feed and one state for operators, and ends the feed when it stops',
+    inWorld(judged, { GATEWAY_ADMIN_KEY: 'operators' }, async ({ gateway }) => {
+      const { address } = gateway;
+      const feed = { address, key: 'operators', event: 'stopping' };
+      await firstEvent(feed, async (arrived) => {
+        // Until every worker knows that somebody reads.
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        const connections = [0, 1, 2, 3].map(() => openConnection(address));
+        for (const [turn, { ask }] of connections.entries()) await ask(`watched-${turn}`, `watched text ${turn}`);
+        for (const { close } of connections) close();
+        const { text } = await fetchText(`${address}/admin/state`, { headers: { authorization: 'Bearer operators' } });
+        const state = v.parse(AdminState, JSON.parse(text));
+        assert.equal([state.workers, state.calls.limit], [{ running: 2, answered: 2 }, 64]);
+        const [{ model = '', completion = 0 } = {}] = state.tokens;
+        assert.is(completion, await metric(address, `gatehouse_tokens_total{model="${model}",kind="output"}`));
+        assert.ok(completion > 0);
+        // Longer than an event takes from one worker to the reader at the other.
+        await new Promise((resolve) => setTimeout(resolve, 600));
+        gateway.signal('SIGTERM');
+        const seen = (await arrived).text;
+        assert.is(seen.split('event: verdict').length, 5);
+        assert.not.match(seen, 'watched');
+      });
+      assert.equal(await gateway.ended, { code: 0, signal: null });
+    }),
   );
 
   check(

@@ -93,8 +93,11 @@ export const createWorld = (limit = 0): World => {
         },
         {
           onNotice: (given) => state.onNotice(v.parse(ParentNotice, given)),
-          onQuestion: (given) =>
-            v.parse(ParentQuestion, given).kind === 'metrics' ? families(worker.count) : state.onReadyQuestion(),
+          onQuestion(given) {
+            const { kind } = v.parse(ParentQuestion, given);
+            if (kind === 'state') return state.admin.ownState();
+            return kind === 'metrics' ? families(worker.count) : state.onReadyQuestion();
+          },
         },
       );
       const registration: HubSeat = hub.join(pair.left);
