@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
-import { judgesOf, parseModelAliases } from '../../src/gateway/models.ts';
+import { JUDGE_KINDS, judgesOf, parseModelAliases } from '../../src/gateway/models.ts';
 import { describe } from '../check.ts';
 import { errorOf } from './harness/read-answer.ts';
 import { gatewayOver, judging } from './harness/world.ts';
@@ -185,6 +187,17 @@ const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> 
     /a: unknown name "vison", the nearest known one is "vision"/,
   ],
 };
+
+describe('the members of an alias', (check) => {
+  check('are those that the chart accepts', () => {
+    const file = resolve(import.meta.dirname, '../../k8s/gatehouse/values.schema.json');
+    const { config } = JSON.parse(readFileSync(file, 'utf8')).properties;
+    const [, entry] = config.properties.models.additionalProperties.anyOf;
+    const named = [...(/or to \{(.*)\}/.exec(problemsOf('[]').join())?.[1] ?? '').matchAll(/"(\w+)"/g)];
+    assert.equal(Object.keys(entry.properties).toSorted(), named.map(([, name]) => name).toSorted());
+    assert.equal(entry.properties.judge.enum, JUDGE_KINDS);
+  });
+});
 
 describe('aliases are refused', (check) => {
   for (const [name, [text, pattern]] of Object.entries(WRONG)) {

@@ -82,8 +82,8 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
     contextTokens: form.promptTokens + windowChars * TOKENS_PER_CHAR_LIMIT + form.outputTokens,
     outputTokens: form.outputTokens,
     ...(image === undefined ? {} : { image }),
-    // Some servers refuse a call that asks for them.
-    ...(second?.kind === 'repair' ? {} : { topLogprobs: TOP_LOGPROBS }),
+    // Ollama has every model think that can. Some servers refuse a call for either of these.
+    ...(second?.kind === 'repair' ? {} : { think: false, topLogprobs: TOP_LOGPROBS }),
   });
 
   const ask = (excerpt: Excerpt, alias: ModelAlias, question: GuardQuestion, deadline: Deadline): Promise<Finding> =>

@@ -5,7 +5,7 @@ import { describe } from '../../../check.ts';
 import { GUARD_MODEL_KINDS, GUARD_MODELS, guardReplying, isGuardModelCall } from '../../harness/guard-models.ts';
 import { guarding, guardSays, isGuardCall } from '../../harness/guards.ts';
 import { eachCategory, errorOf, resultsOf } from '../../harness/read-answer.ts';
-import { type Answer, gatewayOver, judging, keyOf, userMessageOf } from '../../harness/world.ts';
+import { type Answer, gatewayOver, judging, keyOf, received, userMessageOf } from '../../harness/world.ts';
 
 const DIALECTS = {
   ollama: { BACKEND_DIALECT: 'ollama' },
@@ -20,6 +20,7 @@ type Body = {
   readonly format?: unknown;
   readonly response_format?: unknown;
   readonly logprobs?: boolean;
+  readonly think?: boolean;
 };
 const bodyOf = ({ body = '' }: HttpRequest): Body => JSON.parse(body) as Body;
 
@@ -57,6 +58,7 @@ for (const kind of GUARD_MODEL_KINDS) {
         await resultsOf(await ask(ASK));
         for (const call of guardCalls()) {
           const { messages, options, max_tokens: most, format, response_format: form, logprobs } = bodyOf(call);
+          assert.is(bodyOf(call).think ?? bodyOf(call).chat_template_kwargs?.enable_thinking, false);
           const texts = messages.filter(({ content }) => content === 'some text');
           assert.equal([texts.length, texts[0]?.role], [1, 'user']);
           assert.ok((options?.num_predict ?? most ?? 999) <= 128);
@@ -84,7 +86,7 @@ for (const kind of GUARD_MODEL_KINDS) {
         assert.is((await errorOf(await ask(ASK))).code, 'backend_unusable_reply');
         const byQuestion = new Map<string, HttpRequest[]>();
         for (const call of guardCalls()) {
-          const { messages, chat_template_kwargs: settings } = bodyOf(call);
+          const { messages, chat_template_kwargs: { enable_thinking: _, ...settings } = {} } = bodyOf(call);
           const question = JSON.stringify([messages, settings]);
           byQuestion.set(question, [...(byQuestion.get(question) ?? []), call]);
         }
@@ -169,6 +171,47 @@ for (const kind of GUARD_MODEL_KINDS) {
     });
   });
 }
+
+describe('a call to a guard model', (check) => {
+  check('that its server has not counted whole is made again with another beginning', async () => {
+    const { ask, guardCalls } = guardedBy('llama-guard', (sent) => {
+      const answer = guardReplying(sent, 'safe');
+      if (userMessageOf(sent).startsWith('\n')) return answer;
+      return { ...answer, text: answer.text.replace(/"prompt_eval_count":\d+/, '"prompt_eval_count":1') };
+    });
+    await resultsOf(await ask({ ...ASK, input: 'a text of some words that count' }));
+    assert.equal(
+      guardCalls().map((call) => userMessageOf(call).trim()),
+      Array(2).fill('a text of some words that count'),
+    );
+  });
+  check('ends when another one about the same text has failed', async () => {
+    const { ask, guardCalls } = guardedBy('shieldgemma', ({ body = '' }) =>
+      body.includes('No Hate Speech') ? received(400, '{"error":"no"}') : new Promise<never>(() => {}),
+    );
+    assert.is((await errorOf(await ask(ASK))).status, 502);
+    const others = guardCalls().filter(({ body = '' }) => !body.includes('No Hate Speech'));
+    assert.equal(
+      others.map(({ signal }) => signal.aborted),
+      [true, true, true],
+    );
+  });
+  check('carries an image to Llama Guard, beside the text', async () => {
+    const { ask, guardCalls } = guardedBy('llama-guard', saying('unsafe\nS12'), {
+      MODERATION_MODELS: JSON.stringify({
+        guarded: { model: 'llama-guard3:8b', judge: 'llama-guard', vision: 'force', second: 'seeing' },
+        seeing: { model: 'qwen3-vl', vision: 'force' },
+      }),
+    });
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+    const [result] = await resultsOf(await ask({ model: 'guarded', input: [{ type: 'text', text: 'see' }, image] }));
+    assert.is(result?.scores.sexual, 1);
+    const { messages } = JSON.parse(guardCalls()[0]?.body ?? '{}') as {
+      messages: { content: string; images?: string[] }[];
+    };
+    assert.equal([messages[0]?.content, messages[0]?.images?.length], ['see', 1]);
+  });
+});
 
 describe('a code of a guard model', (check) => {
   check('raises the categories that it stands for, and no other', async () => {
