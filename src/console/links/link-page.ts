@@ -68,11 +68,16 @@ ${mayAllow ? '<button class="allow" name="decision" value="once">Allow once</but
 </form>
 `;
 
+const argumentsText = (approval: Approval): string => JSON.stringify(approval.arguments, null, 2) ?? 'none';
+
+/** Whether the page shows all of the arguments: only then can the call be allowed there. */
+export const isShownWhole = (approval: Approval): boolean => argumentsText(approval).length <= SHOWN_CHARS;
+
 /** An open request with every argument, and two buttons. */
 export const askingPage = (approval: Approval): LinkPage => {
   const { tool, title, patterns, money, ends } = approval;
-  const text = JSON.stringify(approval.arguments, null, 2) ?? 'none';
-  const isWhole = text.length <= SHOWN_CHARS;
+  const text = argumentsText(approval);
+  const isWhole = isShownWhole(approval);
   const note = isWhole
     ? ''
     : paragraph(

@@ -9,6 +9,7 @@ import {
   askingPage,
   donePage,
   failedPage,
+  isShownWhole,
   LINK_REASON_CHARS,
   LINK_STYLE,
   type LinkPage,
@@ -67,6 +68,8 @@ export const createLinkRoutes = ({ links, decisions, bodies, digest, hide }: Lin
         const { id, argumentsHash } = target.approval;
         const reply = form.get('decision');
         const message = (form.get('reason') ?? '').trim().slice(0, LINK_REASON_CHARS);
+        if (reply === 'once' && !isShownWhole(target.approval))
+          return send({ ...askingPage(target.approval), status: 400 });
         if (reply !== 'once' && reply !== 'reject')
           return send(failedPage(400, 'Choose Allow once or Reject: go back and press one of the two buttons.'));
         try {

@@ -1,0 +1,274 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../check.ts';
+import { codeOf, createConsoleWorld } from './harness/world.ts';
+
+type Shown = {
+  readonly open: readonly (Readonly<Record<string, unknown>> & {
+    readonly id: string;
+    readonly argumentsHash: string;
+  })[];
+  readonly decided: readonly Readonly<Record<string, unknown>>[];
+};
+
+const PREVIEW = {
+  summary: 'Add 12.5 to the balance of user 7: 3.5 becomes 16. Valid until 2026-01-01T00:05:00.000Z.',
+  user: { email: 'ann@example.com', username: 'ann' },
+  amount: '12.5',
+  balance_now: '3.5',
+  balance_after: '16',
+  expires_at: '2026-01-01T00:05:00.000Z',
+  warnings: [{ code: 'large_amount', text: 'The amount is large.' }],
+};
+
+const withRequest = async (more: Readonly<Record<string, unknown>> = {}) => {
+  const world = await createConsoleWorld();
+  world.agents[0].ask('per_1', { user_id: 7, amount: '12.5' }, more);
+  await world.clock.advance(5000);
+  const shown = async (): Promise<Shown> => {
+    const { headers } = await world.login('vera');
+    return (await (await world.send('GET', '/api/approvals', { headers })).json()) as Shown;
+  };
+  return { ...world, shown };
+};
+
+describe('the open requests of all agent servers', (check) => {
+  check(
+    'are shown with every argument, the conversation, the time that is left and what always would allow',
+    async () => {
+      const world = await withRequest();
+      const [one] = (await world.shown()).open;
+      assert.equal(one, {
+        agent: 0,
+        id: 'per_1',
+        sessionID: 'ses_1',
+        title: 'Credit for Ann',
+        tool: 'relay-admin_recharge',
+        permission: 'relay-admin_recharge',
+        patterns: ['*'],
+        arguments: { user_id: 7, amount: '12.5' },
+        argumentsHash: world.agents[0].hashOf({ user_id: 7, amount: '12.5' }),
+        asked: world.clock.now() - 5000,
+        ends: world.clock.now() + 295_000,
+        always: [
+          'Every call of relay-admin_recharge, with any arguments, in every session, until the agent server ends',
+        ],
+      });
+      world.stop();
+    },
+  );
+
+  check('show the money from the preview that the agent server has found, and say where it is from', async () => {
+    const metadata = { tool: 'relay-admin_recharge', input: { summary: 'Add 1' }, preview: PREVIEW };
+    const world = await withRequest({ metadata });
+    const { money } = (await world.shown()).open[0] as { money?: Record<string, unknown> };
+    assert.equal(
+      { ...money, source: undefined },
+      {
+        summary: PREVIEW.summary,
+        warnings: ['The amount is large.'],
+        isKnown: true,
+        user: 'ann <ann@example.com>',
+        amount: '12.5',
+        before: '3.5',
+        after: '16',
+        expires: Date.UTC(2026, 0, 1, 0, 5),
+        source: undefined,
+      },
+    );
+    assert.match(String(money?.source), 'no words of the model');
+    world.stop();
+  });
+
+  check('show no figures where the agent server knows no preview, whatever the arguments claim', async () => {
+    const input = { preview_token: 'rp1.7.1', preview: PREVIEW, amount: '1', balance_after: '99' };
+    const metadata = { input, preview: { summary: 'No preview of this token is known', warnings: [] } };
+    const world = await withRequest({ metadata });
+    const { money } = (await world.shown()).open[0] as { money?: Record<string, unknown> };
+    assert.equal(Object.keys(money ?? {}).sort(), ['isKnown', 'source', 'summary', 'warnings']);
+    assert.is(money?.isKnown, false);
+    const plain = await withRequest({ metadata: { input } });
+    assert.is((await plain.shown()).open[0]?.money, undefined);
+    for (const one of [world, plain]) one.stop();
+  });
+
+  check('are each shown once, by whichever of the servers of a store answers', async () => {
+    const world = await withRequest();
+    world.agents[1].ask('per_1', { user_id: 7, amount: '12.5' });
+    world.agents[1].ask('per_2', { user_id: 8 });
+    await world.clock.advance(5000);
+    const open = async () => (await world.shown()).open.map(({ id, agent }) => `${id} of ${agent}`);
+    assert.equal(await open(), ['per_1 of 0', 'per_2 of 1']);
+    world.services.away.add('http://agent-1');
+    await world.clock.advance(5000);
+    assert.equal(await open(), ['per_1 of 1', 'per_2 of 1']);
+    world.services.away.delete('http://agent-1');
+    await world.clock.advance(5000);
+    assert.equal(await open(), ['per_1 of 0', 'per_2 of 1']);
+    world.stop();
+  });
+
+  check('are read again as soon as an event of a permission comes, and for no other event', async () => {
+    const world = await createConsoleWorld();
+    const [events] = world.services.streams.filter(({ url }) => url === '/global/event');
+    events?.send('data: {"payload":{"type":"server.connected"}}\n\n');
+    await world.clock.advance(0);
+    const asked = () => world.services.sent.filter(({ path }) => path === '/permission').length;
+    const before = asked();
+    events?.send('data: {"payload":{"type":"message.part.delta"}}\n\n');
+    await world.clock.advance(0);
+    assert.is(asked(), before);
+    world.agents[0].ask('per_1');
+    events?.send('data: {"payload":{"type":"permission.asked"}}\n\n');
+    await world.clock.advance(0);
+    assert.is(asked(), before + 1);
+    assert.is(world.readings()?.openApprovals, 1);
+    world.stop();
+  });
+
+  check('of a server that sends nonsense or too much are left out, and the others stay', async () => {
+    const world = await withRequest();
+    world.agents[1].open.set('odd', { id: '../../session/ses_1', sessionID: 'ses_1', permission: 'x' });
+    world.agents[1].open.set('none', { permission: 7 });
+    world.agents[1].ask('per_2');
+    await world.clock.advance(5000);
+    assert.equal(
+      (await world.shown()).open.map(({ id }) => id),
+      ['per_1', 'per_2'],
+    );
+    world.agents[1].ask('per_3', { text: 'x'.repeat(40_000_000) });
+    await world.clock.advance(5000);
+    assert.equal(
+      (await world.shown()).open.map(({ id }) => id),
+      ['per_1'],
+    );
+    world.stop();
+  });
+});
+
+describe('a decision', (check) => {
+  const hash = { user_id: 7, amount: '12.5' };
+
+  check('goes to the agent server with the name of who made it, and is shown from then on', async () => {
+    const world = await withRequest();
+    const bob = await world.as('bob');
+    const argumentsHash = world.agents[0].hashOf(hash);
+    const answer = await bob('POST', '/api/approvals/0/per_1', {
+      reply: 'reject',
+      message: 'not now',
+      argumentsHash,
+      x: 1,
+    });
+    assert.is(answer.status, 200);
+    const { reply, by, message } = (await answer.json()) as Record<string, unknown>;
+    assert.equal({ reply, by, message }, { reply: 'reject', by: 'bob', message: 'not now' });
+    const [sent] = world.services.sent.filter(({ path }) => path === '/permission/per_1/reply');
+    assert.equal(sent?.body, { reply: 'reject', message: 'not now', by: 'bob', argumentsHash });
+    const { open, decided } = await world.shown();
+    assert.equal(open, []);
+    assert.equal([decided[0]?.id, decided[0]?.by, decided[0]?.reply], ['per_1', 'bob', 'reject']);
+    assert.ok(world.counted.includes('decision reject'));
+    world.stop();
+  });
+
+  check('of two at once counts for one, and the other is told who was first', async () => {
+    const world = await withRequest();
+    const [ann, bob] = [await world.as('ann'), await world.as('bob')];
+    const argumentsHash = world.agents[0].hashOf(hash);
+    const answers = await Promise.all([
+      bob('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash }),
+      ann('POST', '/api/approvals/0/per_1', { reply: 'reject', argumentsHash }),
+    ]);
+    assert.equal(
+      answers.map(({ status }) => status),
+      [200, 409],
+    );
+    const { error } = (await (answers[1] as Response).json()) as {
+      error: { code: string; decided?: { by?: string; reply?: string } };
+    };
+    assert.equal([error.code, error.decided?.by, error.decided?.reply], ['already_decided', 'bob', 'once']);
+    const late = await ann('POST', '/api/approvals/0/per_1', { reply: 'reject', argumentsHash });
+    assert.is(await codeOf(late), 'already_decided');
+    world.stop();
+  });
+
+  check('that someone else made elsewhere is told by the agent server', async () => {
+    const world = await withRequest();
+    world.agents[0].reply('per_1', { reply: 'once', by: 'opencode' });
+    const ann = await world.as('ann');
+    const answer = await ann('POST', '/api/approvals/0/per_1', {
+      reply: 'once',
+      argumentsHash: world.agents[0].hashOf(hash),
+    });
+    const { error } = (await answer.json()) as { error: { code: string; decided?: { by?: string } } };
+    assert.equal([answer.status, error.code, error.decided?.by], [409, 'already_decided', 'opencode']);
+    world.stop();
+  });
+
+  check('about other arguments than were shown is none, here and at the agent server', async () => {
+    const world = await withRequest();
+    const ann = await world.as('ann');
+    const wrong = await ann('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash: 'a'.repeat(64) });
+    assert.equal([wrong.status, await codeOf(wrong)], [409, 'arguments_changed']);
+    const shown = world.agents[0].hashOf(hash);
+    // They change between two looks of the console.
+    world.agents[0].ask('per_1', { user_id: 8, amount: '1000' });
+    const stale = await ann('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash: shown });
+    assert.equal([stale.status, await codeOf(stale)], [409, 'arguments_changed']);
+    assert.is(world.agents[0].open.size, 1);
+    world.stop();
+  });
+
+  check('about a request that is over, or was never there, says so', async () => {
+    const world = await withRequest();
+    const ann = await world.as('ann');
+    world.agents[0].open.clear();
+    world.agents[0].decisions.push({
+      id: 'per_1',
+      sessionID: 'ses_1',
+      permission: 'x',
+      patterns: [],
+      reply: 'expired',
+      at: 5,
+    });
+    const over = await ann('POST', '/api/approvals/0/per_1', {
+      reply: 'once',
+      argumentsHash: world.agents[0].hashOf(hash),
+    });
+    assert.equal([over.status, await codeOf(over)], [409, 'ended']);
+    const none = await ann('POST', '/api/approvals/0/per_9', { reply: 'once', argumentsHash: 'x' });
+    assert.equal([none.status, await codeOf(none)], [409, 'ended']);
+    world.stop();
+  });
+
+  check('is not lost when the agent server goes away in between: its request stays open', async () => {
+    const world = await withRequest();
+    const ann = await world.as('ann');
+    const body = { reply: 'once', argumentsHash: world.agents[0].hashOf(hash) };
+    world.services.away.add('http://agent-1');
+    const away = await ann('POST', '/api/approvals/0/per_1', body);
+    assert.equal([away.status, await codeOf(away)], [502, 'service_down']);
+    world.services.away.delete('http://agent-1');
+    await world.clock.advance(5000);
+    assert.is((await ann('POST', '/api/approvals/0/per_1', body)).status, 200);
+    world.stop();
+  });
+
+  check('works with an OpenCode server, which keeps no hashes and no decisions', async () => {
+    const world = await withRequest({
+      argumentsHash: undefined,
+      time: undefined,
+      title: undefined,
+      arguments: undefined,
+    });
+    world.agents[0].others['/session/ses_1'] = { id: 'ses_1', title: 'From OpenCode' };
+    await world.clock.advance(5000);
+    const [one] = (await world.shown()).open;
+    assert.equal([one?.title, one?.arguments], ['From OpenCode', hash]);
+    const ann = await world.as('ann');
+    const answer = await ann('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash: one?.argumentsHash });
+    assert.is(answer.status, 200);
+    const [sent] = world.services.sent.filter(({ path }) => path === '/permission/per_1/reply');
+    assert.equal(sent?.body, { reply: 'once', by: 'ann' });
+    world.stop();
+  });
+});
