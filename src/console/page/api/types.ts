@@ -53,55 +53,6 @@ export type RechargeLists = {
   readonly verified: readonly RechargeEntry[];
 };
 
-/** A session in a list. Cost in US dollars, times in milliseconds since the epoch. */
-export type SessionSummary = {
-  readonly agent: number;
-  readonly id: string;
-  readonly title: string;
-  readonly created: number;
-  readonly updated: number;
-  readonly cost: number;
-  readonly tokens: { readonly input: number; readonly output: number };
-  readonly status?: 'idle' | 'busy' | 'retry';
-  readonly parent?: string;
-};
-
-/** One page of sessions; `next` is the `before` of the next. */
-export type SessionPage = { readonly sessions: readonly SessionSummary[]; readonly next?: string };
-
-/** A part of a message as the agent server stores it. What is not known here is shown as JSON. */
-export type MessagePart = {
-  readonly id: string;
-  readonly type: string;
-  readonly text?: string;
-  readonly tool?: string;
-  readonly filename?: string;
-  readonly mime?: string;
-  readonly state?: {
-    readonly status: 'pending' | 'running' | 'completed' | 'error';
-    readonly input?: unknown;
-    readonly output?: string;
-    readonly error?: string;
-    readonly time?: { readonly start: number; readonly end?: number };
-  };
-};
-
-/** A message with its parts. */
-export type SessionMessage = {
-  readonly info: {
-    readonly id: string;
-    readonly role: 'user' | 'assistant';
-    readonly time: { readonly created: number; readonly completed?: number };
-    readonly modelID?: string;
-    readonly agent?: string;
-    readonly error?: { readonly name: string; readonly data?: { readonly message?: string } };
-  };
-  readonly parts: readonly MessagePart[];
-};
-
-/** A page of messages, the oldest first; `next` leads to older ones. */
-export type MessagePage = { readonly messages: readonly SessionMessage[]; readonly next?: string };
-
 /** A backend key of the gateway by its fingerprint, as the gateway's admin routes report it. */
 export type ShownKey = {
   readonly fingerprint: string;

@@ -1,4 +1,97 @@
+import { useSignalEffect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { Empty } from '../../parts/states.tsx';
+import { createResource } from '../../state/resource.ts';
+import { useResource } from '../../state/resource-hook.ts';
+import { api, mayDecide } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
+import { Composer } from './composer.tsx';
+import { chosenModel, newConversation, turns, watchApprovals } from './conversation.ts';
+import { TurnView } from './turn.tsx';
 
-export const ChatView = () => <PageHead title={texts.nav.chat} />;
+const words = texts.chat;
+
+type Models = { readonly models: readonly { readonly id: string; readonly name?: string }[] };
+const models = createResource((abort) => api.get<Models>('/api/chat/models', abort));
+
+const ModelChoice = () => {
+  useResource(models);
+  const known = models.value.value?.models ?? [];
+  if (known.length < 2) return null;
+  return (
+    <label class="model-choice">
+      <span class="label">{words.model}</span>
+      <select
+        class="plain"
+        value={chosenModel.value ?? known[0]?.id}
+        onChange={(event) => {
+          chosenModel.value = event.currentTarget.value;
+        }}
+      >
+        {known.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name ?? id}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+};
+
+const NEAR_END_PX = 120;
+
+/** Keeps the newest words in sight, unless the reader has scrolled up to earlier ones. */
+const useScrollToEnd = (): void => {
+  const wasNearEnd = useRef(true);
+  useEffect(() => {
+    const note = (): void => {
+      const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
+      wasNearEnd.current = scrollHeight - clientHeight - scrollTop < NEAR_END_PX;
+    };
+    addEventListener('scroll', note, { passive: true });
+    return () => removeEventListener('scroll', note);
+  }, []);
+  const all = turns.value;
+  useEffect(() => {
+    if (all.length > 0 && wasNearEnd.current) scrollTo(0, document.documentElement.scrollHeight);
+  }, [all]);
+};
+
+const Announcement = () => {
+  const last = turns.value.at(-1);
+  return (
+    <p class="visually-hidden" role="status">
+      {last === undefined ? '' : words.states[last.state]}
+    </p>
+  );
+};
+
+/** A conversation with the agent through the bridge. */
+export const ChatView = () => {
+  useScrollToEnd();
+  useSignalEffect(() => {
+    for (const { id, state } of turns.value) if (state === 'waiting') watchApprovals(id);
+  });
+  return (
+    <div class="chat">
+      <PageHead title={words.title} intro={words.intro}>
+        <ModelChoice />
+        {turns.value.length === 0 ? null : (
+          <Button isSmall onClick={newConversation}>
+            {words.newChat}
+          </Button>
+        )}
+      </PageHead>
+      <Announcement />
+      {turns.value.length === 0 ? <Empty title={words.empty} hint={words.emptyHint} /> : null}
+      <ol class="messages">
+        {turns.value.map((turn) => (
+          <TurnView key={turn.id} turn={turn} />
+        ))}
+      </ol>
+      {mayDecide.value ? <Composer /> : <p class="muted">{words.mayNot}</p>}
+    </div>
+  );
+};

@@ -1,75 +1,100 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { ApiError } from '../../api/request.ts';
-import type { SessionPage, SessionSummary } from '../../api/types.ts';
-import { compactText, costText } from '../../format/numbers.ts';
+import type { SessionPage, SessionRow } from '../../api/session-types.ts';
+import { compactText, costText, countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
-import { Empty, failureText, Loaded } from '../../parts/states.tsx';
+import { Empty, Failure, Loading } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
-import { createResource } from '../../state/resource.ts';
-import { showToast } from '../../state/toasts.ts';
+import { createPages } from '../../state/pages.ts';
 import { api } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 
 const { columns, ...words } = texts.sessions;
 
-const PAGE_SIZE = 100;
-const TYPING_PAUSE_MS = 250;
+const PER_PAGE = 100;
+const TYPING_MS = 250;
 
+/** Kept while another page is shown: whoever comes back from a session finds the list as it was. */
 const search = signal('');
-const isAdding = signal(false);
+const pages = createPages<SessionRow>({
+  fetchPage: async (before, abort) => {
+    const query = new URLSearchParams({ limit: String(PER_PAGE) });
+    if (search.peek().trim() !== '') query.set('search', search.peek().trim());
+    if (before !== undefined) query.set('before', before);
+    const { sessions, next } = await api.get<SessionPage>(`/api/sessions?${query}`, abort);
+    return { items: sessions, next };
+  },
+  keyOf: ({ agent, id }) => `${agent}/${id}`,
+  join: (known, added) => [...known, ...added],
+});
 
-const addressOf = (before?: string): string => {
-  const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
-  if (search.peek().trim() !== '') query.set('search', search.peek().trim());
-  if (before !== undefined) query.set('before', before);
-  return `/api/sessions?${query}`;
+const pathOf = ({ agent, id }: SessionRow): string => `/sessions/${agent}/${encodeURIComponent(id)}`;
+
+const Row = ({ session }: { readonly session: SessionRow }) => {
+  const { title, updated, cost, tokens, status, parent } = session;
+  return (
+    <tr>
+      <td data-label={columns.title}>
+        <span>
+          <a href={pathOf(session)}>
+            <SafeLine text={title === '' ? words.untitled : title} limit={160} />
+          </a>{' '}
+          {status === 'busy' ? <Badge tone="warning">{words.busy}</Badge> : null}
+          {parent === undefined ? null : <Badge>{words.task}</Badge>}
+        </span>
+      </td>
+      <td data-label={columns.updated}>
+        <Time at={updated} />
+      </td>
+      <td class="number" data-label={columns.tokens} title={words.tokensTitle(tokens.input, tokens.output)}>
+        {compactText(tokens.input + tokens.output)}
+      </td>
+      <td class="number" data-label={columns.cost}>
+        {costText(cost)}
+      </td>
+    </tr>
+  );
 };
 
-const sessions = createResource((abort) => api.get<SessionPage>(addressOf(), abort));
-
-const addMore = async (): Promise<void> => {
-  const shown = sessions.value.peek();
-  if (shown?.next === undefined || isAdding.peek()) return;
-  isAdding.value = true;
-  try {
-    const more = await api.get<SessionPage>(addressOf(shown.next));
-    // A search that began meanwhile has another list.
-    if (sessions.value.peek() === shown)
-      sessions.value.value = { ...more, sessions: [...shown.sessions, ...more.sessions] };
-  } catch (error) {
-    showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
-  }
-  isAdding.value = false;
+const SearchField = () => {
+  useEffect(() => {
+    const timer = setTimeout(() => void pages.loadFirst(), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [search.value]);
+  return (
+    <label class="field session-search">
+      <span class="visually-hidden">{words.search}</span>
+      <input
+        type="search"
+        maxLength={200}
+        placeholder={words.search}
+        autocomplete="off"
+        value={search}
+        onInput={(event) => {
+          search.value = event.currentTarget.value;
+        }}
+      />
+    </label>
+  );
 };
 
-const Row = ({ session }: { readonly session: SessionSummary }) => (
-  <tr>
-    <td data-label={columns.title} class="wide">
-      <a href={`/sessions/${session.agent}/${encodeURIComponent(session.id)}`}>
-        <SafeLine text={session.title === '' ? texts.approvals.untitled : session.title} limit={160} />
-      </a>{' '}
-      {session.status === undefined || session.status === 'idle' ? null : (
-        <Badge tone="warning">{words.states[session.status]}</Badge>
-      )}
-    </td>
-    <td data-label={columns.updated}>
-      <Time at={session.updated} />
-    </td>
-    <td data-label={columns.tokens} class="number">
-      {words.inAndOut(compactText(session.tokens.input), compactText(session.tokens.output))}
-    </td>
-    <td data-label={columns.cost} class="number">
-      {costText(session.cost)}
-    </td>
-  </tr>
-);
+const More = () =>
+  pages.hasMore.value ? (
+    <p class="more">
+      <Button isBusy={pages.isLoading.value} onClick={() => void pages.loadMore()}>
+        {words.more}
+      </Button>
+    </p>
+  ) : null;
 
-const Rows = ({ page }: { readonly page: SessionPage }) => {
-  if (page.sessions.length === 0)
+const Rows = () => {
+  const items = pages.items.value;
+  if (items === undefined) return pages.failure.value === undefined ? <Loading /> : null;
+  if (items.length === 0)
     return search.value.trim() === '' ? (
       <Empty title={words.empty} hint={words.emptyHint} />
     ) : (
@@ -77,7 +102,7 @@ const Rows = ({ page }: { readonly page: SessionPage }) => {
     );
   return (
     <>
-      <table class="table stacked">
+      <table class="table stacked session-table">
         <thead>
           <tr>
             <th scope="col">{columns.title}</th>
@@ -91,47 +116,36 @@ const Rows = ({ page }: { readonly page: SessionPage }) => {
           </tr>
         </thead>
         <tbody>
-          {page.sessions.map((session) => (
+          {items.map((session) => (
             <Row key={`${session.agent}/${session.id}`} session={session} />
           ))}
         </tbody>
       </table>
-      {page.next === undefined ? null : (
-        <p>
-          <Button isBusy={isAdding.value} onClick={() => void addMore()}>
-            {words.more}
-          </Button>
-        </p>
-      )}
+      <More />
     </>
   );
 };
 
-/** The sessions of all agent servers, the latest first, with a search by title. */
+/** All sessions, the latest first, found by their titles and loaded page by page. */
 export const SessionList = () => {
-  useEffect(() => {
-    // At once when the view appears, and after a pause in typing.
-    const timer = setTimeout(() => void sessions.load(), sessions.value.peek() === undefined ? 0 : TYPING_PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [search.value]);
-  useEffect(() => sessions.stop, []);
+  useEffect(() => pages.stop, []);
+  const failure = pages.failure.value;
+  const count = pages.items.value?.length;
   return (
     <>
       <PageHead title={words.title} intro={words.intro}>
-        <input
-          class="plain search"
-          type="search"
-          aria-label={words.search}
-          placeholder={words.search}
-          value={search.value}
-          onInput={(event) => {
-            search.value = event.currentTarget.value;
-          }}
-        />
+        <Button isSmall isBusy={pages.isLoading.value} onClick={() => void pages.loadFirst()}>
+          <Icon name="refresh" /> {texts.states.refresh}
+        </Button>
       </PageHead>
-      <div class="stack">
-        <Loaded resource={sessions}>{(page) => <Rows page={page} />}</Loaded>
+      <div>
+        <SearchField />
+        <p class="visually-hidden" role="status">
+          {count === undefined ? '' : words.shown(countText(count), pages.hasMore.value)}
+        </p>
       </div>
+      {failure === undefined ? null : <Failure failure={failure} onRetry={() => void pages.loadFirst()} />}
+      <Rows />
     </>
   );
 };

@@ -1,13 +1,10 @@
 import { pathPieces } from '../../state/route.ts';
-import { SessionDetail } from './detail.tsx';
 import { SessionList } from './list.tsx';
+import { SessionPageView } from './session.tsx';
 
-/** All sessions, or the one that the path names. */
+/** The list of sessions, or one of them: `/sessions/0/ses_1` is a session of the first agent server. */
 export const SessionsView = () => {
   const [, agent, id] = pathPieces.value;
-  return agent !== undefined && id !== undefined ? (
-    <SessionDetail key={`${agent}/${id}`} agent={agent} id={id} />
-  ) : (
-    <SessionList />
-  );
+  const isOne = agent !== undefined && /^\d{1,4}$/.test(agent) && id !== undefined;
+  return isOne ? <SessionPageView key={`${agent}/${id}`} agent={Number(agent)} id={id} /> : <SessionList />;
 };

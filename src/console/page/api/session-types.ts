@@ -1,0 +1,51 @@
+/** A session in a list. Times are in milliseconds since the epoch, the cost is in US dollars. */
+export type SessionRow = {
+  /** The position of the agent server. */
+  readonly agent: number;
+  readonly id: string;
+  readonly title: string;
+  readonly created: number;
+  readonly updated: number;
+  readonly cost: number;
+  readonly tokens: { readonly input: number; readonly output: number };
+  readonly status?: 'idle' | 'busy';
+  /** The session that it works for. */
+  readonly parent?: string;
+};
+
+/** The answer of `GET /api/sessions`. */
+export type SessionPage = { readonly sessions: readonly SessionRow[]; readonly next?: string };
+
+/** The answer of `GET /api/sessions/{agent}/{id}`. */
+export type SessionDetail = SessionRow & {
+  readonly messages?: number;
+  readonly agentName?: string;
+  readonly model?: string;
+};
+
+/** A message as the agent server sends it: its parts are read one by one, by `readPart`. */
+export type StoredMessage = {
+  readonly info: {
+    readonly id: string;
+    readonly role: string;
+    readonly time?: { readonly created?: number; readonly completed?: number };
+    readonly error?: unknown;
+    readonly finish?: string;
+    readonly cost?: number;
+    readonly modelID?: string;
+    readonly agent?: string;
+  };
+  readonly parts: readonly unknown[];
+};
+
+/** The answer of `GET /api/sessions/{agent}/{id}/messages`, the oldest first; `next` leads to those before them. */
+export type MessagePage = { readonly messages: readonly StoredMessage[]; readonly next?: string };
+
+/** A tool server, as `GET /api/tools` lists it. */
+export type ToolServerRow = {
+  readonly agent: number;
+  readonly name: string;
+  readonly state: string;
+  readonly error?: string;
+  readonly tools?: number;
+};

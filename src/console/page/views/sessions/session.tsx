@@ -1,0 +1,203 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { ApiError } from '../../api/request.ts';
+import type { SessionDetail } from '../../api/session-types.ts';
+import { costText, countText } from '../../format/numbers.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { SafeLine } from '../../parts/safe-text.tsx';
+import { failureText, Loaded } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { createResource } from '../../state/resource.ts';
+import { useResource } from '../../state/resource-hook.ts';
+import { navigate } from '../../state/route.ts';
+import { showToast } from '../../state/toasts.ts';
+import { api, isAdmin } from '../../state/visitor.ts';
+import { texts } from '../../texts.ts';
+import { SessionMessages } from './messages.tsx';
+
+const words = texts.sessions;
+
+type SessionPlace = { readonly agent: number; readonly id: string };
+const apiPath = ({ agent, id }: SessionPlace): string => `/api/sessions/${agent}/${encodeURIComponent(id)}`;
+
+const POLL_MS = 2000;
+
+const Facts = ({ session }: { readonly session: SessionDetail }) => {
+  const { created, updated, cost, tokens, messages, agentName, model, parent, agent } = session;
+  return (
+    <dl class="facts">
+      <div>
+        <dt>{words.columns.updated}</dt>
+        <dd>
+          <Time at={updated} />
+        </dd>
+      </div>
+      <div>
+        <dt>{words.created}</dt>
+        <dd>
+          <Time at={created} />
+        </dd>
+      </div>
+      <div>
+        <dt>{words.columns.cost}</dt>
+        <dd class="number">{costText(cost)}</dd>
+      </div>
+      <div>
+        <dt>{words.tokensIn}</dt>
+        <dd class="number">{countText(tokens.input)}</dd>
+      </div>
+      <div>
+        <dt>{words.tokensOut}</dt>
+        <dd class="number">{countText(tokens.output)}</dd>
+      </div>
+      {messages === undefined ? null : (
+        <div>
+          <dt>{words.messages}</dt>
+          <dd class="number">{countText(messages)}</dd>
+        </div>
+      )}
+      {agentName === undefined ? null : (
+        <div>
+          <dt>{words.agent}</dt>
+          <dd>
+            <SafeLine text={agentName} limit={80} />
+          </dd>
+        </div>
+      )}
+      {model === undefined ? null : (
+        <div>
+          <dt>{words.model}</dt>
+          <dd>
+            <SafeLine text={model} limit={120} />
+          </dd>
+        </div>
+      )}
+      {parent === undefined ? null : (
+        <div>
+          <dt>{words.parent}</dt>
+          <dd>
+            <a href={`/sessions/${agent}/${encodeURIComponent(parent)}`}>{words.openParent}</a>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+};
+
+/** Runs what changes a session, and says how it went. Returns whether it was done. */
+const attempt = async (work: () => Promise<unknown>, done: string): Promise<boolean> => {
+  try {
+    await work();
+    showToast(done, 'good');
+    return true;
+  } catch (error) {
+    showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+    return false;
+  }
+};
+
+type ActionsProps = { readonly place: SessionPlace; readonly isBusy: boolean; readonly onChange: () => void };
+
+const DeleteDialog = ({ place, onClose }: { readonly place: SessionPlace; readonly onClose: () => void }) => {
+  const isDeleting = useSignal(false);
+  const remove = async (): Promise<void> => {
+    isDeleting.value = true;
+    const isDone = await attempt(() => api.send('DELETE', apiPath(place)), words.deleted);
+    isDeleting.value = false;
+    onClose();
+    if (isDone) navigate('/sessions', true);
+  };
+  return (
+    <Dialog title={words.deleteTitle} onClose={onClose}>
+      <p>{words.deleteIntro}</p>
+      <footer class="dialog-actions">
+        <Button onClick={onClose}>{texts.common.cancel}</Button>
+        <Button kind="danger" isBusy={isDeleting.value} onClick={() => void remove()}>
+          {words.deleteConfirm}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+};
+
+const Actions = ({ place, isBusy, onChange }: ActionsProps) => {
+  const isAborting = useSignal(false);
+  const isAsking = useSignal(false);
+  const abort = async (): Promise<void> => {
+    isAborting.value = true;
+    await attempt(() => api.send('POST', `${apiPath(place)}/abort`), words.aborted);
+    isAborting.value = false;
+    onChange();
+  };
+  return (
+    <>
+      <a class="button small" href={`${apiPath(place)}/export`} download>
+        {words.export}
+      </a>
+      {isAdmin.value ? (
+        <>
+          {isBusy ? (
+            <Button isSmall isBusy={isAborting.value} onClick={() => void abort()}>
+              {words.abort}
+            </Button>
+          ) : null}
+          <Button
+            isSmall
+            kind="danger"
+            onClick={() => {
+              isAsking.value = true;
+            }}
+          >
+            {words.delete}
+          </Button>
+        </>
+      ) : null}
+      {isAsking.value ? (
+        <DeleteDialog
+          place={place}
+          onClose={() => {
+            isAsking.value = false;
+          }}
+        />
+      ) : null}
+    </>
+  );
+};
+
+/** One session: what it cost, its messages with their parts, and what can be done with it. */
+export const SessionPageView = ({ agent, id }: SessionPlace) => {
+  const place = { agent, id };
+  const detail = useMemo(
+    () => createResource((abort) => api.get<SessionDetail>(apiPath({ agent, id }), abort)),
+    [agent, id],
+  );
+  useResource(detail);
+  const session = detail.value.value;
+  const isBusy = session?.status === 'busy';
+  useEffect(() => {
+    if (!isBusy) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible' && !detail.isLoading.peek()) void detail.load();
+    }, POLL_MS);
+    return () => clearInterval(timer);
+  }, [isBusy, detail]);
+  const title = session === undefined ? '' : session.title === '' ? words.untitled : session.title;
+  return (
+    <>
+      <p class="back">
+        <a href="/sessions">{words.back}</a>
+      </p>
+      <PageHead title={session === undefined ? words.one : <SafeLine text={title} limit={200} />}>
+        {isBusy ? <Badge tone="warning">{words.busy}</Badge> : null}
+        {session === undefined ? null : <Actions place={place} isBusy={isBusy} onChange={() => void detail.load()} />}
+      </PageHead>
+      <div class="stack">
+        <Loaded resource={detail}>{(loaded) => <Facts session={loaded} />}</Loaded>
+        <SessionMessages path={apiPath(place)} version={session?.updated ?? 0} isBusy={isBusy} />
+      </div>
+    </>
+  );
+};
