@@ -24,7 +24,7 @@ export type SessionDetail = SessionRow & {
 };
 
 /** A message as the agent server sends it: its parts are read one by one, by `readPart`. */
-export type StoredMessage = {
+export type ShownMessage = {
   readonly info: {
     readonly id: string;
     readonly role: string;
@@ -39,7 +39,7 @@ export type StoredMessage = {
 };
 
 /** The answer of `GET /api/sessions/{agent}/{id}/messages`, the oldest first; `next` leads to those before them. */
-export type MessagePage = { readonly messages: readonly StoredMessage[]; readonly next?: string };
+export type MessagePage = { readonly messages: readonly ShownMessage[]; readonly next?: string };
 
 /** A tool server, as `GET /api/tools` lists it. */
 export type ToolServerRow = {

@@ -1,7 +1,7 @@
 import type { ShownPart } from './message-parts.ts';
 
 /** An answer of the bridge as far as it was streamed. */
-export type ChatAnswer = {
+export type StreamedAnswer = {
   readonly parts: readonly ShownPart[];
   /** Ids of the permission requests that the answer ended with. */
   readonly approvals: readonly string[];
@@ -11,7 +11,7 @@ export type ChatAnswer = {
   readonly error?: string;
 };
 
-export const NO_ANSWER: ChatAnswer = { parts: [], approvals: [] };
+export const NO_ANSWER: StreamedAnswer = { parts: [], approvals: [] };
 
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields =>
@@ -64,7 +64,7 @@ const withoutAsking = (parts: readonly ShownPart[]): readonly ShownPart[] =>
   });
 
 /** The answer with one more event of its stream: a chunk of a chat completion, an error, or the mark of the end. */
-export const takeChunk = (answer: ChatAnswer, data: string): ChatAnswer => {
+export const takeChunk = (answer: StreamedAnswer, data: string): StreamedAnswer => {
   if (data === '[DONE]') return answer;
   const chunk = parsed(data);
   if (chunk.error !== undefined) {

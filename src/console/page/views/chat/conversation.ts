@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals';
 import { ApiError } from '../../api/request.ts';
 import { streamedEvents } from '../../api/stream.ts';
-import { type ChatAnswer, NO_ANSWER, takeChunk } from '../../format/chat-answer.ts';
+import { NO_ANSWER, type StreamedAnswer, takeChunk } from '../../format/chat-answer.ts';
 import type { ShownPart } from '../../format/message-parts.ts';
 import { shownApprovals } from '../../state/approvals.ts';
 import { api } from '../../state/visitor.ts';
-import { followTurn, type SessionPlace } from './follow.ts';
+import { followTurn, type SessionAddress } from './follow.ts';
 
 /**
  * How far an answer is: written into the stream, waiting for a decision, read from its session after one, or over. A permission request
@@ -17,10 +17,10 @@ export type TurnState = 'writing' | 'waiting' | 'following' | 'done' | 'stopped'
 export type Turn = {
   readonly id: number;
   readonly prompt: string;
-  readonly answer: ChatAnswer;
+  readonly answer: StreamedAnswer;
   readonly state: TurnState;
   /** The agent's session, once it is known. */
-  readonly session?: SessionPlace;
+  readonly session?: SessionAddress;
   /** What the session has of the answer. It takes the place of what was streamed. */
   readonly stored?: readonly ShownPart[];
   readonly failure?: ApiError;
@@ -47,7 +47,7 @@ export const isAnswering = (all: readonly Turn[]): boolean => {
 };
 
 /** The changes of one frame of the screen at once: an answer may come in hundreds of pieces a second. */
-const perFrame = (show: (answer: ChatAnswer) => void) => {
+const perFrame = (show: (answer: StreamedAnswer) => void) => {
   let answer = NO_ANSWER;
   let frame: number | undefined;
   const flush = (): void => {
@@ -60,14 +60,14 @@ const perFrame = (show: (answer: ChatAnswer) => void) => {
       frame ??= requestAnimationFrame(flush);
     },
     /** The answer as it is now. Nothing is shown any more after this. */
-    end(): ChatAnswer {
+    end(): StreamedAnswer {
       if (frame !== undefined) cancelAnimationFrame(frame);
       return answer;
     },
   };
 };
 
-const stateAfter = ({ approvals, error, finish }: ChatAnswer): TurnState => {
+const stateAfter = ({ approvals, error, finish }: StreamedAnswer): TurnState => {
   if (error !== undefined || finish === undefined) return 'failed';
   return approvals.length > 0 ? 'waiting' : 'done';
 };

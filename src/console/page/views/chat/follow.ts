@@ -1,15 +1,15 @@
-import type { MessagePage, SessionDetail, StoredMessage } from '../../api/session-types.ts';
+import type { MessagePage, SessionDetail, ShownMessage } from '../../api/session-types.ts';
 import { readParts, type ShownPart } from '../../format/message-parts.ts';
 import { api } from '../../state/visitor.ts';
 
 /** A session of one of the agent servers. */
-export type SessionPlace = { readonly agent: number; readonly id: string };
+export type SessionAddress = { readonly agent: number; readonly id: string };
 
 const ASK_EVERY_MS = 1000;
 const MESSAGES = 60;
 
 /** The parts of the answers to the newest prompt. */
-const newestAnswer = (messages: readonly StoredMessage[]): readonly ShownPart[] => {
+const newestAnswer = (messages: readonly ShownMessage[]): readonly ShownPart[] => {
   const prompt = messages.findLastIndex(({ info }) => info.role === 'user');
   return messages.slice(prompt + 1).flatMap(({ parts }) => readParts(parts));
 };
@@ -29,7 +29,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 
 /** Shows the newest answer of a session until nothing runs in it any more. Rejects with the signal's reason when that aborts. */
 export const followTurn = async (
-  { agent, id }: SessionPlace,
+  { agent, id }: SessionAddress,
   show: (parts: readonly ShownPart[]) => void,
   signal: AbortSignal,
 ): Promise<void> => {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import type { MessagePage, StoredMessage } from '../../api/session-types.ts';
+import type { MessagePage, ShownMessage } from '../../api/session-types.ts';
 import { errorSentence, readParts } from '../../format/message-parts.ts';
 import { costText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -16,9 +16,9 @@ const words = texts.sessions;
 const PER_PAGE = 30;
 const POLL_MS = 2000;
 
-const byId = (left: StoredMessage, right: StoredMessage): number => (left.info.id < right.info.id ? -1 : 1);
+const byId = (left: ShownMessage, right: ShownMessage): number => (left.info.id < right.info.id ? -1 : 1);
 
-const Message = ({ message: { info, parts } }: { readonly message: StoredMessage }) => {
+const Message = ({ message: { info, parts } }: { readonly message: ShownMessage }) => {
   const isPerson = info.role === 'user';
   const error = errorSentence(info.error);
   const shown = readParts(parts);
@@ -57,7 +57,7 @@ type SessionMessagesProps = {
 export const SessionMessages = ({ path, version, isBusy }: SessionMessagesProps) => {
   const pages = useMemo(
     () =>
-      createPages<StoredMessage>({
+      createPages<ShownMessage>({
         fetchPage: async (before, abort) => {
           const query = new URLSearchParams({ limit: String(PER_PAGE) });
           if (before !== undefined) query.set('before', before);

@@ -20,8 +20,8 @@ import { SessionMessages } from './messages.tsx';
 
 const words = texts.sessions;
 
-type SessionPlace = { readonly agent: number; readonly id: string };
-const apiPath = ({ agent, id }: SessionPlace): string => `/api/sessions/${agent}/${encodeURIComponent(id)}`;
+type SessionAddress = { readonly agent: number; readonly id: string };
+const apiPath = ({ agent, id }: SessionAddress): string => `/api/sessions/${agent}/${encodeURIComponent(id)}`;
 
 const POLL_MS = 2000;
 
@@ -99,9 +99,9 @@ const attempt = async (work: () => Promise<unknown>, done: string): Promise<bool
   }
 };
 
-type ActionsProps = { readonly place: SessionPlace; readonly isBusy: boolean; readonly onChange: () => void };
+type ActionsProps = { readonly place: SessionAddress; readonly isBusy: boolean; readonly onChange: () => void };
 
-const DeleteDialog = ({ place, onClose }: { readonly place: SessionPlace; readonly onClose: () => void }) => {
+const DeleteDialog = ({ place, onClose }: { readonly place: SessionAddress; readonly onClose: () => void }) => {
   const isDeleting = useSignal(false);
   const remove = async (): Promise<void> => {
     isDeleting.value = true;
@@ -168,7 +168,7 @@ const Actions = ({ place, isBusy, onChange }: ActionsProps) => {
 };
 
 /** One session: what it cost, its messages with their parts, and what can be done with it. */
-export const SessionPageView = ({ agent, id }: SessionPlace) => {
+export const SessionPageView = ({ agent, id }: SessionAddress) => {
   const place = { agent, id };
   const detail = useMemo(
     () => createResource((abort) => api.get<SessionDetail>(apiPath({ agent, id }), abort)),
