@@ -2,6 +2,7 @@ import type { Deadline } from '../../../core/async.ts';
 import { type DoubtBand, EVERY_CATEGORY, type JudgeKind, judgesOf, type ModelAlias } from '../../models.ts';
 import type { CategoryScores } from '../../policy/categories.ts';
 import type { Policy, PolicyCategory } from '../../policy/policy.ts';
+import { guardFormKey } from '../guard-model/guard-judge.ts';
 import type { JudgedScores, PolicyJudge, ScoreType } from '../policy-judge.ts';
 import type { Excerpt } from '../prompt.ts';
 import { allOpen, alwaysAsked, isAnyCovered, type JudgeReach, openAfter, worstOf } from './decision.ts';
@@ -94,7 +95,7 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
       const parts = judgesOf(alias).map((one) => [
         one.model,
         String(one.think),
-        one.judge,
+        one.judge === 'prompt' ? 'prompt' : guardFormKey(one.judge, one.model),
         one.vision !== false,
         one.second === undefined ? [] : bandsOf(one),
       ]);

@@ -49,6 +49,12 @@ export const guardCallsPerWindow = (kind: GuardModelKind, model: string, windowC
   return form.questions(model).length * windows;
 };
 
+/** Everything of a kind's form that changes a verdict, as one text: an answer that was read otherwise is not to be found again. */
+export const guardFormKey = (kind: GuardModelKind, model: string): string => {
+  const { labels, contextTokens, promptTokens, outputTokens, questions } = FORMS[kind];
+  return JSON.stringify([TAXONOMIES[kind], labels, contextTokens, promptTokens, outputTokens, questions(model)]);
+};
+
 /** What one answer says of its codes, or of all that was asked where it has none: how much harm there is, and whether its words say so. */
 type Finding = {
   readonly codes: readonly string[];

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../../src/core/http/client.ts';
+import { guardFormKey } from '../../../../src/gateway/judge/guard-model/guard-judge.ts';
 import { type GuardModelKind, TAXONOMIES } from '../../../../src/gateway/judge/guard-model/taxonomy.ts';
 import { describe } from '../../../check.ts';
 import { GUARD_MODEL_KINDS, GUARD_MODELS, guardReplying, isGuardModelCall } from '../../harness/guard-models.ts';
@@ -171,6 +172,21 @@ for (const kind of GUARD_MODEL_KINDS) {
     });
   });
 }
+
+describe("the key of a guard model's verdict", (check) => {
+  check('holds what it is asked and what its answers mean, by kind and version', () => {
+    const keys = GUARD_MODEL_KINDS.map((kind) => guardFormKey(kind, GUARD_MODELS[kind].model));
+    for (const [index, kind] of GUARD_MODEL_KINDS.entries()) {
+      assert.match(keys[index] ?? '', JSON.stringify(TAXONOMIES[kind]));
+      assert.is(keys.indexOf(keys[index] ?? ''), index);
+    }
+    assert.match(guardFormKey('shieldgemma', 'm'), 'No Hate Speech');
+    assert.is.not(
+      guardFormKey('granite-guardian', 'granite3-guardian'),
+      guardFormKey('granite-guardian', 'granite4.1-guardian'),
+    );
+  });
+});
 
 describe('a call to a guard model', (check) => {
   check('that its server has not counted whole is made again with another beginning', async () => {
