@@ -87,10 +87,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     ...['errors', 'metrics', 'models', 'policy', 'rate-limit', 'text'],
     ...[
       'judge',
-      'fitness',
       'readiness',
       'settings',
       'backend',
+      'shadow',
       'guard',
       'routes',
       'admin',

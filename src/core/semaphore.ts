@@ -6,6 +6,11 @@ export type Semaphore = {
   readonly acquire: (signal: AbortSignal) => Promise<() => void>;
   /** A place if one is free this very moment, for work that is welcome but not needed. */
   readonly tryAcquire: () => (() => void) | undefined;
+  /**
+   * A place if one is free, until somebody else wants it: then it is theirs at once, and `onTaken` is called. For work that nobody
+   * waits for.
+   */
+  readonly tryBorrow: (onTaken: () => void) => (() => void) | undefined;
   readonly running: () => number;
   readonly waiting: () => number;
 };
@@ -15,6 +20,7 @@ const RETRY_AFTER_MS = 1000;
 
 export const createSemaphore = (places: number, queueLimit: number): Semaphore => {
   const queue = new Set<() => void>();
+  const borrowed = new Set<{ readonly onTaken: () => void }>();
   let running = 0;
 
   const leaveOnce = (): (() => void) => {
@@ -30,9 +36,18 @@ export const createSemaphore = (places: number, queueLimit: number): Semaphore =
       }
     };
   };
-  const tryEnter = (): (() => void) | undefined => {
+  const enterFree = (): (() => void) | undefined => {
     if (running >= places) return undefined;
     running += 1;
+    return leaveOnce();
+  };
+  const tryEnter = (): (() => void) | undefined => {
+    const leave = enterFree();
+    const [borrower] = borrowed;
+    if (leave !== undefined || borrower === undefined) return leave;
+    // The place goes over: as many run as before.
+    borrowed.delete(borrower);
+    borrower.onTaken();
     return leaveOnce();
   };
   const queued = (signal: AbortSignal): Promise<() => void> =>
@@ -58,6 +73,15 @@ export const createSemaphore = (places: number, queueLimit: number): Semaphore =
       return queued(signal);
     },
     tryAcquire: tryEnter,
+    tryBorrow(onTaken) {
+      const leave = enterFree();
+      if (leave === undefined) return undefined;
+      const borrower = { onTaken };
+      borrowed.add(borrower);
+      return () => {
+        if (borrowed.delete(borrower)) leave();
+      };
+    },
     running: () => running,
     waiting: () => queue.size,
   };

@@ -15,7 +15,7 @@ import { createAdminRoutes } from './admin/routes.ts';
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
-import { maxCallsPerRequest } from './judge/chain/call-count.ts';
+import { callQueueLimit } from './judge/chain/call-count.ts';
 import { requireCoverage } from './judge/chain/coverage.ts';
 import type { KnownText } from './judge/moderate.ts';
 import { createModeration } from './judge/moderation.ts';
@@ -23,7 +23,8 @@ import { contextTokensFor } from './judge/prompt.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
-import type { Policy, PolicySelection } from './policy/policy.ts';
+import { everyPolicy, type Policy, type PolicySelection } from './policy/policy.ts';
+import type { ShadowSettings } from './policy/shadow-settings.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createReadyCheck } from './readiness.ts';
 import { createCallers } from './routes/callers.ts';
@@ -35,6 +36,7 @@ import { createInputReader } from './routes/read-input.ts';
 import { createReadyRoute } from './routes/ready.ts';
 import { hintForPath } from './routes/unknown-path.ts';
 import { type BackendSettings, bodyLimitBytes, type GatewaySettings, TEXT_BODY_BYTES } from './settings.ts';
+import { createGatewayShadow } from './shadow/create.ts';
 import type { SharedState } from './shared-state.ts';
 import { createMakeViews, type MakeViewsElsewhere } from './text/make-views.ts';
 
@@ -45,6 +47,12 @@ export type GatewayNeeds = {
   readonly backend: Pick<BackendSettings, 'baseUrl' | 'dialect'> & { readonly keys: readonly BackendKey[] };
   readonly models: ReadonlyMap<string, ModelAlias>;
   readonly policies: PolicySelection;
+  /** What judges a part of the traffic beside the live judge. */
+  readonly shadow?: ShadowSettings | undefined;
+  /** Keeps a line about a disagreement of the two. Must neither throw nor wait. */
+  readonly keepDisagreement?: ((line: string) => void) | undefined;
+  /** Ends what nobody waits for. */
+  readonly stopSignal?: AbortSignal | undefined;
   readonly httpClient: HttpClient;
   readonly clock: Clock;
   readonly digest: (text: string) => string | Promise<string>;
@@ -65,16 +73,13 @@ export type GatewayNeeds = {
   readonly onCreated?: (checkReadiness: () => Promise<unknown>) => void;
 };
 
-/** Calls that may wait for each running one: enough for a burst, few enough that a waiting call still gets an answer. */
-const WAITING_PER_RUNNING = 4;
-
 /**
  * Creates the moderation gateway's request handler. Creating it does no I/O. Throws a `ConfigError` where an alias has no judge for a
  * category of its policy.
  */
 export const createGateway = (needs: GatewayNeeds): Handler => {
   const { settings, clock, log, metrics, models, policies, gatewayKeys, version, shared } = needs;
-  requireCoverage({ models, policies, keyCount: gatewayKeys.length });
+  requireCoverage({ models, policies, keyCount: gatewayKeys.length, shadow: needs.shadow });
   const budget = createServiceBudget({
     limitBytes: settings.MAX_BODY_BYTES ?? TEXT_BODY_BYTES,
     budgetBytes: settings.MAX_BODY_BYTES_IN_FLIGHT,
@@ -101,13 +106,12 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     onKeyChange(change) {
       shared?.coolDowns.publish(change);
       watch?.onKeyChange(change);
+      shadow?.adopt(change);
     },
     ollamaSettings: settings.JUDGE_KEEP_ALIVE === undefined ? [] : ['JUDGE_KEEP_ALIVE'],
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
-  const mostCalls = maxCallsPerRequest(settings, limitBytes, models);
-  const queueLimit = Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, mostCalls);
-  const semaphore = createSemaphore(settings.MAX_CONCURRENCY, queueLimit);
+  const semaphore = createSemaphore(settings.MAX_CONCURRENCY, callQueueLimit(settings, limitBytes, models));
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
   const texts = createVerdictCache<KnownText>(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
@@ -117,34 +121,39 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     elsewhere: needs.makeViewsElsewhere,
     onLarge: metrics.largeText,
   });
-  const contextTokens = contextTokensFor(settings.MODERATION_WINDOW_CHARS, policies.policies);
+  const contextTokens = contextTokensFor(settings.MODERATION_WINDOW_CHARS, everyPolicy(policies));
   const sharedVerdicts = shared?.verdicts(lifetimeMs);
-  const moderateBy = (policy: Policy) =>
-    createModeration({
-      upstream: backend.upstream,
-      semaphore,
-      clock,
-      runInSlices,
-      makeViews: views.makeViews,
-      policy,
-      contextTokens,
-      cache,
-      texts,
-      shared: sharedVerdicts,
-      digest: needs.digest,
-      newNonce: needs.newNonce,
-      onUnusable(model, reason) {
-        metrics.unusable(model);
-        watch?.usage.unusable(model, reason);
-        log('warn', 'verdict-unusable', { model, reason });
-      },
-      onTokens(model, tokens) {
-        metrics.tokens(model, tokens);
-        watch?.usage.tokens(model, tokens);
-      },
-      onBatch: metrics.batch,
-      settings,
-    });
+  const judging = {
+    upstream: backend.upstream,
+    semaphore,
+    clock,
+    runInSlices,
+    makeViews: views.makeViews,
+    contextTokens,
+    cache,
+    texts,
+    shared: sharedVerdicts,
+    digest: needs.digest,
+    newNonce: needs.newNonce,
+    onUnusable(model: string, reason: string) {
+      metrics.unusable(model);
+      watch?.usage.unusable(model, reason);
+      log('warn', 'verdict-unusable', { model, reason });
+    },
+    onTokens(...used: Parameters<GatewayMetrics['tokens']>) {
+      metrics.tokens(...used);
+      watch?.usage.tokens(...used);
+    },
+    onBatch: metrics.batch,
+    settings,
+  };
+  const shadow =
+    needs.shadow && createGatewayShadow({ ...needs, ...needs.backend, settings: needs.shadow, live: judging });
+  if (shadow !== undefined) shared?.coolDowns.subscribe(shadow.adopt);
+  const moderateBy = (policy: Policy) => {
+    const { moderate } = createModeration({ ...judging, policy });
+    return shadow?.beside(moderate, policy) ?? moderate;
+  };
   const findAlias = createAliasLookup(models, [
     ...(adminKey === undefined ? [] : [adminKey]),
     ...gatewayKeys,

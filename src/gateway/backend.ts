@@ -15,7 +15,8 @@ import { openai } from '../llm/openai.ts';
 import type { Dialect } from '../llm/types.ts';
 import type { BackendSettings } from './settings.ts';
 
-type JudgeBackendNeeds = Pick<BackendSettings, 'baseUrl' | 'dialect'> & {
+/** What the client of a judge's backend is made of. */
+export type JudgeBackendNeeds = Pick<BackendSettings, 'baseUrl' | 'dialect'> & {
   readonly keys: readonly BackendKey[];
   readonly httpClient: HttpClient;
   readonly clock: Clock;

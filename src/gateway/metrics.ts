@@ -19,6 +19,11 @@ export type GatewayReadings = {
 /** Where large texts are decoded: in a thread of their own, or in slices of the event loop. */
 type DecodingPlace = 'thread' | 'event-loop';
 
+/** What came of a text that the shadow was to judge too. `skipped`: it had no place for it, or was interrupted. */
+export type ShadowOutcome = 'agreed' | 'differed' | 'failed' | 'skipped';
+/** Which of the live judge and its shadow find a violation. */
+export type FoundBy = 'both' | 'live' | 'shadow';
+
 /** Counts events. No method takes a text or a key, so none can end up in a label. Never throws. */
 export type GatewayMetrics = {
   readonly answered: (answered: AnsweredRequest) => void;
@@ -35,6 +40,10 @@ export type GatewayMetrics = {
   readonly unusable: (model: string) => void;
   /** Texts that were sent in one call: the verdicts of `judged` are used, the others are judged alone. */
   readonly batch: (model: string, texts: { readonly judged: number; readonly judgedAlone: number }) => void;
+  /** One text of the shadow's share. */
+  readonly shadow: (outcome: ShadowOutcome) => void;
+  /** One category in which the live judge, its shadow or both find a violation. */
+  readonly shadowFound: (category: string, foundBy: FoundBy) => void;
   /** `cached`: how many of the prompt the backend found in its cache, where it reports that. */
   readonly tokens: (
     model: string,
@@ -56,6 +65,8 @@ export const SILENT_GATEWAY_METRICS: GatewayMetrics = {
   flaggedWithoutVerdict() {},
   unusable() {},
   batch() {},
+  shadow() {},
+  shadowFound() {},
   tokens() {},
   largeText() {},
   watch() {},

@@ -4,7 +4,7 @@ import { Fault } from '../core/fault.ts';
 import type { BackendHealth } from '../llm/health.ts';
 import { isSameModel } from '../llm/model-name.ts';
 import type { FindModelTraits } from '../llm/model-traits.ts';
-import { findUnfitness } from './fitness.ts';
+import { findUnfitness } from './judge/chain/fitness.ts';
 import { judgesOf, type ModelAlias } from './models.ts';
 
 /**

@@ -12,6 +12,7 @@ import {
 import { LOG_LEVELS } from '../core/log.ts';
 import { DIALECT_NAMES } from '../llm/types.ts';
 import { type ModelAlias, parseModelAliases } from './models.ts';
+import { parseShadow, type ShadowSettings } from './policy/shadow-settings.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
 const Keys = v.pipe(
@@ -88,6 +89,7 @@ export const GatewayVariables = v.object({
   MODERATION_MODELS: v.optional(v.string()),
   MODERATION_POLICY: v.optional(v.string()),
   MODERATION_POLICY_FILE: v.optional(v.string()),
+  MODERATION_SHADOW: v.optional(v.string()),
   UNJUDGED_INPUT: v.optional(OneOf(['error', 'text', 'flag']), 'error'),
   NO_VERDICT: v.optional(OneOf(['error', 'flag']), 'error'),
   REQUEST_DEADLINE_MS: v.optional(WholeNumber(100, 600_000), '25000'),
@@ -162,15 +164,15 @@ export type GatewayConfig = {
   /** Undefined when none is configured: in development the caller may still find a local server. */
   readonly backend: BackendSettings | undefined;
   readonly models: ReadonlyMap<string, ModelAlias>;
+  readonly shadow: ShadowSettings | undefined;
 };
 
 const unique = (keys: readonly string[]): string[] => [...new Set(keys)];
 
 const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => {
   const keys = unique(settings.BACKEND_API_KEYS);
-  if (settings.BACKEND_BASE_URL !== undefined) {
+  if (settings.BACKEND_BASE_URL !== undefined)
     return { kind: 'self-hosted', baseUrl: settings.BACKEND_BASE_URL, keys, dialect: settings.BACKEND_DIALECT };
-  }
   if (keys.length === 0) return undefined;
   const dialect = settings.BACKEND_DIALECT === 'auto' ? 'ollama' : settings.BACKEND_DIALECT;
   return { kind: 'cloud', baseUrl: settings.BACKEND_CLOUD_URL, keys, dialect };
@@ -196,9 +198,8 @@ const policyConflict = ({ MODERATION_POLICY, MODERATION_POLICY_FILE }: GatewaySe
 const conflictsIn = (settings: KeySettings): string[] => {
   const gatewayKeys = gatewayKeysFrom(settings);
   const problems: string[] = [];
-  if (settings.APP_ENV === 'production' && gatewayKeys.length === 0) {
+  if (settings.APP_ENV === 'production' && gatewayKeys.length === 0)
     problems.push('MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production');
-  }
   if (settings.BACKEND_API_KEYS.some((key) => gatewayKeys.includes(key))) {
     problems.push(
       'BACKEND_API_KEYS: the same key is in MODERATION_API_KEYS; use different keys, because clients must never have a backend key',
@@ -218,12 +219,13 @@ export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   const problems: string[] = [];
   const settings = collectProblems(() => readVariables(GatewayVariables, variables), problems);
   const models = collectProblems(() => parseModelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
+  const shadow = collectProblems(() => parseShadow(variables.MODERATION_SHADOW, models), problems);
   // Problems of single variables are reported above.
   const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
   problems.push(...(keys === undefined ? [] : conflictsIn(keys)));
   problems.push(...(settings === undefined ? [] : [...workerConflict(settings), ...policyConflict(settings)]));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
-  return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models };
+  return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models, shadow };
 };
 
 /** Whether more than one process may be asked for. What is set is not checked here. */

@@ -22,6 +22,7 @@ import {
 import { showKeyForThisRun } from './gateway/key.ts';
 import { policiesOf } from './gateway/policies.ts';
 import { readPolicyText } from './gateway/policy-text.ts';
+import { openShadowFile } from './gateway/shadow-file.ts';
 import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
@@ -42,7 +43,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
   // A worker that replaces another must not judge by a file that has changed since.
   const readsFile = worker === undefined || policyFile === undefined;
   const policyText = await (readsFile ? readPolicyText(policyFile) : worker.state.policyText());
-  const policies = await policiesOf({ settings, models, gatewayKeys }, policyText);
+  const policies = await policiesOf({ ...config, gatewayKeys }, policyText);
   const { httpClient, close } = createUndiciClient(readProxySettings(variables));
   const backend = await findBackend(config, httpClient);
   const log = createLog({
@@ -52,6 +53,10 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     worker: worker?.place.number,
     write: writeLine,
   });
+  const shadowFile = await openShadowFile(config, worker?.place, (reason) =>
+    log('warn', 'shadow-file', { state: 'lost', reason }),
+  );
+  const stopping = new AbortController();
   const redis = await redisStateAt(settings.REDIS_URL, log);
   const shared = sharedStateOf(redis, worker?.state);
   const { families, ...meter } = createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: redis?.isUp });
@@ -66,6 +71,9 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },
     models,
     policies,
+    shadow: config.shadow,
+    keepDisagreement: shadowFile?.write,
+    stopSignal: stopping.signal,
     httpClient,
     clock: systemClock,
     digest: nodeDigest,
@@ -96,7 +104,8 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     directPaths: ['/v1/moderations', '/v1/chat/completions'],
     families,
     async close() {
-      await Promise.all([close(), redis?.close(), viewsThread.stop()]);
+      stopping.abort();
+      await Promise.all([shadowFile?.flush(), close(), redis?.close(), viewsThread.stop()]);
     },
   };
 };

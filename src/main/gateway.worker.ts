@@ -27,6 +27,8 @@ const build = async (variables: Variables): Promise<Handler> => {
           `${name}: not available in this runtime, expected none${name === 'REDIS_URL' ? '' : '; MODERATION_POLICY takes the text of the file'}`,
       ),
     );
+  if (config.shadow?.file !== undefined)
+    throw new ConfigError(['MODERATION_SHADOW: file: not available in this runtime, expected none']);
   if (config.gatewayKeys.length === 0)
     throw new ConfigError(['MODERATION_API_KEYS: expected at least one gateway key']);
   const policies = await policiesOf(config);

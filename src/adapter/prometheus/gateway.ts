@@ -61,6 +61,11 @@ export const createPrometheusGatewayMetrics = ({
     'model',
     'outcome',
   ]);
+  const shadowTexts = counter('shadow_texts_total', 'Texts of the share of the shadow', ['outcome']);
+  const shadowFound = counter('shadow_violations_total', 'Violations that the live judge, its shadow or both find', [
+    'category',
+    'found_by',
+  ]);
   const tokens = counter('tokens_total', 'Tokens as the backend counts them', ['model', 'kind']);
   const largeTextTime = timer('large_text_duration_seconds', 'Time until a large text is decoded', ['place']);
   const setReadings = createReadingGauges(registers);
@@ -88,6 +93,8 @@ export const createPrometheusGatewayMetrics = ({
       batchTexts(`judged ${model}`, judged, () => ({ model, outcome: 'judged' }));
       batchTexts(`judged_alone ${model}`, judgedAlone, () => ({ model, outcome: 'judged_alone' }));
     },
+    shadow: (outcome) => shadowTexts(outcome, 1, () => ({ outcome })),
+    shadowFound: (category, found_by) => shadowFound(`${found_by} ${category}`, 1, () => ({ category, found_by })),
     tokens(model, { prompt, output, cached = 0 }) {
       tokens(`prompt ${model}`, prompt, () => ({ model, kind: 'prompt' }));
       tokens(`output ${model}`, output, () => ({ model, kind: 'output' }));

@@ -43,12 +43,6 @@ const isKnown = (name: string): name is keyof typeof GUARD_NAMES => Object.hasOw
 /** An operator's own category has the name that the operator gave it. */
 const namesOf = ({ name }: PolicyCategory): readonly string[] => (isKnown(name) ? GUARD_NAMES[name] : [name]);
 
-/** A policy with the categories that only the guard face has, for the judge. */
-export const withGuardCategories = (policy: Policy): Policy => ({
-  ...policy,
-  categories: [...policy.categories, ...policy.guard],
-});
-
 /**
  * The verdict of a guard on several texts by a policy that has the guard categories, from the scores of each: the worst counts. From
  * its threshold on a category is unsafe, from its lower one on controversial. A missing score counts as 1. Throws without a text.

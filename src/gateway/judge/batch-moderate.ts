@@ -150,7 +150,7 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
         const [member, scores] = [members[index], known[index]];
         if (member === undefined) return single.judge(item, alias, signal);
         const verdict = scores === undefined ? await judgeMember(member) : { scores, isCached: true, asked: [] };
-        return { ...verdict, hidden: item.hidden };
+        return { ...verdict, hidden: item.hidden, views: item.views };
       }),
     );
   };

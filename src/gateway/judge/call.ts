@@ -12,7 +12,7 @@ import { countWords } from './prompt.ts';
 /** What a call to the judge needs, whatever it asks. */
 export type JudgeCallNeeds = {
   readonly upstream: Upstream;
-  readonly semaphore: Semaphore;
+  readonly semaphore: Pick<Semaphore, 'acquire' | 'tryAcquire'>;
   readonly clock: Clock;
   /** 0: no hedging. */
   readonly hedgeAfterMs: number;

@@ -49,7 +49,12 @@ export type FoundScores = {
 };
 
 /** The scores of one item, whether they come from the cache, and how something was hidden in it. */
-export type ItemVerdict = FoundScores & TypedScores & { readonly hidden: readonly Hiding[] };
+export type ItemVerdict = FoundScores &
+  TypedScores & {
+    readonly hidden: readonly Hiding[];
+    /** What the judge read; empty where the scores were found by the text alone. */
+    readonly views: readonly string[];
+  };
 
 /** Whose items they are, by the digest of a gateway key, and how long they may take. */
 export type Caller = Deadline & { readonly owner: string };
@@ -182,7 +187,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
 
   const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key, known }, alias, signal) => {
     const cached = known ?? cache.find(key);
-    if (cached !== undefined) return { ...fromStored(cached, categoryCount), isCached: true, asked: [], hidden };
+    if (cached !== undefined) return { ...fromStored(cached, categoryCount), isCached: true, asked: [], hidden, views };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
       const found = shared === undefined ? undefined : await shared.find(key, storedCount(alias, categoryCount));
       const { scores, leftMs, asked } =
@@ -196,7 +201,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     };
     const join = async (): Promise<ItemVerdict> => {
       const found = await work.join(key, signal, findOrJudge);
-      return { ...found, ...fromStored(found.scores, categoryCount), hidden };
+      return { ...found, ...fromStored(found.scores, categoryCount), hidden, views };
     };
     try {
       return await join();

@@ -16,14 +16,22 @@ import { createJudgeChain } from './chain/chain.ts';
 import { createGuardJudge } from './guard-model/guard-judge.ts';
 import { coverageOf } from './guard-model/taxonomy.ts';
 import { createJudge } from './judge.ts';
-import { createItemModeration, createModerate, type KnownText, type Moderate, type TextDigest } from './moderate.ts';
+import {
+  createItemModeration,
+  createModerate,
+  type ItemModeration,
+  type KnownText,
+  type Moderate,
+  type TextDigest,
+} from './moderate.ts';
 import type { PolicyJudge } from './policy-judge.ts';
 import { createJudgePrompts } from './prompt.ts';
 import { createVerdictParser } from './verdict.ts';
 
-type ModerationNeeds = {
+/** What texts are judged with. */
+export type ModerationNeeds = {
   readonly upstream: Upstream;
-  readonly semaphore: Semaphore;
+  readonly semaphore: Pick<Semaphore, 'acquire' | 'tryAcquire'>;
   readonly clock: Clock;
   readonly runInSlices: RunInSlices;
   readonly makeViews: MakeViews;
@@ -49,8 +57,11 @@ type ModerationNeeds = {
   };
 };
 
+/** The moderation by one policy: of the items of a request, and of a single one. */
+type Moderation = { readonly moderate: Moderate; readonly items: ItemModeration };
+
 /** Creates the moderation of a request's items by one policy over a backend: each by itself, or short ones several in one call. */
-export const createModeration = (needs: ModerationNeeds): Moderate => {
+export const createModeration = (needs: ModerationNeeds): Moderation => {
   const { clock, policy, cache, shared, digest, newNonce, onUnusable, settings } = needs;
   const windowChars = settings.MODERATION_WINDOW_CHARS;
   const keepAlive = settings.JUDGE_KEEP_ALIVE;
@@ -85,10 +96,10 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     digest,
   });
-  if (settings.JUDGE_BATCH < 2) return createModerate(items);
+  if (settings.JUDGE_BATCH < 2) return { items, moderate: createModerate(items) };
   const batchPrompts = createBatchPrompts(policy);
   const doubtFrom = doubtLimits(policy);
-  return createBatchModerate({
+  const moderate = createBatchModerate({
     items,
     judgeBatch: createBatchJudge({
       ...needs,
@@ -108,4 +119,5 @@ export const createModeration = (needs: ModerationNeeds): Moderate => {
     size: settings.JUDGE_BATCH,
     windowChars,
   });
+  return { items, moderate };
 };

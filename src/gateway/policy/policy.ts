@@ -61,13 +61,25 @@ export const BUILT_IN_POLICIES: Readonly<Record<'standard' | 'coding-agent', Pol
 /** The operator's own categories of a policy. */
 export const ownCategories = ({ categories }: Policy): readonly PolicyCategory[] => categories.slice(CATEGORIES.length);
 
+/** A policy with the categories that only the guard face has, for the judge. */
+export const withGuardCategories = (policy: Policy): Policy => ({
+  ...policy,
+  categories: [...policy.categories, ...policy.guard],
+});
+
 /** Which policy a request is judged by. */
 export type PolicySelection = {
   /** Every policy that some request is judged by. */
   readonly policies: readonly Policy[];
   /** By the alias that is asked for and the index of the gateway key. */
   readonly select: (alias: string, keyIndex: number) => Policy;
+  /** What the shadow judges by, where it has a policy of its own. */
+  readonly shadow?: Policy;
 };
+
+/** Every policy that something is judged by, for a client or beside it. */
+export const everyPolicy = ({ policies, shadow }: PolicySelection): readonly Policy[] =>
+  shadow === undefined ? policies : [...policies, shadow];
 
 /** The same policy for every request. */
 export const onePolicy = (policy: Policy): PolicySelection => ({ policies: [policy], select: () => policy });

@@ -1,10 +1,15 @@
 import { ConfigError } from '../../core/config.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
-import type { Policy, PolicySelection } from './policy.ts';
+import { BUILT_IN_POLICIES, DEFAULT_POLICY, onePolicy, type Policy, type PolicySelection } from './policy.ts';
 import type { PolicyFile } from './policy-file.ts';
 
 /** Who sends requests: the aliases, and the SHA-256 of each gateway key in hexadecimal digits, in the order of the keys. */
-export type PolicyUsers = { readonly aliases: readonly string[]; readonly keyDigests: readonly string[] };
+export type PolicyUsers = {
+  readonly aliases: readonly string[];
+  readonly keyDigests: readonly string[];
+  /** The name of the policy by which the shadow judges. */
+  readonly shadow?: string | undefined;
+};
 
 const FINGERPRINT = /^[0-9a-f]{8,64}$/;
 const KEY_RULE =
@@ -45,12 +50,27 @@ const aliasProblems = ({ policies, use }: PolicyFile, aliases: readonly string[]
       : [`use.aliases.${alias}: expected the name of a policy: ${[...policies.keys()].join(', ')}`];
   });
 
+/** The error for a shadow's policy that nobody has defined. */
+const unknownShadow = (names: readonly string[]): ConfigError =>
+  new ConfigError([`MODERATION_SHADOW: policy: expected the name of a policy: ${names.join(', ')}`]);
+
+/** Our policy for every request, and a built-in one for the shadow. Throws a `ConfigError` where no built-in policy has its name. */
+export const withoutPolicyFile = (shadowName: string | undefined): PolicySelection => {
+  if (shadowName === undefined) return onePolicy(DEFAULT_POLICY);
+  const shadow = new Map(Object.entries(BUILT_IN_POLICIES)).get(shadowName);
+  if (shadow === undefined) throw unknownShadow(Object.keys(BUILT_IN_POLICIES));
+  return { ...onePolicy(DEFAULT_POLICY), shadow };
+};
+
 /**
  * Finds out which policy each request is judged by: that of its key, or else of its alias, or else the default one. A client
  * cannot leave the policy of its key by asking for another alias. Throws one `ConfigError` for names that nothing has, and for
  * policies of the file that no request would be judged by.
  */
-export const selectPolicies = (file: PolicyFile, { aliases, keyDigests }: PolicyUsers): PolicySelection => {
+export const selectPolicies = (
+  file: PolicyFile,
+  { aliases, keyDigests, shadow: shadowName }: PolicyUsers,
+): PolicySelection => {
   const { policies, use, setting } = file;
   const fingerprints = Object.keys(use.keys);
   const wrong = [
@@ -70,10 +90,12 @@ export const selectPolicies = (file: PolicyFile, { aliases, keyDigests }: Policy
     if (policy === undefined) throw new TypeError('No default policy');
     return policy;
   };
+  const shadow = named(shadowName);
+  if (shadowName !== undefined && shadow === undefined) throw unknownShadow([...policies.keys()]);
   const used = new Set(keyDigests.flatMap((_, index) => aliases.map((alias) => select(alias, index))));
   const isUsed = (name: string): boolean => {
     const policy = policies.get(name);
-    return policy !== undefined && used.has(policy);
+    return policy !== undefined && (used.has(policy) || policy === shadow);
   };
   const idle = file.defined.filter((name) => !isUsed(name));
   if (idle.length > 0)
@@ -83,5 +105,5 @@ export const selectPolicies = (file: PolicyFile, { aliases, keyDigests }: Policy
           `${setting}: policies.${name}: no request is judged by it: name it in use.default, use.aliases or use.keys (a key's policy comes before an alias's), or remove it`,
       ),
     );
-  return { policies: [...used], select };
+  return { policies: [...used], select, ...(shadow === undefined ? {} : { shadow }) };
 };

@@ -2,7 +2,7 @@ import { untilAborted } from '../../core/async.ts';
 import { Fault } from '../../core/fault.ts';
 import type { FindModelTraits } from '../../llm/model-traits.ts';
 import type { GatewayFault } from '../errors.ts';
-import { unseenReason } from '../fitness.ts';
+import { unseenReason } from '../judge/chain/fitness.ts';
 import { judgesOf, type ModelAlias, takesImages } from '../models.ts';
 import { type InputRules, type ParsedItem, parseModerationItems } from './request.ts';
 

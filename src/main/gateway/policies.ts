@@ -1,7 +1,7 @@
 import { webDigest } from '../../adapter/web/crypto.ts';
-import { DEFAULT_POLICY, onePolicy, type PolicySelection } from '../../gateway/policy/policy.ts';
+import type { PolicySelection } from '../../gateway/policy/policy.ts';
 import { parsePolicyFile } from '../../gateway/policy/policy-file.ts';
-import { selectPolicies } from '../../gateway/policy/select-policy.ts';
+import { selectPolicies, withoutPolicyFile } from '../../gateway/policy/select-policy.ts';
 import type { GatewayConfig } from '../../gateway/settings.ts';
 
 /**
@@ -9,15 +9,16 @@ import type { GatewayConfig } from '../../gateway/settings.ts';
  * problem.
  */
 export const policiesOf = async (
-  { settings, models, gatewayKeys }: Pick<GatewayConfig, 'settings' | 'models' | 'gatewayKeys'>,
+  { settings, models, gatewayKeys, shadow }: Pick<GatewayConfig, 'settings' | 'models' | 'gatewayKeys' | 'shadow'>,
   fileText?: string,
 ): Promise<PolicySelection> => {
   const { MODERATION_POLICY: inline } = settings;
   const text = inline ?? fileText;
-  if (text === undefined) return onePolicy(DEFAULT_POLICY);
+  if (text === undefined) return withoutPolicyFile(shadow?.policy);
   const file = parsePolicyFile(text, inline === undefined ? 'MODERATION_POLICY_FILE' : 'MODERATION_POLICY');
   return selectPolicies(file, {
     aliases: [...models.keys()],
+    shadow: shadow?.policy,
     keyDigests: await Promise.all(gatewayKeys.map(webDigest)),
   });
 };

@@ -27,8 +27,9 @@ const ALIASES = [
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Who is judged by which policy of a file, with both keys. */
-export const selectionOf = (file: unknown) =>
+export const selectionOf = (file: unknown, shadow?: string) =>
   selectPolicies(parsePolicyFile(typeof file === 'string' ? file : JSON.stringify(file)), {
     aliases: ALIASES,
     keyDigests: KEYS.map(sha256),
+    shadow,
   });

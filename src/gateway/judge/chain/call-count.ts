@@ -2,6 +2,7 @@ import { judgesOf, type ModelAlias } from '../../models.ts';
 import { guardCallsPerWindow } from '../guard-model/guard-judge.ts';
 
 type SizeLimits = {
+  readonly MAX_CONCURRENCY: number;
   readonly MAX_INPUTS: number;
   readonly MAX_INPUT_CHARS: number;
   readonly MODERATION_WINDOW_CHARS: number;
@@ -13,8 +14,11 @@ const callsPerWindow = (alias: ModelAlias, windowChars: number): number =>
     .map(({ judge, model }) => (judge === 'prompt' ? 1 : guardCallsPerWindow(judge, model, windowChars)))
     .reduce((all, calls) => all + calls);
 
+/** Calls that may wait for each running one: enough for a burst, few enough that a waiting call still gets an answer. */
+const WAITING_PER_RUNNING = 4;
+
 /** The most calls that the largest allowed request needs: of all judges, for two views of each input, and the windows of all its text. */
-export const maxCallsPerRequest = (
+const maxCallsPerRequest = (
   { MAX_INPUTS, MAX_INPUT_CHARS, MODERATION_WINDOW_CHARS: windowChars }: SizeLimits,
   limitBytes: number,
   models: ReadonlyMap<string, ModelAlias>,
@@ -24,3 +28,10 @@ export const maxCallsPerRequest = (
   // Windows overlap by a tenth at most.
   return perWindow * 2 * (MAX_INPUTS + Math.ceil((2 * chars) / (0.9 * windowChars)));
 };
+
+/** How many calls may wait: those of the largest request at least. */
+export const callQueueLimit = (
+  settings: SizeLimits,
+  limitBytes: number,
+  models: ReadonlyMap<string, ModelAlias>,
+): number => Math.max(settings.MAX_CONCURRENCY * WAITING_PER_RUNNING, maxCallsPerRequest(settings, limitBytes, models));

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../../core/config.ts';
 import { notConfiguredText } from '../../../core/identifier.ts';
 import { EVERY_CATEGORY, judgesOf, type ModelAlias, takesImages } from '../../models.ts';
-import type { Policy, PolicyCategory, PolicySelection } from '../../policy/policy.ts';
+import { everyPolicy, type Policy, type PolicyCategory, type PolicySelection } from '../../policy/policy.ts';
 import { coverageOf } from '../guard-model/taxonomy.ts';
 
 type CoverageNeeds = {
@@ -9,6 +9,8 @@ type CoverageNeeds = {
   readonly policies: PolicySelection;
   /** How many gateway keys there are: each may have a policy of its own. */
   readonly keyCount: number;
+  /** What judges a part of the traffic too. `alias`: undefined where that is the one that was asked for. */
+  readonly shadow?: { readonly alias: ModelAlias | undefined } | undefined;
 };
 
 /** The categories that an alias has to judge by a policy: with a guard face also those of guard models. */
@@ -63,12 +65,22 @@ const doubtProblems = ({ alias, judge, second }: ModelAlias, categories: readonl
  * Checks at the start that each alias has a judge for every category of each policy that its requests may be judged by, for texts
  * and, where it takes them, for images. Throws one `ConfigError` with every problem: a category that nobody covers would have no score.
  */
-export const requireCoverage = ({ models, policies, keyCount }: CoverageNeeds): void => {
+export const requireCoverage = ({ models, policies, keyCount, shadow }: CoverageNeeds): void => {
   const keys = Array.from({ length: Math.max(1, keyCount) }, (_, index) => index);
-  const all = policies.policies.flatMap(({ categories, guard }) => [...categories, ...guard]);
+  const all = everyPolicy(policies).flatMap(({ categories, guard }) => [...categories, ...guard]);
   const problems = [...models.values()].flatMap((alias) => {
     const used = [...new Set(keys.map((index) => policies.select(alias.alias, index)))];
-    return [...coverageProblems(alias, used), ...doubtProblems(alias, all)];
+    const ofShadow = shadow === undefined || shadow.alias !== undefined ? [] : (policies.shadow ?? []);
+    return [...coverageProblems(alias, used.concat(ofShadow)), ...doubtProblems(alias, all)];
   });
+  // Beside the guard face it is asked about the categories of guard models.
+  const shadowAlias = shadow?.alias && { ...shadow.alias, guard: 'text' as const };
+  const shadowPolicies = policies.shadow === undefined ? policies.policies : [policies.shadow];
+  if (shadowAlias !== undefined)
+    problems.push(
+      ...coverageProblems(shadowAlias, shadowPolicies).map((problem) =>
+        problem.replace('MODERATION_MODELS: ', 'MODERATION_SHADOW: alias: '),
+      ),
+    );
   if (problems.length > 0) throw new ConfigError(problems);
 };

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { withGuardCategories } from '../../../../src/gateway/guard/verdict.ts';
 import { coverageOf, TAXONOMIES } from '../../../../src/gateway/judge/guard-model/taxonomy.ts';
 import { JUDGE_KINDS } from '../../../../src/gateway/models.ts';
-import { DEFAULT_POLICY } from '../../../../src/gateway/policy/policy.ts';
+import { DEFAULT_POLICY, withGuardCategories } from '../../../../src/gateway/policy/policy.ts';
 import { describe } from '../../../check.ts';
 
 const FULL = withGuardCategories(DEFAULT_POLICY);

@@ -1,5 +1,5 @@
-import type { ModelTraits } from '../llm/types.ts';
-import type { JudgeKind, ModelAlias } from './models.ts';
+import type { ModelTraits } from '../../../llm/types.ts';
+import type { JudgeKind, ModelAlias } from '../../models.ts';
 
 /** What an alias cannot do with its model. `isUseless`: it can give no verdict at all. Texts are our own. */
 type Unfitness = { readonly reason: string; readonly isUseless: boolean };

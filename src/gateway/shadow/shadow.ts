@@ -1,0 +1,174 @@
+import { createDeadline } from '../../core/async.ts';
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { Log } from '../../core/log.ts';
+import type { GatewayFault } from '../errors.ts';
+import type { ItemModeration, ItemVerdict, Moderate, ModerationItem, TextDigest } from '../judge/moderate.ts';
+import type { FoundBy, GatewayMetrics, ShadowOutcome } from '../metrics.ts';
+import type { ModelAlias } from '../models.ts';
+import { type Policy, withGuardCategories } from '../policy/policy.ts';
+import type { ShadowSettings } from '../policy/shadow-settings.ts';
+import { compareVerdicts, disagreementLine, isDisagreement } from './compare.ts';
+import { isInShare } from './share.ts';
+
+/** A text that was judged for a client, and by what. */
+type JudgedText = {
+  readonly item: ModerationItem;
+  readonly verdict: ItemVerdict;
+  readonly alias: ModelAlias;
+  readonly policy: Policy;
+};
+
+/** How often the two judges agreed, and about which categories they did not. */
+export type ShadowSummary = {
+  readonly share: number;
+  readonly alias: string | undefined;
+  readonly policy: string | undefined;
+  readonly running: number;
+  readonly texts: Readonly<Record<ShadowOutcome, number>>;
+  readonly categories: readonly ({ readonly category: string } & Readonly<Record<FoundBy, number>>)[];
+};
+
+/** A second judge or policy beside the live one. It changes no answer. */
+export type Shadow = {
+  /** The same moderation, whose texts the shadow may judge too once their verdicts are given. */
+  readonly beside: (moderate: Moderate, policy: Policy) => Moderate;
+  readonly summary: () => ShadowSummary;
+  /** Ends what runs, at once: somebody who waits needs its place, or the process stops. */
+  readonly interrupt: () => void;
+};
+
+type ShadowNeeds = {
+  readonly settings: ShadowSettings;
+  /** The policy that the settings name. */
+  readonly policy: Policy | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<GatewayMetrics, 'shadow' | 'shadowFound'>;
+  readonly digest: TextDigest;
+  readonly itemsBy: (policy: Policy) => Pick<ItemModeration, 'judge'>;
+  /** Whether a call for a client waits. */
+  readonly isBusy: () => boolean;
+  readonly isStopping: () => boolean;
+  readonly deadlineMs: number;
+  /** Keeps a line about a disagreement. Must not throw, nor wait. */
+  readonly keep: ((line: string) => void) | undefined;
+};
+
+/** So much of a text is kept where texts are. */
+const KEPT_CHARS = 4000;
+
+/** Left out for want of a place or a key, and no failure of its judge. */
+const SKIPPED: ReadonlySet<string> = new Set<GatewayFault['kind']>(['overloaded', 'no-backend-key', 'client-left']);
+
+/** Creates the shadow. Texts that it has no place for are counted as skipped: nothing waits for it, and it keeps no queue. */
+export const createShadow = (needs: ShadowNeeds): Shadow => {
+  const { settings, clock, metrics } = needs;
+  const texts = { agreed: 0, differed: 0, failed: 0, skipped: 0 };
+  const categories = new Map<string, Record<FoundBy, number>>();
+  const judges = new Map<Policy, Pick<ItemModeration, 'judge'>>();
+  const guardPolicy = needs.policy && withGuardCategories(needs.policy);
+  let running = 0;
+  let started = 0;
+  let interruption = new AbortController();
+
+  const count = (outcome: ShadowOutcome): void => {
+    texts[outcome] += 1;
+    metrics.shadow(outcome);
+  };
+  const countFound = (category: string, foundBy: FoundBy): void => {
+    const counts = categories.get(category) ?? { both: 0, live: 0, shadow: 0 };
+    counts[foundBy] += 1;
+    categories.set(category, counts);
+    metrics.shadowFound(category, foundBy);
+  };
+  const judgesBy = (policy: Policy): Pick<ItemModeration, 'judge'> => {
+    const known = judges.get(policy) ?? needs.itemsBy(policy);
+    judges.set(policy, known);
+    return known;
+  };
+  /** A text that was judged for the guard face has the scores of its categories. */
+  const policyFor = (policy: Policy): Policy =>
+    (policy.categories.some(({ name }) => name === policy.guard[0]?.name) ? guardPolicy : needs.policy) ?? policy;
+
+  const judge = async (live: JudgedText, alias: ModelAlias, policy: Policy, signal: AbortSignal): Promise<void> => {
+    const { text } = live.item;
+    const item = { views: live.verdict.views, hidden: [], image: undefined, key: `shadow ${started}` };
+    started += 1;
+    const { scores } = await judgesBy(policy).judge(item, alias, signal);
+    const compared = compareVerdicts({ policy: live.policy, scores: live.verdict.scores }, { policy, scores });
+    for (const { name, foundBy } of compared) if (foundBy !== undefined) countFound(name, foundBy);
+    const isDifferent = compared.some(isDisagreement);
+    count(isDifferent ? 'differed' : 'agreed');
+    if (!isDifferent || needs.keep === undefined) return;
+    const about = {
+      at: new Date(clock.now()).toISOString(),
+      alias: live.alias.alias,
+      policy: live.policy.version,
+      shadow_alias: alias.alias,
+      shadow_policy: policy.version,
+      text_sha256: await needs.digest(text),
+      chars: text.length,
+      ...(settings.file?.hasTexts === true ? { text: text.slice(0, KEPT_CHARS) } : {}),
+    };
+    needs.keep(disagreementLine(about, compared));
+  };
+
+  const run = async (live: JudgedText, alias: ModelAlias, policy: Policy): Promise<void> => {
+    const { signal } = interruption;
+    const deadline = createDeadline(clock, needs.deadlineMs, signal);
+    try {
+      deadline.signal.throwIfAborted();
+      await judge(live, alias, policy, deadline.signal);
+    } catch (error) {
+      const kind = error instanceof Fault ? error.detail.kind : undefined;
+      count(signal.aborted || (kind !== undefined && SKIPPED.has(kind)) ? 'skipped' : 'failed');
+      // A bug: it must neither end the process nor stay unseen.
+      if (kind === undefined) needs.log('warn', 'shadow-failed', { reason: error instanceof Error ? error.name : '' });
+    } finally {
+      deadline.clear();
+      running -= 1;
+    }
+  };
+
+  const offer = (judged: JudgedText, policy: Policy): void => {
+    const { item, verdict } = judged;
+    const alias = settings.alias ?? judged.alias;
+    // What is found again was compared when it was judged.
+    if (needs.isStopping() || verdict.isCached || !isInShare(item.text, settings.share)) return;
+    if (alias === judged.alias && policy === judged.policy) return;
+    if (item.image !== undefined || running >= settings.calls || needs.isBusy()) {
+      count('skipped');
+      return;
+    }
+    running += 1;
+    // The answer goes out first: a prompt takes as long to write as an answer.
+    clock.after(0, () => void run(judged, alias, policy));
+  };
+
+  return {
+    beside(moderate, policy) {
+      const shadowPolicy = policyFor(policy);
+      return async (items, alias, caller) => {
+        const verdicts = await moderate(items, alias, caller);
+        for (const [index, item] of items.entries()) {
+          const verdict = verdicts[index];
+          if (verdict !== undefined) offer({ item, verdict, alias, policy }, shadowPolicy);
+        }
+        return verdicts;
+      };
+    },
+    summary: () => ({
+      share: settings.share,
+      alias: settings.alias?.alias,
+      policy: settings.policy,
+      running,
+      texts: { ...texts },
+      categories: [...categories].map(([category, counts]) => ({ category, ...counts })),
+    }),
+    interrupt() {
+      interruption.abort();
+      interruption = new AbortController();
+    },
+  };
+};

@@ -1,0 +1,29 @@
+import { type BoundedLines, openBoundedLines } from '../../adapter/files/bounded-lines.ts';
+import { errorCode } from '../../adapter/node/error-code.ts';
+import { ConfigError } from '../../core/config.ts';
+import type { GatewayConfig, WorkerPlace } from '../../gateway/settings.ts';
+
+/**
+ * Opens the file for disagreements of the shadow; undefined where none is set. Each worker has one of its own, with its number at the
+ * end. Throws a `ConfigError` when it cannot be written.
+ */
+export const openShadowFile = async (
+  { shadow }: Pick<GatewayConfig, 'shadow'>,
+  worker: WorkerPlace | undefined,
+  onLost: (code: string) => void,
+): Promise<BoundedLines | undefined> => {
+  if (shadow?.file === undefined) return undefined;
+  const { path, limitBytes } = shadow.file;
+  try {
+    return await openBoundedLines({
+      path: worker === undefined ? path : `${path}.worker-${worker.number}`,
+      limitBytes,
+      onLost,
+    });
+  } catch (error) {
+    const code = errorCode(error) ?? 'unknown';
+    throw new ConfigError([
+      `MODERATION_SHADOW: file: expected the path of a file that this user alone may read and write (${code})`,
+    ]);
+  }
+};
