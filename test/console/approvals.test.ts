@@ -13,12 +13,9 @@ type Shown = {
 const PREVIEW = {
   summary: 'Add 12.5 to the balance of user 7: 3.5 becomes 16. Valid until 2026-01-01T00:05:00.000Z.',
   user: { email: 'ann@example.com', username: 'ann' },
-  amount: '12.5',
-  balance_now: '3.5',
-  balance_after: '16',
-  expires_at: '2026-01-01T00:05:00.000Z',
   warnings: [{ code: 'large_amount', text: 'The amount is large.' }],
 };
+const FIGURES = { amount: '12.5', balance_now: '3.5', balance_after: '16', expires_at: '2026-01-01T00:05:00.000Z' };
 
 const withRequest = async (more: Readonly<Record<string, unknown>> = {}) => {
   const world = await createConsoleWorld();
@@ -58,7 +55,7 @@ describe('the open requests of all agent servers', (check) => {
   );
 
   check('show the money from the preview that the agent server has found, and say where it is from', async () => {
-    const metadata = { tool: 'relay-admin_recharge', input: { summary: 'Add 1' }, preview: PREVIEW };
+    const metadata = { tool: 'relay-admin_recharge', input: { summary: 'Add 1' }, preview: PREVIEW, figures: FIGURES };
     const world = await withRequest({ metadata });
     const { money } = (await world.shown()).open[0] as { money?: Record<string, unknown> };
     assert.equal(

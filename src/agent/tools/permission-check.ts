@@ -25,10 +25,12 @@ const pickTexts = (value: unknown, names: readonly string[]): Preview =>
 const parsePreview = (output: unknown, token: string): Preview | undefined => {
   if (!isRecord(output) || output.preview_token !== token || typeof output.summary !== 'string') return undefined;
   const user = pickTexts(output.user, ['email', 'username', 'status', 'role']);
+  const figures = pickTexts(output, ['amount', 'balance_now', 'balance_after', 'expires_at']);
   return {
     summary: output.summary,
     ...(Object.keys(user).length === 0 ? {} : { user }),
     warnings: output.warnings ?? [],
+    ...(Object.keys(figures).length === 0 ? {} : { figures }),
   };
 };
 
@@ -74,7 +76,9 @@ export const previewMetadata = async ({ tool, tools, input, readMessages }: Prev
   if (sibling === undefined) return { preview: agreedPreview([]) };
   const previews: Preview[] = [];
   for await (const messages of readMessages()) previews.push(...findPreviews(messages, sibling.name, token));
-  return { preview: agreedPreview(previews) };
+  // Apart from the texts, which are shown as they are: for programs that show the figures each in its place.
+  const { figures, ...preview } = agreedPreview(previews);
+  return { preview, ...(figures === undefined ? {} : { figures }) };
 };
 
 export type PermissionCheckNeeds = {

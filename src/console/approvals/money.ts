@@ -7,11 +7,8 @@ const Preview = v.object({
   summary: v.string(),
   user: v.optional(v.fallback(v.object({ email: Text, username: Text, status: Text, role: Text }), {})),
   warnings: v.fallback(v.array(v.object({ text: v.string() })), []),
-  amount: Text,
-  balance_now: Text,
-  balance_after: Text,
-  expires_at: Text,
 });
+const Figures = v.fallback(v.object({ amount: Text, balance_now: Text, balance_after: Text, expires_at: Text }), {});
 
 const LINE_CHARS = 500;
 const WARNINGS_SHOWN = 20;
@@ -34,7 +31,8 @@ const figure = (text: string | undefined): string | undefined =>
 export const moneyOf = (metadata: Readonly<Record<string, unknown>>): Money | undefined => {
   const result = v.safeParse(Preview, metadata.preview);
   if (!result.success) return undefined;
-  const { summary, user, warnings, amount, balance_now, balance_after, expires_at } = result.output;
+  const { summary, user, warnings } = result.output;
+  const { amount, balance_now, balance_after, expires_at } = v.parse(Figures, metadata.figures);
   const isKnown = user !== undefined || amount !== undefined;
   const expires = Date.parse(expires_at ?? '');
   const name = line(user?.username);

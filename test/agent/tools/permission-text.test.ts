@@ -145,6 +145,36 @@ describe('a question in a long session', (check) => {
     assert.equal(await shown(REAL, {}, REAL), SHOWN);
     assert.match(JSON.stringify(await shown(FORGED, {}, REAL)), /more than once/);
   });
+
+  check(
+    'gives the figures of the preview apart from its words, and none where two previews differ in them',
+    async () => {
+      const figures = { amount: '5', balance_now: '1', balance_after: '6', expires_at: '2026-01-01T00:05:00.000Z' };
+      const shown = (...previews: readonly object[]) => {
+        const outputs = previews.map((preview) => ({
+          ...toolPart({ id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_1' }),
+          tool: 'relay_preview_recharge',
+          state: {
+            ...{ status: 'completed', input: {}, output: JSON.stringify(preview), title: '', metadata: {} },
+            time: { start: 1, end: 2 },
+          } as const,
+        }));
+        const readMessages = async function* () {
+          yield outputs.map((part) => ({ info: answer('msg_1', 'ses_1'), parts: [part] }));
+        };
+        return previewMetadata({
+          tool: RECHARGE,
+          tools: [previewing()],
+          input: { preview_token: TOKEN },
+          readMessages,
+        });
+      };
+      assert.equal(await shown({ ...REAL, ...figures, other: '7' }), { preview: SHOWN, figures });
+      const differing = await shown({ ...REAL, ...figures }, { ...REAL, ...figures, balance_after: '600' });
+      assert.equal(Object.keys(differing), ['preview']);
+      assert.match(JSON.stringify(differing), /more than once/);
+    },
+  );
 });
 
 describe('a question that is about no preview', (check) => {
