@@ -1,13 +1,13 @@
 import type { DemoCommand } from './commands.ts';
 
 /** What `gatehouse demo --help` says. */
-export const DEMO_HELP = `gatehouse demo: all four services on this machine, with a demo judge, a scripted model and a demo relay behind them
+export const DEMO_HELP = `gatehouse demo: all five services on this machine, with a demo judge, a scripted model and a demo relay behind them
 
 Usage: gatehouse demo            starts them, and prints six commands to copy
        gatehouse demo --check    starts them on free ports, runs the six commands, and prints their results and what reached the relay
 
 PORT (default 8000) is the gateway's port, and MODERATION_API_KEY (default: one made for the run) the key of gateway and
-bridge. Agent server, bridge and relay listen on 4000, 4100 and 8090, or on any free port when that is taken; all of it on
+bridge. Agent server, bridge, console and relay listen on 4000, 4100, 4200 and 8090, or on any free port when that is taken; all of it on
 127.0.0.1. Ctrl-C ends it, and nothing is kept. The judge knows a table of words, the model a script, the relay keeps
 nothing when it ends: never use it for real input.
 `;
@@ -33,6 +33,7 @@ export const clientConfiguration = ({ node, program, relay, host, adminKey, jour
 };
 
 export type DemoAddresses = {
+  readonly console: string;
   readonly gateway: string;
   readonly agent: string;
   readonly bridge: string;
@@ -59,11 +60,14 @@ const commandText = ({ title, line }: DemoCommand): string => `${title}:\n  ${li
 export const demoBanner = (
   facts: DemoAddresses,
   commands: readonly DemoCommand[],
-): string => `THIS IS A DEMO: the judge is a table of words, the model a script, the relay a demo. Never use them for real input.
+): string => `Open ${facts.console} in a browser: the console, for this machine only.
+
+THIS IS A DEMO: the judge is a table of words, the model a script, the relay a demo. Never use them for real input.
 
   gateway       ${facts.gateway}   key ${facts.key}
   agent server  ${facts.agent}   no password, this machine only
   bridge        ${facts.bridge}   key ${facts.key}
+  console       ${facts.console}   no accounts, this machine only
   relay admin   started by the agent server, as its tool server
   judge         ${facts.judge}   ${facts.judgeModel}
   model         ${facts.model}   ${facts.modelName}

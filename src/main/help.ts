@@ -11,7 +11,7 @@ Usage: gatehouse <command> [options]
   relay-admin  nine MCP tools for an API-relay platform, on standard input and output
   console      a page in the browser: approvals, moderation, chat, sessions, recharges
   eval         sends a labelled file to a running gateway and prints how well it judges
-  demo         all four services on this machine, with a demo judge, a scripted model and a demo relay
+  demo         all five services on this machine, with a demo judge, a scripted model and a demo relay
 
 Each command has --help. Settings come from environment variables.
 `;

@@ -14,6 +14,8 @@ export type DemoFiles = {
   readonly directory: string;
   readonly agentConfig: string;
   readonly database: string;
+  /** The journal of the agent's recharges. */
+  readonly journal: string;
   /** The configuration for an MCP client, and the file that holds it. */
   readonly client: { readonly file: string; readonly text: string };
   readonly remove: () => void;
@@ -35,16 +37,18 @@ export const createDemoFiles = ({ model, relay }: Pick<Toys, 'model' | 'relay'>)
     adminKey: DEMO_ADMIN_KEY,
     journal: join(directory, 'client-journal.jsonl'),
   });
+  const agentJournal = join(directory, 'agent-journal.jsonl');
   const settings = {
     RELAY_BASE_URL: relay,
     RELAY_ALLOWED_HOST: LOOPBACK,
     RELAY_ADMIN_API_KEY: DEMO_ADMIN_KEY,
-    RELAY_JOURNAL: join(directory, 'agent-journal.jsonl'),
+    RELAY_JOURNAL: agentJournal,
   };
   return {
     directory,
     agentConfig: write('agent.json', JSON.stringify(demoAgentConfig(example, { model, relay: settings }), null, 2)),
     database: join(directory, 'agent.db'),
+    journal: agentJournal,
     client: { file: write('mcp.json', text), text },
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };

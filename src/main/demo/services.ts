@@ -1,3 +1,4 @@
+import { newId } from '../../adapter/web/crypto.ts';
 import type { Variables } from '../../core/config.ts';
 import { DEMO_MODEL_NAME } from '../../demo/agent-config.ts';
 import type { DemoAddresses } from '../../demo/help.ts';
@@ -10,7 +11,7 @@ import type { Ports } from './port.ts';
 import { type DemoProcess, type ProcessNeeds, ServiceEnded, startProcess } from './process.ts';
 import { checkModels, waitForTools } from './ready.ts';
 import type { StopSignals } from './signals.ts';
-import { agentVariables, bridgeVariables, gatewayVariables } from './variables.ts';
+import { agentVariables, bridgeVariables, consoleVariables, gatewayVariables } from './variables.ts';
 
 type DemoNeeds = StopSignals & {
   readonly variables: Variables;
@@ -41,7 +42,7 @@ const addressOf = async (begin: Begin, needs: ProcessNeeds, moved: string[]): Pr
   }
 };
 
-/** Starts the services concurrently, except the bridge, which needs the address of the agent server. */
+/** Starts the services concurrently, except the bridge and the console, which need the addresses of those before them. */
 const startAll = async (
   { variables, key, ports }: DemoNeeds,
   { toys, files, begin }: { readonly toys: Toys; readonly files: DemoFiles; readonly begin: Begin },
@@ -49,16 +50,26 @@ const startAll = async (
   const { directory, client } = files;
   const { judge, model, relay } = toys;
   const moved: string[] = [];
-  const ofGateway = gatewayVariables(variables, { port: ports.gateway, key, judge });
+  const adminKey = `admin-${newId()}`;
+  const ofGateway = gatewayVariables(variables, { port: ports.gateway, key, adminKey, judge });
   const gateway = begin({ service: 'gateway', variables: ofGateway, directory: process.cwd() });
   const ofAgent = agentVariables(variables, { port: ports.agent, files });
   const agent = await addressOf(begin, { service: 'agent', variables: ofAgent, directory }, moved);
   const ofBridge = bridgeVariables(variables, { port: ports.bridge, agent, key });
   const bridge = await addressOf(begin, { service: 'bridge', variables: ofBridge, directory }, moved);
-  await Promise.all([waitForTools(agent), checkModels(bridge, key)]);
-  toys.moderateRelay(await gateway.address);
+  const gatewayAddress = await gateway.address;
+  const ofConsole = consoleVariables(variables, {
+    ...{ port: ports.console, gateway: gatewayAddress, adminKey, agent, bridge, key, files },
+  });
+  const [console] = await Promise.all([
+    addressOf(begin, { service: 'console', variables: ofConsole, directory }, moved),
+    waitForTools(agent),
+    checkModels(bridge, key),
+  ]);
+  toys.moderateRelay(gatewayAddress);
   return {
-    gateway: await gateway.address,
+    console,
+    gateway: gatewayAddress,
     agent,
     bridge,
     judge,

@@ -155,7 +155,7 @@ describe('a question in a long session', (check) => {
           ...toolPart({ id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_1' }),
           tool: 'relay_preview_recharge',
           state: {
-            ...{ status: 'completed', input: {}, output: JSON.stringify(preview), title: '', metadata: {} },
+            ...{ status: 'completed' as const, input: {}, output: JSON.stringify(preview), title: '', metadata: {} },
             time: { start: 1, end: 2 },
           } as const,
         }));

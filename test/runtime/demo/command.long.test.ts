@@ -102,18 +102,23 @@ const someoneElse = async (wanted = 0) => {
 };
 
 describe('gatehouse demo', (check) => {
-  check('says first that it is a demo, and has each service at the address that it prints', async () => {
-    const port = await freePort();
-    await withDemo({ PORT: String(port) }, async (demo) => {
-      assert.match(demo.banner.split('\n')[0] ?? '', /^THIS IS A DEMO: /);
-      assert.is(demo.stderr(), '');
-      assert.is(addressOf(demo, 'gateway'), `http://127.0.0.1:${port}`);
-      const services = ['gateway', 'agent server', 'bridge', 'judge', 'model'];
-      const names = await Promise.all(services.map((service) => healthOf(addressOf(demo, service))));
-      assert.equal(names, ['gateway', 'agent', 'bridge', 'demo-judge', 'demo-model']);
-      assert.is((await fetch(`${addressOf(demo, 'relay')}/health`)).status, 200);
-    });
-  });
+  check(
+    'says first where its console is and that it is a demo, and has each service at the address that it prints',
+    async () => {
+      const port = await freePort();
+      await withDemo({ PORT: String(port) }, async (demo) => {
+        const [first = '', second = ''] = demo.banner.split('\n').filter((line) => line !== '');
+        assert.match(first, `Open ${addressOf(demo, 'console')} in a browser`);
+        assert.match(second, /^THIS IS A DEMO: /);
+        assert.is(demo.stderr(), '');
+        assert.is(addressOf(demo, 'gateway'), `http://127.0.0.1:${port}`);
+        const services = ['gateway', 'agent server', 'bridge', 'console', 'judge', 'model'];
+        const names = await Promise.all(services.map((service) => healthOf(addressOf(demo, service))));
+        assert.equal(names, ['gateway', 'agent', 'bridge', 'console', 'demo-judge', 'demo-model']);
+        assert.is((await fetch(`${addressOf(demo, 'relay')}/health`)).status, 200);
+      });
+    },
+  );
 
   check.needing(NO_SHELL, 'prints six lines that do in a new shell what they promise, in their order', async () => {
     await withDemo({ PORT: '0' }, async (demo) => {
