@@ -377,4 +377,16 @@ export const texts = {
     requestAway: 'The request is looked for. If it does not appear, its time may be over.',
     openSession: 'Open the session',
   },
+  toolServers: {
+    title: 'Tool servers',
+    none: 'No tool server is configured',
+    agent: (number: number): string => `Agent server ${number}`,
+    states: {
+      connected: 'Connected',
+      failed: 'Failed',
+      needs_auth: 'Refuses the login',
+      disabled: 'Disabled',
+    } as Readonly<Record<string, string>>,
+    columns: { name: 'Name', agent: 'Of', state: 'State', error: 'Last error' },
+  },
 };

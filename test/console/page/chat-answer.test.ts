@@ -52,6 +52,23 @@ describe('an answer of the bridge', (check) => {
     assert.equal(shown(chunk({ content: words }), chunk({}, 'stop')), [`text: ${words}`]);
   });
 
+  check('shows a call that goes on behind a decision as one that waits, and one that failed before as failed', () => {
+    const line = (text: string): readonly string[] => [
+      chunk({ reasoning_content: '\n\n' }),
+      chunk({ reasoning_content: text }),
+    ];
+    const events = [
+      ...[...line('[tool look] started'), ...line('[tool look] failed'), chunk({ content: 'Then so.' })],
+      ...[...line('[tool pay] started'), ...line('[tool task] started')],
+      ...[...line('[tool pay] failed'), ...line('[tool task] failed')],
+      chunk({ content: '\n\n' }),
+      chunk({ content: 'The agent asks for approval: pay' }),
+    ];
+    const asking = chunk({}, 'stop', { gatehouse: { approvals: [{ id: 'per_1' }] } });
+    assert.equal(shown(...events, asking), ['look error', 'text: Then so.', 'pay pending', 'task pending']);
+    assert.equal(shown(...events.slice(0, -2), chunk({}, 'stop')).slice(2), ['pay error', 'task error']);
+  });
+
   check('keeps what came before an error, and takes nothing for an event that is none', () => {
     const answer = answerOf(chunk({ content: 'Two' }), JSON.stringify({ error: { message: 'gone' } }));
     assert.equal([answer.error, answer.finish, answer.parts.length], ['gone', undefined, 1]);

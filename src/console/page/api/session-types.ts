@@ -46,6 +46,7 @@ export type ToolServerRow = {
   readonly agent: number;
   readonly name: string;
   readonly state: string;
+  /** The last error, and when it was, in milliseconds since the epoch. */
   readonly error?: string;
-  readonly tools?: number;
+  readonly errorAt?: number;
 };

@@ -3,6 +3,7 @@ import type { ShownPart } from './message-parts.ts';
 /** An answer of the bridge as far as it was streamed. */
 export type StreamedAnswer = {
   readonly parts: readonly ShownPart[];
+  readonly failed: readonly FailedCall[];
   /** Ids of the permission requests that the answer ended with. */
   readonly approvals: readonly string[];
   /** Why it ended; nothing while it is written. */
@@ -11,7 +12,7 @@ export type StreamedAnswer = {
   readonly error?: string;
 };
 
-export const NO_ANSWER: StreamedAnswer = { parts: [], approvals: [] };
+export const NO_ANSWER: StreamedAnswer = { parts: [], failed: [], approvals: [] };
 
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields =>
@@ -52,6 +53,27 @@ const addReasoning = (parts: readonly ShownPart[], text: string): readonly Shown
   return tool === undefined || what === undefined ? addText(parts, 'reasoning', text) : addToolLine(parts, tool, what);
 };
 
+/** How much was written, without blanks at the ends of texts. */
+const sizeOf = (parts: readonly ShownPart[]): number =>
+  parts.reduce((sum, part) => sum + 1 + ('text' in part ? part.text.trimEnd().length : 0), 0);
+
+/** A call that was said to have failed after so much was written. */
+type FailedCall = { readonly id: string; readonly size: number };
+
+const newFailures = (before: readonly ShownPart[], after: readonly ShownPart[]): readonly FailedCall[] => {
+  const known = new Set(before.flatMap((part) => (part.kind === 'tool' && part.state === 'error' ? [part.id] : [])));
+  return after.flatMap((part) =>
+    part.kind === 'tool' && part.state === 'error' && !known.has(part.id) ? [{ id: part.id, size: sizeOf(after) }] : [],
+  );
+};
+
+/** The bridge ends calls that go on as failed, last of all, when an answer ends for a decision: they wait for that. */
+const withWaitingCalls = (parts: readonly ShownPart[], failed: readonly FailedCall[]): readonly ShownPart[] => {
+  const size = sizeOf(parts);
+  const waiting = new Set(failed.filter((one) => one.size === size).map(({ id }) => id));
+  return parts.map((part) => (part.kind === 'tool' && waiting.has(part.id) ? { ...part, state: 'pending' } : part));
+};
+
 /** How the bridge begins the words about a request, which the page shows as a card instead. */
 const ASKED_IN_WORDS = /(?:^|\n\n)The agent asks for approval: /;
 
@@ -80,6 +102,8 @@ export const takeChunk = (answer: StreamedAnswer, data: string): StreamedAnswer 
   const asked = listOf(fieldsOf(chunk.gatehouse).approvals).map((one) => textOf(fieldsOf(one).id));
   const approvals = [...answer.approvals, ...asked.filter((id) => id !== '')];
   const finish = textOf(choice.finish_reason);
-  if (finish === '') return { ...answer, parts, approvals };
-  return { ...answer, parts: approvals.length > 0 ? withoutAsking(parts) : parts, approvals, finish };
+  const failed = [...answer.failed, ...newFailures(answer.parts, parts)];
+  if (finish === '') return { ...answer, parts, failed, approvals };
+  const shown = approvals.length > 0 ? withWaitingCalls(withoutAsking(parts), failed) : parts;
+  return { ...answer, parts: shown, failed, approvals, finish };
 };

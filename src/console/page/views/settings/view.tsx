@@ -10,6 +10,7 @@ import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import { api, me, missingPart } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
+import { ToolServers } from './tools.tsx';
 
 const words = texts.settings;
 const PARTS: readonly PartName[] = ['approvals', 'moderation', 'chat', 'sessions', 'recharges'];
@@ -88,6 +89,12 @@ export const SettingsView = () => (
         <h2 id="parts-title">{words.parts}</h2>
         <PartList />
       </section>
+      {missingPart('sessions') === undefined ? (
+        <section class="card" aria-labelledby="tools-title">
+          <h2 id="tools-title">{texts.toolServers.title}</h2>
+          <ToolServers />
+        </section>
+      ) : null}
       {missingPart('sessions') === undefined ? (
         <section class="card" aria-labelledby="config-title">
           <h2 id="config-title">{words.config}</h2>
