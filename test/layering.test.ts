@@ -93,6 +93,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
       'shadow',
       'guard',
       'routes',
+      'integrations',
       'admin',
       'shared-state',
       'openapi',

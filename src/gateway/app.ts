@@ -14,6 +14,7 @@ import { createCheckRoute } from './admin/check.ts';
 import { createAdminRoutes } from './admin/routes.ts';
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
+import { createIntegrations } from './integrations/integrations.ts';
 import { createVerdictCache } from './judge/cache.ts';
 import { callQueueLimit } from './judge/chain/call-count.ts';
 import { requireCoverage } from './judge/chain/coverage.ts';
@@ -183,12 +184,9 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     findTraits: backend.findTraits,
     rules: { limits, unjudged: settings.UNJUDGED_INPUT },
   });
-  const moderation = createModerationRoute({
-    ...route,
-    readInput,
-    noVerdict,
-  });
+  const moderation = createModerationRoute({ ...route, readInput, noVerdict });
   const guardFace = createGuardRoute({ ...route, limits, noVerdict });
+  const integrations = createIntegrations({ ...route, limits, readInput, unjudged: settings.UNJUDGED_INPUT });
   const checkOwnReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,
@@ -225,6 +223,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const table: RouteTable = {
     '/v1/moderations': { POST: watch?.verdicts.watch('moderations', moderation) ?? moderation },
     '/v1/chat/completions': { POST: watch?.verdicts.watch('guard', guardFace) ?? guardFace },
+    ...integrations.routes,
     ...admin,
     ...modelRoutes(models, findAlias, gatewayKeys),
     ...createStandardRoutes({
@@ -244,6 +243,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     onAnswered: metrics.answered,
     bodies,
     errors: GATEWAY_ERRORS,
-    replaceFailure: noVerdict.answer,
+    replaceFailure: (request, error) => noVerdict.answer(request, error) ?? integrations.answerFailure(request, error),
   });
 };

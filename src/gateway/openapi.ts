@@ -2,6 +2,8 @@ import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { adminPaths, adminSchemas } from './admin/openapi.ts';
 import { GuardRequest } from './guard/request.ts';
+import { LITELLM_PATH } from './integrations/litellm.ts';
+import { PORTKEY_PATH } from './integrations/portkey.ts';
 import { CATEGORY_NAMES } from './policy/categories.ts';
 import { ModerationRequest } from './routes/request.ts';
 
@@ -52,6 +54,14 @@ export const GuardCompletion = v.object({
   usage: v.object({ prompt_tokens: v.number(), completion_tokens: v.number(), total_tokens: v.number() }),
 });
 
+/** What LiteLLM and Portkey ask is described by them, and read as far as it is understood. */
+const ForeignRequest = v.looseObject({});
+const LitellmAnswer = v.object({ action: v.picklist(['NONE', 'BLOCKED']), blocked_reason: v.optional(v.string()) });
+const PortkeyAnswer = v.object({
+  verdict: v.boolean(),
+  data: v.union([v.object({ categories: v.array(v.string()) }), v.object({ error: v.string() })]),
+});
+
 /** Every failure, in the shape that OpenAI clients read. */
 export const ErrorAnswer = v.object({
   error: v.object({ message: v.string(), type: v.string(), param: v.nullable(v.string()), code: v.string() }),
@@ -69,6 +79,9 @@ const COMPONENTS = {
   ModerationAnswer,
   GuardRequest,
   GuardCompletion,
+  ForeignRequest,
+  LitellmAnswer,
+  PortkeyAnswer,
   Flags,
   Scores,
   InputTypes,
@@ -97,6 +110,7 @@ const REASONS: Readonly<Record<string, string>> = {
   408: 'The request body did not arrive in time',
   415: 'The body is not declared as JSON',
   429: 'The gateway key has used up its rate limit; see Retry-After',
+  500: 'The backend gave no usable verdict',
   502: 'The backend failed, or gave no usable verdict (then x-should-retry is false)',
   503: 'Every backend key is cooling down, or too many requests wait; see Retry-After',
   504: 'The deadline passed',
@@ -143,6 +157,23 @@ export const createGatewayOpenApi = (version: string, hasAdmin: boolean) => ({
         security: BEARER,
         requestBody: { required: true, ...contentOf('GuardRequest') },
         responses: { 200: ok('GuardCompletion'), ...errorsOf(400, 401, 404, 415, 429, 502, 503, 504) },
+      },
+    },
+    [LITELLM_PATH]: {
+      post: {
+        operationId: 'askForLitellm',
+        security: BEARER,
+        requestBody: { required: true, ...contentOf('ForeignRequest') },
+        responses: { 200: ok('LitellmAnswer'), ...errorsOf(400, 401, 404, 408, 415, 429, 500, 502, 503, 504) },
+      },
+    },
+    // Every failure is an answer too: Portkey passes errors.
+    [PORTKEY_PATH]: {
+      post: {
+        operationId: 'askForPortkey',
+        security: BEARER,
+        requestBody: { required: true, ...contentOf('ForeignRequest') },
+        responses: { 200: ok('PortkeyAnswer') },
       },
     },
     '/v1/models': {

@@ -61,8 +61,9 @@ const eachOf = (value: unknown, textsOf: (one: unknown) => Texts): Texts =>
 /** The texts of `tool_calls`, one for each call; undefined where one of them is no call of a tool. */
 export const toolCallTexts = (calls: unknown): Texts => (isNothing(calls) ? [] : eachOf(calls, callTexts));
 
-/** Anthropic's blocks beside texts. */
+/** Parts of other types that hold texts: refusals, and Anthropic's blocks. */
 const BLOCKS: Readonly<Record<string, (block: Readonly<Record<string, unknown>>) => Texts>> = {
+  refusal: ({ refusal }) => plainText(refusal),
   tool_use: ({ name, input }) => functionTexts({ name, input }, 'input'),
   tool_result: ({ content }) => contentTexts(content),
   thinking: ({ thinking }) => plainText(thinking),
@@ -93,7 +94,7 @@ const MEMBERS: Readonly<Record<string, (value: unknown) => Texts>> = {
 };
 
 /** What says nothing to a model. */
-const SILENT_MEMBERS: readonly string[] = ['role', 'tool_call_id'];
+const SILENT_MEMBERS: readonly string[] = ['role', 'tool_call_id', 'cache_control'];
 
 /** The texts of a message, or the name of the first member that is no text: one of ours, or `''` where it is unknown. */
 type MessageTexts = { readonly texts: readonly string[] } | { readonly unreadable: string };
@@ -108,7 +109,7 @@ export const messageTexts = (message: ChatMessage): MessageTexts => {
     if (SILENT_MEMBERS.includes(name) || isNothing(value)) continue;
     const texts = Object.hasOwn(MEMBERS, name) ? MEMBERS[name]?.(value) : undefined;
     if (texts === undefined) return { unreadable: Object.hasOwn(MEMBERS, name) ? name : '' };
-    found.push(...texts.filter((text) => text !== ''));
+    for (const text of texts) if (text !== '') found.push(text);
   }
   return { texts: found };
 };

@@ -67,7 +67,7 @@ const REASONS: Readonly<Record<Exclude<GatewayFault['kind'], 'bad-input' | 'unju
   'no-backend-key': 'no_backend_key',
 };
 
-const reasonOf = (detail: GatewayFault): string | undefined => {
+const flaggableReason = (detail: GatewayFault): string | undefined => {
   if (detail.kind === 'unjudged-input') return detail.code;
   if (detail.kind === 'bad-input') return MALFORMED.has(detail.code) ? undefined : detail.code;
   return REASONS[detail.kind];
@@ -76,8 +76,12 @@ const reasonOf = (detail: GatewayFault): string | undefined => {
 /** The code of a failure that leaves an input without a verdict; undefined for others. A bug has one: a text may have led to it. */
 export const noVerdictReason = (error: unknown): string | undefined => {
   const detail: GatewayFault | undefined = error instanceof Fault ? error.detail : undefined;
-  return detail === undefined ? 'internal_error' : reasonOf(detail);
+  return detail === undefined ? 'internal_error' : flaggableReason(detail);
 };
+
+/** What a failure is called where it is reported: the code of its error, or its kind. */
+export const reasonOf = (detail: GatewayFault): string =>
+  flaggableReason(detail) ?? ('code' in detail ? detail.code : detail.kind);
 
 /** Creates the one place that answers as flagged what has no verdict. */
 export const createNoVerdict = ({ settings, metrics, newId }: NoVerdictNeeds): NoVerdict => {

@@ -5,5 +5,5 @@ export const hintForPath = (path: string): string => {
   if (path.startsWith('//')) return 'The path begins with two slashes: the base URL must not end in one';
   if (['/moderations', '/models', '/chat/completions'].includes(path))
     return 'The path lacks /v1: for this client the base URL must end in /v1';
-  return 'No such path. This service answers POST /v1/moderations, POST /v1/chat/completions (guard models) and GET /v1/models, /health, /ready, /metrics, /openapi.json';
+  return 'No such path. This service answers POST /v1/moderations, POST /v1/chat/completions (guard models), POST /beta/litellm_basic_guardrail_api, POST /integrations/portkey and GET /v1/models, /health, /ready, /metrics, /openapi.json';
 };

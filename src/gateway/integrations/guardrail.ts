@@ -1,0 +1,150 @@
+import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
+import type { RequestBodies } from '../../core/http/request-bodies.ts';
+import type { GatewayFault } from '../errors.ts';
+import { withGuardCategories } from '../guard/verdict.ts';
+import type { ItemVerdict, Moderate, ModerationItem } from '../judge/moderate.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
+import { highestScores } from '../policy/categories.ts';
+import type { Policy, PolicySelection } from '../policy/policy.ts';
+import type { Callers } from '../routes/callers.ts';
+import { answerWithin } from '../routes/deadline.ts';
+import type { ReadInput } from '../routes/read-input.ts';
+import type { ParsedItem } from '../routes/request.ts';
+import { listed, verdictHeaders } from '../routes/verdict-headers.ts';
+
+/** What a product has judged, all of it as one: texts in their order, and the addresses of images. */
+export type GuardrailInput = { readonly texts: readonly string[]; readonly images: readonly string[] };
+
+/** The categories that are over their threshold, by the names of the policy; none: nothing speaks against it. */
+export type GuardrailVerdict = {
+  readonly categories: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+type GuardrailQuestion = {
+  readonly read: (body: unknown) => GuardrailInput;
+  readonly respond: (verdict: GuardrailVerdict) => Response;
+  /** The time for an answer, where it is less than the gateway's own and the request names none. */
+  readonly limitMs?: number;
+  /** The request that shows the gateway key, where it is not in the usual header. */
+  readonly shownBy?: Request;
+};
+
+/** Judges a product's request and has it answered. Throws every failure: nothing is answered without a verdict on all of it. */
+export type AskGuardrail = (request: Request, question: GuardrailQuestion) => Promise<Response>;
+
+export type GuardrailNeeds = {
+  readonly clock: Clock;
+  readonly callers: Callers;
+  readonly findAlias: FindAlias;
+  readonly policies: PolicySelection;
+  readonly moderateBy: (policy: Policy) => Moderate;
+  readonly metrics: Pick<GatewayMetrics, 'verdict'>;
+  readonly deadlineMs: number;
+  readonly bodies: Pick<RequestBodies, 'readJson'>;
+  readonly limits: { readonly inputs: number; readonly chars: number };
+  readonly readInput: ReadInput;
+  /** `text`: images that cannot be judged are left out beside texts. */
+  readonly unjudged: 'error' | 'text' | 'flag';
+};
+
+/** Names the alias that judges. A header, because the operator sets it at the product: users write what is in the body. */
+const ALIAS_HEADER = 'x-moderation-model';
+
+/**
+ * At most `most` texts from any number, neighbours joined in groups of two, four, eight and so on: a conversation that grows keeps its
+ * groups, and their verdicts are found again.
+ */
+export const groupTexts = (texts: readonly string[], most: number): readonly string[] => {
+  let size = 1;
+  while (Math.ceil(texts.length / size) > most) size *= 2;
+  return Array.from({ length: Math.ceil(texts.length / size) }, (_, index) =>
+    texts.slice(index * size, (index + 1) * size).join('\n\n'),
+  );
+};
+
+const badInput = (code: string, message: string): Fault => new Fault({ kind: 'bad-input', code, param: null, message });
+
+/** What is left of texts that may come twice or be empty. Throws `bad-input` where they or the images are too many, too long, or none. */
+const checkedInput = (
+  { texts, images }: GuardrailInput,
+  { inputs, chars }: GuardrailNeeds['limits'],
+): GuardrailInput => {
+  const judged = [...new Set(texts)].filter((text) => text !== '');
+  const shown = [...new Set(images)];
+  if (judged.length + shown.length === 0) throw badInput('empty_input', 'Expected a text or an image to judge');
+  if (judged.some(({ length }) => length > chars))
+    throw badInput('input_too_long', `Expected at most ${chars} characters in each text, as MAX_INPUT_CHARS allows`);
+  if (shown.length > inputs - Math.min(1, judged.length))
+    throw badInput('too_many_inputs', `Expected fewer images: ${inputs} texts and images, as MAX_INPUTS allows`);
+  return { texts: groupTexts(judged, inputs - shown.length), images: shown };
+};
+
+const isUnjudged = ({ kind }: GatewayFault): boolean => kind === 'unjudged-input';
+
+/** Creates what all integrations ask: the judging of `/v1/moderations`, for a whole conversation at once. */
+export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
+  const { clock, callers, findAlias, policies, limits, readInput, metrics } = needs;
+  const judgesBy = (judgedBy: (policy: Policy) => Policy) =>
+    new Map(
+      policies.policies.map((policy) => {
+        const judged = judgedBy(policy);
+        return [policy, { judged, moderate: needs.moderateBy(judged) }];
+      }),
+    );
+  const plain = judgesBy((policy) => policy);
+  const guards = judgesBy(withGuardCategories);
+
+  const readImage = async (url: string, alias: ModelAlias, signal: AbortSignal): Promise<readonly ParsedItem[]> =>
+    readInput([{ type: 'image_url', image_url: { url } }], alias, signal);
+
+  const readItems = async (
+    { texts, images }: GuardrailInput,
+    alias: ModelAlias,
+    signal: AbortSignal,
+  ): Promise<{ readonly items: readonly ModerationItem[]; readonly leftOut: readonly string[] }> => {
+    const read = await Promise.all(
+      images.map((url) =>
+        readImage(url, alias, signal).catch((error: unknown) => {
+          const mayLeaveOut = needs.unjudged === 'text' && texts.length > 0;
+          if (mayLeaveOut && error instanceof Fault && isUnjudged(error.detail)) return [];
+          throw error;
+        }),
+      ),
+    );
+    const leftOut = read.some((items) => items.length === 0) ? ['image'] : [];
+    return { items: [...texts.map((text) => ({ text })), ...read.flat()], leftOut };
+  };
+
+  const verdictOf = (policy: Policy, verdicts: readonly ItemVerdict[]): readonly string[] => {
+    const scores = highestScores(
+      verdicts.map((verdict) => verdict.scores),
+      policy.categories.length,
+    );
+    return policy.categories
+      .filter(({ threshold }, index) => (scores[index] ?? 1) >= threshold)
+      .map(({ name }) => name);
+  };
+
+  return async (request, { read, respond, limitMs = needs.deadlineMs, shownBy = request }) => {
+    const caller = await callers.identify(shownBy);
+    await callers.count(caller);
+    return answerWithin(request, { clock, limitMs: Math.min(limitMs, needs.deadlineMs) }, async (deadline) => {
+      const alias = findAlias(request.headers.get(ALIAS_HEADER) ?? DEFAULT_ALIAS);
+      const policy = policies.select(alias.alias, caller.keyIndex);
+      const judge = (alias.guard === undefined ? plain : guards).get(policy);
+      if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+      const input = checkedInput(read(await needs.bodies.readJson(request, deadline.signal)), limits);
+      const { items, leftOut } = await readItems(input, alias, deadline.signal);
+      const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
+      if (verdicts.length !== items.length) throw new TypeError('An item without a verdict');
+      const categories = verdictOf(judge.judged, verdicts);
+      const isCached = verdicts.every((verdict) => verdict.isCached);
+      metrics.verdict({ alias: alias.alias, isFlagged: categories.length > 0, isCached });
+      const headers = { ...verdictHeaders(alias, policy, verdicts), 'x-moderation-unjudged': listed(leftOut) };
+      return respond({ categories, headers });
+    });
+  };
+};
