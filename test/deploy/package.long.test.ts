@@ -27,6 +27,7 @@ const PACKED = [
   'dist/moderation-gateway.js',
   'dist/relay-admin.js',
   'eval.example.jsonl',
+  'integrations/open-webui-filter.py',
   'package.json',
 ];
 /** Every page for whoever runs it; why things are as they are stays in the repository. */
