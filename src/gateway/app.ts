@@ -186,7 +186,10 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   });
   const moderation = createModerationRoute({ ...route, readInput, noVerdict });
   const guardFace = createGuardRoute({ ...route, limits, noVerdict });
-  const integrations = createIntegrations({ ...route, limits, readInput, unjudged: settings.UNJUDGED_INPUT });
+  const integrations = createIntegrations({
+    ...{ ...route, limits, readInput, unjudged: settings.UNJUDGED_INPUT },
+    watch: watch && ((asked) => watch.verdicts.watch('guard', asked)),
+  });
   const checkOwnReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,

@@ -10,6 +10,7 @@ import { highestScores } from '../policy/categories.ts';
 import type { Policy, PolicySelection } from '../policy/policy.ts';
 import type { Callers } from '../routes/callers.ts';
 import { answerWithin } from '../routes/deadline.ts';
+import type { RequestObserver } from '../routes/observer.ts';
 import type { ReadInput } from '../routes/read-input.ts';
 import type { ParsedItem } from '../routes/request.ts';
 import { listed, verdictHeaders } from '../routes/verdict-headers.ts';
@@ -46,6 +47,7 @@ export type GuardrailNeeds = {
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly limits: { readonly inputs: number; readonly chars: number };
   readonly readInput: ReadInput;
+  readonly observer: RequestObserver | undefined;
   /** `text`: images that cannot be judged are left out beside texts. */
   readonly unjudged: 'error' | 'text' | 'flag';
 };
@@ -133,6 +135,7 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
     await callers.count(caller);
     return answerWithin(request, { clock, limitMs: Math.min(limitMs, needs.deadlineMs) }, async (deadline) => {
       const alias = findAlias(request.headers.get(ALIAS_HEADER) ?? DEFAULT_ALIAS);
+      needs.observer?.describe(request, alias.alias);
       const policy = policies.select(alias.alias, caller.keyIndex);
       const judge = (alias.guard === undefined ? plain : guards).get(policy);
       if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
@@ -140,6 +143,7 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
       const { items, leftOut } = await readItems(input, alias, deadline.signal);
       const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
       if (verdicts.length !== items.length) throw new TypeError('An item without a verdict');
+      needs.observer?.judged(request, { policy: judge.judged, verdicts });
       const categories = verdictOf(judge.judged, verdicts);
       const isCached = verdicts.every((verdict) => verdict.isCached);
       metrics.verdict({ alias: alias.alias, isFlagged: categories.length > 0, isCached });

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/fault.ts';
+import type { Handler } from '../../core/http/handler.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { GatewayMetrics } from '../metrics.ts';
@@ -15,18 +16,25 @@ type Integrations = {
   readonly answerFailure: (request: Request, error: unknown) => Response | undefined;
 };
 
-type IntegrationsNeeds = GuardrailNeeds & { readonly metrics: Pick<GatewayMetrics, 'flaggedWithoutVerdict'> };
+type IntegrationsNeeds = GuardrailNeeds & {
+  readonly metrics: Pick<GatewayMetrics, 'flaggedWithoutVerdict'>;
+  /** Wraps a route, so that its failures and its time are known; undefined where nobody wants to know. */
+  readonly watch: ((route: Handler) => Handler) | undefined;
+};
 
 /** Creates the routes for products that ask a guardrail by a contract of their own, and the answers to their failures. */
 export const createIntegrations = (needs: IntegrationsNeeds): Integrations => {
   const ask = createGuardrail(needs);
   const failures = new WeakMap<Request, AnswerFailure>();
-  const failingBy = (answerFailure: AnswerFailure, route: (request: Request) => Promise<Response>) => ({
-    POST(request: Request): Promise<Response> {
-      failures.set(request, answerFailure);
-      return route(request);
-    },
-  });
+  const failingBy = (answerFailure: AnswerFailure, route: Handler) => {
+    const watched = needs.watch?.(route) ?? route;
+    return {
+      POST(request: Request): Promise<Response> {
+        failures.set(request, answerFailure);
+        return watched(request);
+      },
+    };
+  };
   const answerPortkey: AnswerFailure = (detail) => {
     if (detail?.kind === 'client-left') return undefined;
     const reason = detail === undefined ? 'internal_error' : reasonOf(detail);
