@@ -93,7 +93,6 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
       'shadow',
       'guard',
       'routes',
-      'integrations',
       'admin',
       'shared-state',
       'openapi',

@@ -2,9 +2,9 @@ import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { adminPaths, adminSchemas } from './admin/openapi.ts';
 import { GuardRequest } from './guard/request.ts';
-import { LITELLM_PATH } from './integrations/litellm.ts';
-import { PORTKEY_PATH } from './integrations/portkey.ts';
 import { CATEGORY_NAMES } from './policy/categories.ts';
+import { LITELLM_PATH } from './routes/integrations/litellm.ts';
+import { PORTKEY_PATH } from './routes/integrations/portkey.ts';
 import { ModerationRequest } from './routes/request.ts';
 
 const everyCategory = <Schema extends v.GenericSchema>(schema: Schema) =>

@@ -1,9 +1,9 @@
-import { Fault } from '../../core/fault.ts';
-import type { Handler } from '../../core/http/handler.ts';
-import type { RouteTable } from '../../core/http/router.ts';
-import type { GatewayFault } from '../errors.ts';
-import type { GatewayMetrics } from '../metrics.ts';
-import { reasonOf } from '../routes/no-verdict.ts';
+import { Fault } from '../../../core/fault.ts';
+import type { Handler } from '../../../core/http/handler.ts';
+import type { RouteTable } from '../../../core/http/router.ts';
+import type { GatewayFault } from '../../errors.ts';
+import type { GatewayMetrics } from '../../metrics.ts';
+import { reasonOf } from '../no-verdict.ts';
 import { createGuardrail, type GuardrailNeeds } from './guardrail.ts';
 import { createLitellmRoute, LITELLM_PATH, litellmFailure } from './litellm.ts';
 import { createPortkeyRoute, PORTKEY_PATH, portkeyFailure } from './portkey.ts';

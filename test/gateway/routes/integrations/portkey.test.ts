@@ -1,9 +1,17 @@
 import * as assert from 'uvu/assert';
-import { SILENT_GATEWAY_METRICS } from '../../../src/gateway/metrics.ts';
-import { describe } from '../../check.ts';
-import { FAULTS } from '../harness/faulty-answers.ts';
-import { askIntegration, portkeyOutcome } from '../harness/integrations.ts';
-import { type Answer, gatewayOver, judging, received, replying, shownTextOf, verdictJson } from '../harness/world.ts';
+import { SILENT_GATEWAY_METRICS } from '../../../../src/gateway/metrics.ts';
+import { describe } from '../../../check.ts';
+import { FAULTS } from '../../harness/faulty-answers.ts';
+import { askIntegration, portkeyOutcome } from '../../harness/integrations.ts';
+import {
+  type Answer,
+  gatewayOver,
+  judging,
+  received,
+  replying,
+  shownTextOf,
+  verdictJson,
+} from '../../harness/world.ts';
 
 const PATH = '/integrations/portkey';
 type Json = Readonly<Record<string, unknown>>;

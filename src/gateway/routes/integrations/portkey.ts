@@ -1,6 +1,6 @@
-import { jsonResponse } from '../../core/http/response.ts';
-import { isNestedBeyond, isRecord } from '../../core/json.ts';
-import { contentTexts, isChatMessage, isNothing } from '../guard/message-text.ts';
+import { jsonResponse } from '../../../core/http/response.ts';
+import { isNestedBeyond, isRecord } from '../../../core/json.ts';
+import { contentTexts, isChatMessage, isNothing } from '../../guard/message-text.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
 import type { AskGuardrail, GuardrailInput, GuardrailVerdict } from './guardrail.ts';
 

@@ -1,7 +1,7 @@
-import { jsonResponse, NEVER_RETRY, serverError } from '../../core/http/response.ts';
-import { isRecord } from '../../core/json.ts';
-import type { GatewayFault } from '../errors.ts';
-import { definitionsText, toolCallTexts } from '../guard/message-text.ts';
+import { jsonResponse, NEVER_RETRY, serverError } from '../../../core/http/response.ts';
+import { isRecord } from '../../../core/json.ts';
+import type { GatewayFault } from '../../errors.ts';
+import { definitionsText, toolCallTexts } from '../../guard/message-text.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
 import type { AskGuardrail, GuardrailInput, GuardrailVerdict } from './guardrail.ts';
 

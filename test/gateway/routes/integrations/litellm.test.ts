@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
-import { FAULTS } from '../harness/faulty-answers.ts';
-import { guarding } from '../harness/guards.ts';
-import { askIntegration, litellmOutcome } from '../harness/integrations.ts';
-import { errorOf } from '../harness/read-answer.ts';
+import { describe } from '../../../check.ts';
+import { FAULTS } from '../../harness/faulty-answers.ts';
+import { guarding } from '../../harness/guards.ts';
+import { askIntegration, litellmOutcome } from '../../harness/integrations.ts';
+import { errorOf } from '../../harness/read-answer.ts';
 import {
   type Answer,
   GATEWAY_KEY,
@@ -14,7 +14,7 @@ import {
   shownTextOf,
   verdictJson,
   type WorldSettings,
-} from '../harness/world.ts';
+} from '../../harness/world.ts';
 
 const PATH = '/beta/litellm_basic_guardrail_api';
 const IMAGE = `data:image/png;base64,${'AAAA'.repeat(20)}`;

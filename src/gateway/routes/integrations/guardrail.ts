@@ -1,19 +1,19 @@
-import type { Clock } from '../../core/clock.ts';
-import { Fault } from '../../core/fault.ts';
-import type { RequestBodies } from '../../core/http/request-bodies.ts';
-import type { GatewayFault } from '../errors.ts';
-import { withGuardCategories } from '../guard/verdict.ts';
-import type { ItemVerdict, Moderate, ModerationItem } from '../judge/moderate.ts';
-import type { GatewayMetrics } from '../metrics.ts';
-import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
-import { highestScores } from '../policy/categories.ts';
-import type { Policy, PolicySelection } from '../policy/policy.ts';
-import type { Callers } from '../routes/callers.ts';
-import { answerWithin } from '../routes/deadline.ts';
-import type { RequestObserver } from '../routes/observer.ts';
-import type { ReadInput } from '../routes/read-input.ts';
-import type { ParsedItem } from '../routes/request.ts';
-import { listed, verdictHeaders } from '../routes/verdict-headers.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { Fault } from '../../../core/fault.ts';
+import type { RequestBodies } from '../../../core/http/request-bodies.ts';
+import type { GatewayFault } from '../../errors.ts';
+import type { ItemVerdict, Moderate, ModerationItem } from '../../judge/moderate.ts';
+import type { GatewayMetrics } from '../../metrics.ts';
+import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../../models.ts';
+import { highestScores } from '../../policy/categories.ts';
+import type { Policy, PolicySelection } from '../../policy/policy.ts';
+import { withGuardCategories } from '../../policy/policy.ts';
+import type { Callers } from '../callers.ts';
+import { answerWithin } from '../deadline.ts';
+import type { RequestObserver } from '../observer.ts';
+import type { ReadInput } from '../read-input.ts';
+import type { ParsedItem } from '../request.ts';
+import { listed, verdictHeaders } from '../verdict-headers.ts';
 
 /** What a product has judged, all of it as one: texts in their order, and the addresses of images. */
 export type GuardrailInput = { readonly texts: readonly string[]; readonly images: readonly string[] };

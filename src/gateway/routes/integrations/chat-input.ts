@@ -1,7 +1,7 @@
-import { Fault } from '../../core/fault.ts';
-import { isRecord } from '../../core/json.ts';
-import type { GatewayFault } from '../errors.ts';
-import { type ChatMessage, isChatMessage, messageTexts } from '../guard/message-text.ts';
+import { Fault } from '../../../core/fault.ts';
+import { isRecord } from '../../../core/json.ts';
+import type { GatewayFault } from '../../errors.ts';
+import { type ChatMessage, isChatMessage, messageTexts } from '../../guard/message-text.ts';
 import type { GuardrailInput } from './guardrail.ts';
 
 /** A part of a request that is neither a text nor an image, and that nobody would judge. */

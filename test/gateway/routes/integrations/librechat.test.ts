@@ -1,8 +1,15 @@
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
-import { FAULTS } from '../harness/faulty-answers.ts';
-import { librechatOutcome } from '../harness/integrations.ts';
-import { type Answer, GATEWAY_KEY, gatewayOver, judging, shownTextOf, type WorldSettings } from '../harness/world.ts';
+import { describe } from '../../../check.ts';
+import { FAULTS } from '../../harness/faulty-answers.ts';
+import { librechatOutcome } from '../../harness/integrations.ts';
+import {
+  type Answer,
+  GATEWAY_KEY,
+  gatewayOver,
+  judging,
+  shownTextOf,
+  type WorldSettings,
+} from '../../harness/world.ts';
 
 const PLACE = { url: 'http://gateway.test/v1/moderations', key: GATEWAY_KEY };
 const bombFinder: Answer = (sent) => judging(/bomb/.test(shownTextOf(sent)) ? { ILV: 90 } : {})(sent);
