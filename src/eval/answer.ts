@@ -12,6 +12,8 @@ export type EvalAnswer =
       readonly gateway: Gateway;
       /** Undefined where the gateway does not say, or where only some texts of the request came from its cache. */
       readonly cache?: 'hit' | 'miss' | undefined;
+      /** How the scores came about, where the gateway says it: `judged`, `probability`, `binary`, or several. */
+      readonly scoreType?: string | undefined;
     }
   | { readonly kind: 'error'; readonly code: string; readonly retryAfterMs?: number; readonly isUnreachable?: true };
 

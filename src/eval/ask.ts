@@ -78,8 +78,13 @@ export const createVerdictsRequester = ({
     const gateway = gatewayFrom(url, response.headers);
     const word = response.headers.get('x-moderation-cache');
     const cache = word === 'hit' || word === 'miss' ? word : undefined;
+    const scoreType = /^[a-z]{1,20}(?:, [a-z]{1,20}){0,4}$/.exec(
+      response.headers.get('x-moderation-score-type') ?? '',
+    )?.[0];
     const verdicts = parseEvalVerdicts(received, texts.length);
-    return verdicts?.map((verdict): EvalAnswer => ({ kind: 'verdict', verdict, gateway, cache })) ?? UNUSABLE;
+    return (
+      verdicts?.map((verdict): EvalAnswer => ({ kind: 'verdict', verdict, gateway, cache, scoreType })) ?? UNUSABLE
+    );
   };
 
   const requestInTime = async (

@@ -7,11 +7,18 @@ import { type EvalRow, isObject } from './row.ts';
 export type Fields = {
   readonly textField?: string | undefined;
   readonly idField?: string | undefined;
+  readonly groupField?: string | undefined;
   readonly choices?: readonly LabelChoice[] | undefined;
 };
 
 /** One text to judge. A label that is not in `known` is unknown: neither positive nor negative. */
-export type EvalItem = { readonly id: string; readonly text: string; readonly known: ReadonlyMap<Label, boolean> };
+export type EvalItem = {
+  readonly id: string;
+  readonly text: string;
+  /** What kind of text it is, in the words of the file: news, code, tool output. */
+  readonly group?: string;
+  readonly known: ReadonlyMap<Label, boolean>;
+};
 
 /** Labels a row has, those without a value included. */
 type Found = Map<Label, boolean | undefined>;
@@ -108,8 +115,15 @@ const idOf = (row: EvalRow, idField: string | undefined): string => {
   return String(row.line);
 };
 
+const DEFAULT_GROUP_FIELD = 'group';
+
+const groupOf = ({ fields }: EvalRow, groupField = DEFAULT_GROUP_FIELD): { readonly group?: string } => {
+  const group = fields[groupField];
+  return typeof group === 'string' && group !== '' ? { group: group.slice(0, ID_LIMIT_CHARS) } : {};
+};
+
 /** Reads one row: its text, its id (else its line number) and what is known about it. */
-export const parseItem = (row: EvalRow, { textField, idField, choices }: Fields): EvalItem => {
+export const parseItem = (row: EvalRow, { textField, idField, groupField, choices }: Fields): EvalItem => {
   const names = textField === undefined ? TEXT_FIELDS : [textField];
   const name = names.find((field) => typeof row.fields[field] === 'string');
   const text = name === undefined ? undefined : row.fields[name];
@@ -118,9 +132,11 @@ export const parseItem = (row: EvalRow, { textField, idField, choices }: Fields)
   }
   if (name === idField)
     throw new EvaluationError('--id-field: expected another field than the text, which is not to be kept');
-  const reserved = [name, idField ?? 'id'];
+  if (name === groupField)
+    throw new EvaluationError('--group-field: expected another field than the text, which is not to be shown');
+  const reserved = [name, idField ?? 'id', groupField ?? DEFAULT_GROUP_FIELD];
   const found = choices === undefined ? detect(row, reserved) : choose(row, reserved, choices);
-  return { id: idOf(row, idField), text, known: withWhole(found) };
+  return { id: idOf(row, idField), text, ...groupOf(row, groupField), known: withWhole(found) };
 };
 
 /** The items of a file's first `limit` rows. */

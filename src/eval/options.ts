@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CommaList, nearestName, readVariables, type Variables, WholeNumber } from '../core/config.ts';
+import { CommaList, ConfigError, nearestName, readVariables, type Variables, WholeNumber } from '../core/config.ts';
 import { LABEL_NAMES } from './category.ts';
 import { EvaluationError } from './errors.ts';
 
@@ -15,6 +15,7 @@ export const FLAGS: readonly Flag[] = [
   { name: 'model', value: 'NAME', help: ['the model to ask for (moderation-fast)'] },
   { name: 'text-field', value: 'NAME', help: ['the field with the text (text, else prompt)'] },
   { name: 'id-field', value: 'NAME', help: ['the field that names a row (id, else the line number)'] },
+  { name: 'group-field', value: 'NAME', help: ['the field that says of what kind a row is, for the page (group)'] },
   {
     name: 'labels',
     value: 'LIST',
@@ -139,6 +140,7 @@ const Options = v.object({
   '--model': v.optional(v.string(), 'moderation-fast'),
   '--text-field': v.optional(v.string()),
   '--id-field': v.optional(v.string()),
+  '--group-field': v.optional(v.string()),
   '--labels': v.optional(CommaList),
   '--concurrency': v.optional(WholeNumber(1, 256), '4'),
   '--inputs': v.optional(WholeNumber(1, 1000), '1'),
@@ -153,12 +155,20 @@ const Options = v.object({
   '--timeout-ms': v.optional(WholeNumber(1, 600_000), '30000'),
 });
 
+/** Flags that would be ignored in silence where another one is missing. */
+const ONLY_WITH = [
+  ['--compare', '--report'],
+  ['--target', '--suggest-thresholds'],
+] as const;
+
 /** The options of the command, complete and within bounds. */
 export type Options = ReturnType<typeof resolveOptions>;
 
 /** Reads flags and their texts; all that is wrong comes at once, as a `ConfigError` that names flags and no values. */
 export const resolveOptions = (given: Variables) => {
   const read = readVariables(Options, given);
+  const idle = ONLY_WITH.filter(([name, needed]) => read[name] !== undefined && read[needed] === undefined);
+  if (idle.length > 0) throw new ConfigError(idle.map(([name, needed]) => `${name}: has no effect without ${needed}`));
   const file = read['--file'];
   const model = read['--model'];
   const inputs = read['--inputs'];
@@ -170,6 +180,7 @@ export const resolveOptions = (given: Variables) => {
     key: read['--key'],
     textField: read['--text-field'],
     idField: read['--id-field'],
+    groupField: read['--group-field'],
     labels: read['--labels'],
     concurrency: read['--concurrency'],
     inputs,

@@ -33,6 +33,8 @@ const JudgedResult = v.object({
   ...judgedBase,
   gateway: Gateway,
   cache: v.optional(v.picklist(['hit', 'miss'])),
+  /** How the scores came about, in the gateway's words: judged, probability, binary. */
+  scoreType: v.optional(v.string()),
   asked: v.optional(AskedFor),
 });
 /** Files of an earlier version do not say who judged: ours, but of no use. */

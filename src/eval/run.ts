@@ -33,10 +33,10 @@ const pause = (clock: Clock, waitMs: number, signal: AbortSignal): Promise<void>
 const resultFrom = ({ id, hash }: HashedItem, answer: EvalAnswer, spentMs: number): Result => {
   const ms = Math.round(spentMs * 10) / 10;
   if (answer.kind === 'error') return { id, hash, status: 'error', code: answer.code, ms };
-  const { gateway, verdict, cache } = answer;
+  const { gateway, verdict, cache, scoreType } = answer;
   const categories = [...verdict.categories];
   const { scores, flagged } = verdict;
-  return { id, hash, status: 'judged', flagged, categories, scores, ms, gateway, cache };
+  return { id, hash, status: 'judged', flagged, categories, scores, ms, gateway, cache, scoreType };
 };
 
 /** Judges one item at a time; a `Retry-After` for one item delays all of them. */

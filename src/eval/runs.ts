@@ -43,12 +43,12 @@ const SET_HASH_CHARS = 12;
 export const joinRuns = async (items: AsyncIterable<EvalItem>, runs: readonly RunResults[]): Promise<JoinedRuns> => {
   const hashes: string[] = [];
   const observations = runs.map((): Observation[] => []);
-  for await (const { id, text, known } of items) {
+  for await (const { id, text, group, known } of items) {
     hashes.push(await hashOf(text, JSON.stringify([id, [...known].sort()])));
     for (const [index, { asked, results }] of runs.entries()) {
       const hash = await hashFor(text, asked);
       const result = results.get(hash) ?? { id, hash, status: 'error', code: 'not_judged', ms: 0 };
-      observations[index]?.push({ id, chars: text.length, known, result });
+      observations[index]?.push({ id, chars: text.length, group, known, result });
     }
   }
   const setHash = (await hashOf(hashes.sort().join('\n'), 'set')).slice(0, SET_HASH_CHARS);

@@ -39,9 +39,9 @@ const TYPES = Object.fromEntries(
 
 type Judged = { readonly evaluation: Evaluation; readonly results: ReadonlyMap<string, Result> };
 
-const itemsOf = ({ file, limit, labels, textField, idField }: Options): AsyncIterable<EvalItem> => {
+const itemsOf = ({ file, limit, labels, textField, idField, groupField }: Options): AsyncIterable<EvalItem> => {
   const rows = /\.csv$/i.test(file) ? tableRows(readTable(file), file) : jsonRows(readText(file), file);
-  return parseItems(rows, { textField, idField, choices: labels && parseLabelChoices(labels) }, limit);
+  return parseItems(rows, { textField, idField, groupField, choices: labels && parseLabelChoices(labels) }, limit);
 };
 
 const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Judged> => {
@@ -109,7 +109,7 @@ const writeReport = async (
   const [own = [], other = []] = observations;
   const suggestions = policyOut === undefined ? [] : suggestThresholds(own, targets);
   if (policyOut !== undefined) {
-    await writeWhole(policyOut, policyFileText(suggestions, { policy: evaluation.policy, setHash }));
+    await writeWhole(policyOut, await policyFileText(suggestions, { policy: evaluation.policy, setHash }));
     process.stderr.write(
       `${policyOut}:\n${suggestionLines(suggestions)
         .map((line) => `  ${line}\n`)

@@ -51,6 +51,20 @@ describe('asking a gateway', (check) => {
     assert.equal(answer, { kind: 'error', code: 'no_verdict (backend_error)' });
   });
 
+  check(
+    'a verdict says where it came from and how its scores came about, where the gateway says so in words of its own',
+    async () => {
+      const saidWith = async (cache: string, type: string) => {
+        const headers = { 'x-moderation-cache': cache, 'x-moderation-score-type': type };
+        const answer = await answering(() => Response.json(moderationOf(), { headers })).ask();
+        return answer.kind === 'verdict' && [answer.cache, answer.scoreType];
+      };
+      assert.equal(await saidWith('hit', 'binary, judged'), ['hit', 'binary, judged']);
+      assert.equal(await saidWith('miss', 'probability'), ['miss', 'probability']);
+      assert.equal(await saidWith('partial', '<b>'), [undefined, undefined]);
+    },
+  );
+
   check('a verdict says who gave it, as far as the gateway says it', async () => {
     const gatewayOf = async (headers: Record<string, string>) => {
       const answer = await answering(() => Response.json(moderationOf(), { headers })).ask();

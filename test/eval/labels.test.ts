@@ -175,6 +175,13 @@ describe('text and id of a row', (check) => {
     assert.is(read({ id: 12 }).id, '12');
     assert.is(read({}).id, '7');
     assert.is(read({ key: 'a' }, { idField: 'key' }).id, 'a');
+    assert.is(read({ group: 'news' }).group, 'news');
+    assert.is(read({ kind: 'code' }, { groupField: 'kind' }).group, 'code');
+    assert.is(read({ group: 7 }).group, undefined);
+    assert.match(
+      errorText(() => read({}, { groupField: 'text' })),
+      '--group-field: expected another field',
+    );
     assert.match(
       errorText(() => read({}, { idField: 'key' })),
       'expected text or a number in the field "key"',

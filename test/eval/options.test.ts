@@ -35,6 +35,7 @@ describe('options', (check) => {
       key: 'k',
       textField: undefined,
       idField: undefined,
+      groupField: undefined,
       labels: undefined,
       concurrency: 4,
       inputs: 1,
@@ -48,6 +49,22 @@ describe('options', (check) => {
       asJson: false,
       timeoutMs: 30000,
     });
+  });
+
+  check('what would have no effect is refused', () => {
+    for (const [flag, needed] of [
+      ['--compare', '--report'],
+      ['--target', '--suggest-thresholds'],
+    ])
+      assert.equal(problems({ ...least, [`${flag}`]: 'recall=0.9' }), [`${flag}: has no effect without ${needed}`]);
+    const whole = {
+      ...least,
+      '--compare': 'a',
+      '--report': 'a.html',
+      '--target': 'recall=0.9',
+      '--suggest-thresholds': 'p.json',
+    };
+    assert.equal(resolveOptions(whole).targets, ['recall=0.9']);
   });
 
   check('a model with a slash does not lead the results into another folder', () => {

@@ -16,7 +16,7 @@ const createSeededRandom = (seed: number): (() => number) => {
 const SEED = 20_261_123;
 const MOST_RESAMPLES = 1000;
 const LEAST_RESAMPLES = 200;
-const MOST_DRAWS = 20_000_000;
+const MOST_DRAWS = 5_000_000;
 
 /** How many resamples so many rows are given: as many as take a second or so. */
 const resamplesFor = (rows: number): number =>

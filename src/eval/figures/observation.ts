@@ -7,6 +7,7 @@ import { scoreFor } from './tally.ts';
 export type Observation = {
   readonly id: string;
   readonly chars: number;
+  readonly group?: string | undefined;
   /** A label that is not in it is unknown. */
   readonly known: ReadonlyMap<Label, boolean>;
   readonly result: Result;

@@ -1,6 +1,7 @@
 import { EVAL_CATEGORIES, type EvalCategory, labelFor } from '../category.ts';
 import { unknownLabel } from '../choice.ts';
 import { EvaluationError } from '../errors.ts';
+import { hashOf } from '../result.ts';
 import { type Observation, samplesOf } from './observation.ts';
 import { type Suggestion, suggestThreshold, type Target } from './thresholds.ts';
 
@@ -42,6 +43,8 @@ export const suggestThresholds = (
     return [suggestThreshold(category, samplesOf(category, observations), byCategory.get(category) ?? all)];
   });
 
+const VERSION_HASH_CHARS = 12;
+
 /** Policies of the gateway name themselves so. */
 const CODING_AGENT = /^coding-agent\//;
 
@@ -49,15 +52,17 @@ const CODING_AGENT = /^coding-agent\//;
  * The text of a policy file with the thresholds that were found. The others keep their default, and guidance of the judge's policy is
  * not in it: answers name a policy, but do not show it.
  */
-export const policyFileText = (
+export const policyFileText = async (
   suggestions: readonly Suggestion[],
   { policy, setHash }: { readonly policy: string | null; readonly setHash: string },
-): string => {
+): Promise<string> => {
   const categories = Object.fromEntries(
     suggestions.flatMap((suggestion) =>
       suggestion.kind === 'suggested' ? [[suggestion.category, { threshold: suggestion.threshold.value }]] : [],
     ),
   );
   const base = CODING_AGENT.test(policy ?? '') ? { extends: 'coding-agent' } : {};
-  return `${JSON.stringify({ version: `suggested-${setHash}`, ...base, categories }, null, 2)}\n`;
+  // Other thresholds need another version, also over the same set.
+  const hash = await hashOf(JSON.stringify([base, categories]), setHash);
+  return `${JSON.stringify({ version: `suggested-${hash.slice(0, VERSION_HASH_CHARS)}`, ...base, categories }, null, 2)}\n`;
 };

@@ -1,9 +1,9 @@
 /** A share in three decimals; a dash where there is none, never a zero. */
 export const shareText = (value: number | null): string => (value === null ? '–' : value.toFixed(3));
 
-/** A part of a whole, and how much of it. */
+/** A part of a whole, and how much of it; a dash where there is no whole. */
 export const partText = (part: number, whole: number): string =>
-  whole === 0 ? String(part) : `${part} (${((100 * part) / whole).toFixed(1)} %)`;
+  whole === 0 ? '–' : `${part} (${((100 * part) / whole).toFixed(1)} %)`;
 
 /** Milliseconds: whole from ten on. */
 export const millisecondsText = (ms: number): string => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;

@@ -212,7 +212,7 @@ const missList = (misses: readonly Miss[]): Markup =>
     : html`${misses.map(({ id, score }, index) => html`${index === 0 ? '' : ', '}<code>${foreignName(id)}</code> (${score})`)}`;
 
 const missesTable = (subject: string, runs: readonly LabelInRun[]): Markup =>
-  html`<div class="words">${table({
+  html`<div class="words ids">${table({
     caption: `The worst misses, by id and score: ${subject}`,
     head: ['kind', 'rows'],
     rows: runs.flatMap(({ run, figures }) => [

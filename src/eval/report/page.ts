@@ -7,6 +7,7 @@ import { shareOf } from '../figures/score.ts';
 import type { Suggestion } from '../figures/thresholds.ts';
 import type { TokenCounts } from '../tokens.ts';
 import { shareText, wholeText } from './format.ts';
+import { groupSection } from './group-section.ts';
 import { type LabelInRun, labelSection } from './label-section.ts';
 import { latencyFigure } from './latency-section.ts';
 import { foreignName, html, type Markup, table } from './markup.ts';
@@ -57,7 +58,11 @@ const labelsIn = (content: ReportContent): readonly LabelInRuns[] =>
 
 const setup = ({ model, backendModel, policy, observations }: ReportedRun): Markup => {
   const missing = observations.filter(({ result }) => result.status === 'error').length;
-  return html`alias ${foreignName(model)}, backend model ${foreignName(backendModel ?? 'not named')}, policy ${foreignName(policy ?? 'not named')}; ${wholeText(observations.length - missing)} rows judged, ${wholeText(missing)} without a verdict`;
+  const types = new Set(
+    observations.flatMap(({ result }) => (result.status === 'judged' ? (result.scoreType ?? []) : [])),
+  );
+  const scores = types.size === 0 ? '' : `, scores: ${[...types].sort().join('; ')}`;
+  return html`alias ${foreignName(model)}, backend model ${foreignName(backendModel ?? 'not named')}, policy ${foreignName(policy ?? 'not named')}${scores}; ${wholeText(observations.length - missing)} rows judged, ${wholeText(missing)} without a verdict`;
 };
 
 const facts = (content: ReportContent): Markup => {
@@ -113,6 +118,9 @@ export const reportPage = (content: ReportContent): string => {
   const { file, setHash, runs, warnings, suggestions } = content;
   const labels = labelsIn(content);
   const policies = [...new Set(runs.map(({ policy }) => visibleLine(policy ?? 'not named', 200)))].join(' and ');
+  const groups = groupSection(
+    content.runs.map(({ observations }, index) => ({ run: nameOf(index, content), observations })),
+  );
   const unlabelled = EVAL_CATEGORIES.filter((category) => !labels.some(({ label }) => label === category));
   const page = html`<head>
 <meta charset="utf-8">
@@ -128,7 +136,7 @@ ${facts(content)}
 ${warnings.map(
   (warning) => html`<p class="warning">${warning}</p>
 `,
-)}<nav aria-label="Sections"><ul>${labels.map(({ label }) => html`<li><a href="#${anchorOf(label)}">${labelName(label)}</a></li>`)}<li><a href="#latency">Latency</a></li>${suggestions.length === 0 ? html`` : html`<li><a href="#thresholds">Thresholds</a></li>`}</ul></nav>
+)}<nav aria-label="Sections"><ul>${labels.map(({ label }) => html`<li><a href="#${anchorOf(label)}">${labelName(label)}</a></li>`)}${groups.markup === '' ? html`` : html`<li><a href="#groups">Groups</a></li>`}<li><a href="#latency">Latency</a></li>${suggestions.length === 0 ? html`` : html`<li><a href="#thresholds">Thresholds</a></li>`}</ul></nav>
 </header>
 <main>
 <section aria-labelledby="overview">
@@ -138,7 +146,7 @@ ${overview(labels)}
 </section>
 ${suggestions.length === 0 ? html`` : suggestionSection(suggestions)}
 ${labels.map(({ label, runs: inRuns }) => labelSection(labelName(label), anchorOf(label), inRuns))}
-${latencySection(content)}
+${groups}${latencySection(content)}
 </main>
 </body>
 </html>

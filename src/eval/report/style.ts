@@ -36,7 +36,8 @@ th:first-child{text-align:left;padding-left:0}
 thead th{color:var(--muted);vertical-align:bottom}
 .words td:last-child,.words th:last-child{text-align:left;white-space:normal;min-width:22rem}
 .words td,.words th{vertical-align:top}
-@media print{.words td:last-child,.words th:last-child{min-width:0}body{max-width:none;padding:0;font-size:10pt}nav{display:none}
+.ids td:last-child,.ids th:last-child{min-width:0}.ids th:first-child,.ids caption{white-space:normal;min-width:7rem}.ids td{overflow-wrap:anywhere}
+@media print{details:not([open]){display:none}.words td:last-child,.words th:last-child{min-width:0}body{max-width:none;padding:0;font-size:10pt}nav{display:none}
 h2{break-after:avoid}figure,tr{break-inside:avoid}.figures{grid-template-columns:repeat(2,1fr)}.key,figcaption{font-size:8pt}
 .scroll{overflow:visible}table{font-size:7.5pt}th,td{padding:.1rem .3rem}figure{border:1px solid var(--grid);background:none}}
 `;

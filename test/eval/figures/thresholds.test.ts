@@ -127,7 +127,11 @@ describe('the policy file of suggestions', (check) => {
   );
   const suggestions = suggestThresholds(observations, parseTargets(['precision=0.95']));
 
-  check('is taken as it is, has what was found, and leaves the default where nothing was', () => {
+  const policyOf = async (...given: Parameters<typeof policyFileText>) =>
+    parsePolicyFile(await policyFileText(...given)).policies.get('standard');
+  const GATEWAY = { policy: '2026-11-22', setHash: 'abc123' };
+
+  check('is taken as it is, has what was found, and leaves the default where nothing was', async () => {
     assert.equal(
       suggestions.map(({ category, kind }) => [category, kind]),
       [
@@ -135,10 +139,7 @@ describe('the policy file of suggestions', (check) => {
         ['sexual', 'kept'],
       ],
     );
-    const policy = parsePolicyFile(
-      policyFileText(suggestions, { policy: '2026-11-22', setHash: 'abc123' }),
-    ).policies.get('standard');
-    assert.is(policy?.version, 'suggested-abc123');
+    const policy = await policyOf(suggestions, GATEWAY);
     assert.equal(
       policy?.categories.filter(({ threshold }) => threshold !== 0.5).map(({ name, threshold }) => [name, threshold]),
       [['hate', 0.75]],
@@ -146,10 +147,21 @@ describe('the policy file of suggestions', (check) => {
     assert.is(policy?.guidance, undefined);
   });
 
-  check('extends the built-in policy that judged, and is taken without a suggestion too', () => {
-    const policy = parsePolicyFile(
-      policyFileText([], { policy: 'coding-agent/2026-11-22', setHash: 'x' }),
-    ).policies.get('standard');
+  check(
+    'has another version where it has other thresholds or is about another set, and the same otherwise',
+    async () => {
+      const version = async (...given: Parameters<typeof policyFileText>) => (await policyOf(...given))?.version;
+      const one = await version(suggestions, GATEWAY);
+      assert.match(one ?? '', /^suggested-[0-9a-f]{12}$/);
+      assert.is(await version(suggestions, GATEWAY), one);
+      assert.is.not(await version(suggestions, { ...GATEWAY, setHash: 'other' }), one);
+      const milder = suggestThresholds(observations, parseTargets(['recall=1']));
+      assert.is.not(await version(milder, GATEWAY), one);
+    },
+  );
+
+  check('extends the built-in policy that judged, and is taken without a suggestion too', async () => {
+    const policy = await policyOf([], { ...GATEWAY, policy: 'coding-agent/2026-11-22' });
     assert.match(policy?.guidance ?? '', 'coding agent');
   });
 });

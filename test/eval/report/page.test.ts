@@ -156,6 +156,20 @@ describe('the page of a report', (check) => {
     );
   });
 
+  check(
+    'tells false alarms by group, where rows have one, and how scores came about, where the gateway says it',
+    () => {
+      const observations = OBSERVATIONS.map((one, index): Observation => {
+        const result = { ...judgedOf({ hate: 0.9 }), scoreType: index < 5 ? 'binary' : 'probability' };
+        return { ...one, result, ...(index < 40 ? { group: index < 30 ? '<b>code' : 'news' } : {}) };
+      });
+      const text = shown(pageOf({ runs: [{ ...RUN, observations }] }));
+      assert.match(text, /<b>code \d+ \d+ \(100\.0 %\) \d+ \d+ \(100\.0 %\) 0 news /);
+      assert.match(text, 'policy 7 , scores: binary; probability; 60 rows');
+      assert.not.match(shown(page), 'Groups');
+    },
+  );
+
   check('stays small with many scores', () => {
     const observations = Array.from({ length: 5000 }, (_, index) => observation(index, index / 5000, index % 2 === 0));
     assert.ok(pageOf({ runs: [{ ...RUN, observations }] }).length < 200_000);
