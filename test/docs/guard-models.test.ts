@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
-import { withGuardCategories } from '../../src/gateway/guard/verdict.ts';
 import { GRANITE_GUARDIAN } from '../../src/gateway/judge/guard-model/granite-guardian.ts';
 import { LLAMA_GUARD } from '../../src/gateway/judge/guard-model/llama-guard.ts';
 import { QWEN3GUARD } from '../../src/gateway/judge/guard-model/qwen3guard.ts';
 import { SHIELDGEMMA } from '../../src/gateway/judge/guard-model/shieldgemma.ts';
 import { type GuardModelKind, TAXONOMIES } from '../../src/gateway/judge/guard-model/taxonomy.ts';
-import { DEFAULT_POLICY } from '../../src/gateway/policy/policy.ts';
+import { DEFAULT_POLICY, withGuardCategories } from '../../src/gateway/policy/policy.ts';
 import { describe } from '../check.ts';
 import { GUARD_MODEL_KINDS, GUARD_MODELS } from '../gateway/harness/guard-models.ts';
 
