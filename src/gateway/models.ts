@@ -23,10 +23,12 @@ export type DoubtBand = readonly [from: number, below: number];
 /** The name under which a band holds for every category that has none of its own. */
 export const EVERY_CATEGORY = 'default';
 
-/** The judge that is asked after another one, and the bands of doubt in which it is, by category. */
+/** The judge that is asked after another one, and when: the other one's bands of doubt, by category. */
 export type SecondJudge = {
   readonly alias: ModelAlias;
   readonly doubt: ReadonlyMap<string, DoubtBand>;
+  /** Categories that the first judge does not cover, and of which a text counts as clean where it finds nothing at all. */
+  readonly clears: readonly string[];
 };
 
 /** A model name that clients send, and the chat model that judges for it. */
@@ -71,6 +73,7 @@ const AliasEntry = v.object({
   think: v.optional(ThinkSetting),
   guard: v.optional(v.picklist(['text', 'json'], 'expected "text" or "json"')),
   second: v.optional(v.string('expected the alias of a second judge')),
+  clears: v.optional(v.array(v.string('expected categories'), 'expected a list of categories')),
   doubt: v.optional(v.record(v.string(), Band, 'expected an object: category, or "default", to two numbers')),
 });
 const ALIAS = /^[\w.:/-]{1,100}$/;
@@ -97,7 +100,7 @@ const GUARD_ALIASES: ReadonlyMap<string, GuardForm> = new Map([
 
 const toModelAlias = (
   alias: string,
-  { model, judge, vision, think, guard = GUARD_ALIASES.get(alias), doubt = {} }: Entry,
+  { model, judge, vision, think, guard = GUARD_ALIASES.get(alias), doubt = {}, clears = [] }: Entry,
   second: ModelAlias | undefined,
 ): ModelAlias => {
   // gpt-oss always thinks; sent `false`, a local server answers nothing at all.
@@ -109,14 +112,14 @@ const toModelAlias = (
     vision,
     ...(level === undefined ? {} : { think: level }),
     ...(guard === undefined ? {} : { guard }),
-    ...(second === undefined ? {} : { second: { alias: second, doubt: new Map(Object.entries(doubt)) } }),
+    ...(second === undefined ? {} : { second: { alias: second, doubt: new Map(Object.entries(doubt)), clears } }),
   };
 };
 
 const problem = (where: string, rule: string): string => `MODERATION_MODELS: ${where}${rule}`;
 const ONE_OBJECT = problem(
   '',
-  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "judge", "vision", "think", "guard", "second", "doubt"}',
+  'expected a JSON object, whole and without quotes around it: alias to model name or to {"model", "judge", "vision", "think", "guard", "second", "doubt", "clears"}',
 );
 
 const entryProblems = (alias: string, given: unknown, issues: Issues = []): string[] => {
@@ -146,10 +149,9 @@ const parseEntry = (alias: string, value: unknown, problems: string[]): Entry | 
     problems.push(problem(`${alias}.think: `, 'expected none: guard models are asked without thinking'));
   if (!['prompt', 'llama-guard'].includes(parsed.output.judge) && parsed.output.vision !== false)
     problems.push(problem(`${alias}.vision: `, 'expected none: of guard models only Llama Guard sees images'));
-  if (parsed.output.doubt !== undefined && parsed.output.second === undefined)
-    problems.push(
-      problem(`${alias}.doubt: `, 'expected none without "second", the alias of the judge to ask in doubt'),
-    );
+  for (const name of ['doubt', 'clears'] as const)
+    if (parsed.output[name] !== undefined && parsed.output.second === undefined)
+      problems.push(problem(`${alias}.${name}: `, 'expected none without "second", the alias of the judge to ask'));
   return parsed.output;
 };
 

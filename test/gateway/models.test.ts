@@ -162,6 +162,14 @@ const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> 
     '{"a":{"model":"m","doubt":{"default":[0.2,0.8]}}}',
     /a\.doubt: expected none without "second"/,
   ],
+  'clearing with nobody to ask': [
+    '{"a":{"model":"m","clears":["violence"]}}',
+    /a\.clears: expected none without "second"/,
+  ],
+  'clearing one by name': [
+    '{"a":{"model":"m","second":"moderation-fast","clears":"violence"}}',
+    /a\.clears: expected a list of categories/,
+  ],
   'a band upside down': [
     '{"a":{"model":"m","second":"moderation-fast","doubt":{"default":[0.8,0.2]}}}',
     /a\.doubt\.default: expected two numbers from 0 to 1, the smaller one first/,

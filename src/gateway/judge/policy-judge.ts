@@ -16,6 +16,8 @@ export type ScoreType = 'judged' | 'probability' | 'binary';
 export type JudgedScores = {
   readonly scores: readonly (number | undefined)[];
   readonly scoreType: ScoreType;
+  /** It names a violation that is none of the policy's categories. */
+  readonly namesOther?: true;
 };
 
 /** A judge of one kind under one policy. */

@@ -5,7 +5,7 @@ import type { Policy, PolicyCategory } from '../../policy/policy.ts';
 import { guardFormKey } from '../guard-model/guard-judge.ts';
 import type { JudgedScores, PolicyJudge, ScoreType } from '../policy-judge.ts';
 import type { Excerpt } from '../prompt.ts';
-import { allOpen, alwaysAsked, isAnyCovered, type JudgeReach, openAfter, worstOf } from './decision.ts';
+import { allOpen, alwaysAsked, isAnyCovered, type JudgeReach, openAfter, withCleared, worstOf } from './decision.ts';
 
 /** A judge that was asked, and about which categories; undefined where it was the first one, and asked about all that it covers. */
 export type AskedJudge = { readonly model: string; readonly categories: readonly string[] | undefined };
@@ -54,8 +54,15 @@ const remembered = <T>(make: (alias: ModelAlias) => T): ((alias: ModelAlias) => 
 export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds): JudgeChain => {
   const bandsOf = (alias: ModelAlias): readonly DoubtBand[] => categories.map((category) => bandOf(alias, category));
 
+  const createStep = (alias: ModelAlias): Step => ({
+    ...judgeOf(alias.judge),
+    alias,
+    clears: categories.map(({ name }) => alias.second?.clears.includes(name) === true),
+    doubt: bandsOf(alias),
+  });
+
   const createPlan = (judges: readonly ModelAlias[]): Plan => {
-    const steps = judges.map((alias) => ({ alias, ...judgeOf(alias.judge), doubt: bandsOf(alias) }));
+    const steps = judges.map(createStep);
     return { steps, isAlways: alwaysAsked(steps) };
   };
   const planOf = remembered((alias) => createPlan(judgesOf(alias)));
@@ -73,13 +80,13 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
       for (const [index, step] of steps.entries()) {
         if (!isAnyCovered(step, open)) continue;
         const judged = early[index] ?? (await step.judge(excerpt, step.alias, deadline));
-        const wanted = categories.filter((_, at) => open[at] === true && step.covers[at] === true);
+        const wanted = categories.filter((_, at) => open[at] === true && (step.covers[at] || step.clears[at]) === true);
         asked.push({
           model: step.alias.model,
           categories: found.length === 0 ? undefined : wanted.map(({ name }) => name),
         });
-        found.push(judged);
-        open = openAfter(open, step, judged.scores);
+        found.push({ ...judged, scores: withCleared(judged, step) });
+        open = openAfter(open, step, judged);
       }
       const scores = worstOf(
         found.map((one) => one.scores),
@@ -97,7 +104,7 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
         String(one.think),
         one.judge === 'prompt' ? 'prompt' : guardFormKey(one.judge, one.model),
         one.vision !== false,
-        one.second === undefined ? [] : bandsOf(one),
+        one.second === undefined ? [] : [...bandsOf(one), ...one.second.clears.toSorted()],
       ]);
       // No name of a model has a blank: no single judge has this part.
       return `judges ${JSON.stringify(parts)}`;

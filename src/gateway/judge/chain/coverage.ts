@@ -45,6 +45,24 @@ const coverageProblems = (alias: ModelAlias, policies: readonly Policy[]): strin
       ];
 };
 
+/** What a judge is to clear, of categories that no policy has, and of those that it covers anyway. */
+const clearsProblems = ({ alias, judge, second }: ModelAlias, categories: readonly PolicyCategory[]): string[] =>
+  (second?.clears ?? []).flatMap((name) => {
+    const where = `MODERATION_MODELS: ${alias}.clears`;
+    const category = categories.find((one) => one.name === name);
+    if (category === undefined)
+      return [
+        `${where}: ${notConfiguredText(
+          'category',
+          name,
+          categories.map((one) => one.name),
+        )}`,
+      ];
+    return coverageOf(judge, { categories: [category] })[0] === true
+      ? [`${where}: expected no "${name}": its judge (${judge}) covers it`]
+      : [];
+  });
+
 /** Bands of doubt for categories that no policy has, and for those in which the judge gives no score that could be doubted. */
 const doubtProblems = ({ alias, judge, second }: ModelAlias, categories: readonly PolicyCategory[]): string[] => {
   const names = categories.map(({ name }) => name);
@@ -71,7 +89,11 @@ export const requireCoverage = ({ models, policies, keyCount, shadow }: Coverage
   const problems = [...models.values()].flatMap((alias) => {
     const used = [...new Set(keys.map((index) => policies.select(alias.alias, index)))];
     const ofShadow = shadow === undefined || shadow.alias !== undefined ? [] : (policies.shadow ?? []);
-    return [...coverageProblems(alias, used.concat(ofShadow)), ...doubtProblems(alias, all)];
+    return [
+      ...coverageProblems(alias, used.concat(ofShadow)),
+      ...doubtProblems(alias, all),
+      ...clearsProblems(alias, all),
+    ];
   });
   // Beside the guard face it is asked about the categories of guard models.
   const shadowAlias = shadow?.alias && { ...shadow.alias, guard: 'text' as const };

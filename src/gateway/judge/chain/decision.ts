@@ -8,6 +8,8 @@ export type PartialScores = readonly (number | undefined)[];
 export type JudgeReach = {
   /** Whether it can say that a text is clean of the category. */
   readonly covers: readonly boolean[];
+  /** Whether a text counts as clean of the category where the judge finds nothing at all, though it does not cover it. */
+  readonly clears: readonly boolean[];
   /** The scores with which it is in doubt. */
   readonly doubt: readonly DoubtBand[];
 };
@@ -18,26 +20,52 @@ export type OpenCategories = readonly boolean[];
 /** Before any judge has been asked. */
 export const allOpen = (count: number): OpenCategories => Array.from({ length: count }, () => true);
 
+/** The categories about which a judge may have the last word. */
+const reachOf = ({ covers, clears }: Omit<JudgeReach, 'doubt'>): readonly boolean[] =>
+  covers.map((isCovered, index) => isCovered || clears[index] === true);
+
 /** Whether a judge can say something about an open category. */
-export const isAnyCovered = ({ covers }: Pick<JudgeReach, 'covers'>, open: OpenCategories): boolean =>
-  covers.some((isCovered, index) => isCovered && open[index] === true);
+export const isAnyCovered = (judge: Omit<JudgeReach, 'doubt'>, open: OpenCategories): boolean =>
+  reachOf(judge).some((isReached, index) => isReached && open[index] === true);
 
 const isInDoubt = (score: number | undefined, band: DoubtBand | undefined): boolean =>
   score === undefined || (band !== undefined && score >= band[0] && score < band[1]);
 
-/**
- * What is open once a judge has answered: of what it covers, that in which it is in doubt, whether it was open before or not. The
- * rest is as it was.
- */
-export const openAfter = (open: OpenCategories, { covers, doubt }: JudgeReach, scores: PartialScores): OpenCategories =>
-  open.map((isOpen, index) => (covers[index] === true ? isInDoubt(scores[index], doubt[index]) : isOpen));
+/** What a judge has answered. `namesOther`: also a violation that is none of the categories. */
+type Answered = { readonly scores: PartialScores; readonly namesOther?: true };
 
-/** Which judges of a chain are asked about every text, whatever the others say: those who cover what none before them does. */
-export const alwaysAsked = (chain: readonly Pick<JudgeReach, 'covers'>[]): readonly boolean[] => {
-  const covered = new Set<number>();
-  return chain.map(({ covers }) => {
-    const added = covers.flatMap((isCovered, index) => (isCovered && !covered.has(index) ? [index] : []));
-    for (const index of added) covered.add(index);
+/** Whether a judge finds all that it covers clean beyond doubt, and names nothing beside it. */
+const findsNothing = ({ scores, namesOther }: Answered, { covers, doubt }: JudgeReach): boolean =>
+  namesOther !== true &&
+  covers.includes(true) &&
+  scores.every((score, index) =>
+    covers[index] === true ? score !== undefined && score < (doubt[index]?.[0] ?? 0) : score === undefined,
+  );
+
+/** A judge's scores, and its highest one for what it clears where it finds nothing. */
+export const withCleared = (answered: Answered, judge: JudgeReach): PartialScores => {
+  const { scores } = answered;
+  if (!findsNothing(answered, judge)) return scores;
+  const highest = Math.max(...scores.flatMap((score) => score ?? []));
+  return scores.map((score, index) => score ?? (judge.clears[index] === true ? highest : undefined));
+};
+
+/**
+ * What is open once a judge has answered: of what it covers, that in which it is in doubt, whether it was open before or not. So it is
+ * with what it clears where it finds nothing. The rest is as it was.
+ */
+export const openAfter = (open: OpenCategories, judge: JudgeReach, answered: Answered): OpenCategories => {
+  const settled = findsNothing(answered, judge) ? reachOf(judge) : judge.covers;
+  const given = withCleared(answered, judge);
+  return open.map((isOpen, index) => (settled[index] === true ? isInDoubt(given[index], judge.doubt[index]) : isOpen));
+};
+
+/** Which judges of a chain are asked about every text, whatever the others say: those who may settle what none before them can. */
+export const alwaysAsked = (chain: readonly Omit<JudgeReach, 'doubt'>[]): readonly boolean[] => {
+  const reached = new Set<number>();
+  return chain.map((judge) => {
+    const added = reachOf(judge).flatMap((isReached, index) => (isReached && !reached.has(index) ? [index] : []));
+    for (const index of added) reached.add(index);
     return added.length > 0;
   });
 };

@@ -127,6 +127,9 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
       return beside.length === 0 ? undefined : Math.max(...beside);
     });
 
+  const namesOther = ({ codes, isNamed }: Finding): boolean =>
+    isNamed && codes.some((code) => !categories.some(({ name }) => categoriesOf[code]?.some((one) => one === name)));
+
   return {
     covers,
     async judge(excerpt, alias, deadline): Promise<JudgedScores> {
@@ -139,7 +142,8 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
         ),
       );
       const isBinary = findings.some(({ scoreType }) => scoreType === 'binary');
-      return { scores: scoresOf(findings), scoreType: isBinary ? 'binary' : 'probability' };
+      const scoreType = isBinary ? 'binary' : 'probability';
+      return { scores: scoresOf(findings), scoreType, ...(findings.some(namesOther) ? { namesOther: true } : {}) };
     },
   };
 };

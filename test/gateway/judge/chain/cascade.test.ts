@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../../src/core/http/client.ts';
+import { CATEGORIES } from '../../../../src/gateway/policy/categories.ts';
 import { describe } from '../../../check.ts';
 import { FAULTS } from '../../harness/faulty-answers.ts';
 import { askGuard, contentOf, guardVerdictJson, isGuardCall } from '../../harness/guards.ts';
@@ -123,6 +124,31 @@ describe('a cascade', (check) => {
     assert.is((await scoresOf(again))?.hate, 0.6);
     assert.is(calls.length, 2);
     assert.is((await ask({ ...BODY, model: 'large' })).headers.get('x-moderation-cache'), 'miss');
+  });
+  check('begins with a small guard model, whose clean answer is enough where it clears the rest', async () => {
+    const covered = ['illicit', 'self-harm', 'sexual', 'violence'];
+    const clears = CATEGORIES.map(({ name }) => name).filter((name) => !covered.includes(name));
+    const MODERATION_MODELS = JSON.stringify({
+      fast: { model: 'small', judge: 'qwen3guard', second: 'large', clears },
+      large: 'large',
+    });
+    const guard = (words: string) =>
+      cascade(
+        { small: (sent) => replying(sent, words), large: says({ HA: 60 }) },
+        { variables: { MODERATION_MODELS } },
+      );
+    const clean = guard('Safety: Safe\nCategories: None');
+    const answer = await clean.ask(BODY);
+    assert.equal([askedOf(answer), (await scoresOf(answer))?.hate, clean.calls.length], ['small', 0, 1]);
+    for (const words of [
+      'Safety: Controversial\nCategories: Violent',
+      'Safety: Unsafe\nCategories: Unethical Acts',
+      'Safety: Unsafe\nCategories: Jailbreak',
+    ]) {
+      const doubtful = await guard(words).ask(BODY);
+      assert.match(askedOf(doubtful) ?? '', /^small, large; for=".*hate, /, words);
+      assert.ok(Number((await scoresOf(doubtful))?.hate) >= 0.6);
+    }
   });
   check('is one request with one deadline', async () => {
     const world = cascade({ small: says({ HA: 40 }), large: () => new Promise<never>(() => {}) });

@@ -121,6 +121,26 @@ describe('the judges of an alias', (check) => {
     assert.equal((await verdict).asked[1]?.categories, [NAMES[1]]);
     assert.equal(asked, ['guard', 'large']);
   });
+  check(
+    'are the first alone where it finds nothing and clears the rest, and both where it finds anything',
+    async () => {
+      const table = { ...PAIR, a: { ...PAIR.a, clears: [NAMES[1]] } };
+      const covers = [true, false, true];
+      const clean = run({ 'llama-guard': { covers, says: [0.02, undefined, 0] } }, table);
+      assert.equal((await clean.verdict).scores, [0.02, 0.02, 0]);
+      assert.equal(clean.asked, ['guard']);
+      for (const says of [
+        [0.3, undefined, 0],
+        [0.9, undefined, 0],
+        [0, 0.9, 0],
+      ]) {
+        const judges = { 'llama-guard': { covers, says }, prompt: { covers: ALL, says: [0, 0.6, 0] } };
+        const { asked, verdict } = run(judges, table);
+        assert.equal((await verdict).scores, [says[0], Math.max(0.6, says[1] ?? 0), 0]);
+        assert.equal(asked, ['guard', 'large']);
+      }
+    },
+  );
   check('are only those with vision for an image', async () => {
     const table = { a: PAIR.a, b: { model: 'large', vision: true } };
     const { asked, verdict } = run({ prompt: { covers: ALL, says: [0.1, 0, 0] } }, table, PICTURE);
@@ -188,6 +208,8 @@ describe('the key of a verdict', (check) => {
       { ...PAIR, b: { model: 'large', think: true } },
       { ...PAIR, b: { model: 'large', vision: true } },
       { ...PAIR, b: { model: 'large', second: 'c' }, c: 'largest' },
+      { ...PAIR, a: { ...PAIR.a, clears: [NAMES[0]] } },
+      { ...PAIR, a: { ...PAIR.a, clears: [NAMES[1]] } },
       { ...PAIR, a: { ...PAIR.a, doubt: { default: [0.1, 0.5] } } },
       { ...PAIR, a: { ...PAIR.a, doubt: { [NAMES[0] ?? '']: [0.1, 0.5] } } },
     ];

@@ -87,6 +87,31 @@ describe('a start', (check) => {
   });
 });
 
+describe('categories that a judge clears', (check) => {
+  const clearing = (clears: unknown, rest: object = { second: 'moderation-accurate' }) =>
+    problemsOf({ mine: { ...GUARD, ...rest, clears } });
+
+  check('are those of some policy that it does not cover', () => {
+    assert.equal(clearing(['violence', 'violence/graphic', 'jailbreak']), []);
+    assert.match(
+      clearing(['violense']).join(),
+      'mine.clears: category "violense" is not configured; the nearest is "violence"',
+    );
+    assert.equal(clearing(['hate']), [
+      'MODERATION_MODELS: mine.clears: expected no "hate": its judge (llama-guard) covers it',
+    ]);
+  });
+  check('still need a judge that covers them, for the texts that are not clean', () => {
+    const table = {
+      mine: { ...GUARD, second: 'other', clears: ['violence/graphic'] },
+      other: { ...GUARD, second: 'm' },
+      m: 'm',
+    };
+    assert.equal(problemsOf(table), []);
+    assert.match(problemsOf({ ...table, other: { model: 'x', judge: 'shieldgemma' } })[0] ?? '', 'violence/graphic');
+  });
+});
+
 describe('bands of doubt', (check) => {
   const doubting = (doubt: unknown) => problemsOf({ mine: { ...GUARD, second: 'moderation-accurate', doubt } });
 

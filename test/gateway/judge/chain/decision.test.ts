@@ -5,13 +5,18 @@ import {
   isAnyCovered,
   openAfter,
   type PartialScores,
+  withCleared,
   worstOf,
 } from '../../../../src/gateway/judge/chain/decision.ts';
 import type { DoubtBand } from '../../../../src/gateway/models.ts';
 import { describe } from '../../../check.ts';
 
 const BAND: DoubtBand = [0.2, 0.8];
-const reach = (covers: readonly boolean[], doubt: readonly DoubtBand[] = covers.map(() => BAND)) => ({ covers, doubt });
+const reach = (covers: readonly boolean[], doubt: readonly DoubtBand[] = covers.map(() => BAND)) => ({
+  covers,
+  clears: covers.map(() => false),
+  doubt,
+});
 const ALL = [true, true];
 
 /** Two categories: what the judge covers, what it says, and which of them stay open. */
@@ -32,18 +37,18 @@ const TABLE: readonly (readonly [string, readonly boolean[], PartialScores, read
 
 describe('what is open after a judge', (check) => {
   for (const [name, covers, scores, open] of TABLE)
-    check(`that is ${name}`, () => assert.equal(openAfter(allOpen(2), reach(covers), scores), open));
+    check(`that is ${name}`, () => assert.equal(openAfter(allOpen(2), reach(covers), { scores }), open));
 
   check('is by category: each may have a band of its own', () => {
     const bands: readonly DoubtBand[] = [
       [0.2, 0.8],
       [0.05, 0.95],
     ];
-    assert.equal(openAfter(allOpen(2), reach(ALL, bands), [0.1, 0.1]), [false, true]);
-    assert.equal(openAfter(allOpen(2), reach(ALL, bands), [0.9, 0.9]), [false, true]);
+    assert.equal(openAfter(allOpen(2), reach(ALL, bands), { scores: [0.1, 0.1] }), [false, true]);
+    assert.equal(openAfter(allOpen(2), reach(ALL, bands), { scores: [0.9, 0.9] }), [false, true]);
   });
   check('is what a later judge doubts, also where an earlier one was sure', () => {
-    assert.equal(openAfter([false, true], reach(ALL), [0.5, 0]), [true, false]);
+    assert.equal(openAfter([false, true], reach(ALL), { scores: [0.5, 0] }), [true, false]);
   });
   check('is nothing in doubt in a band that is empty', () => {
     assert.equal(
@@ -53,10 +58,38 @@ describe('what is open after a judge', (check) => {
           [0.5, 0.5],
           [0.5, 0.5],
         ]),
-        [0.5, 0.5],
+        { scores: [0.5, 0.5] },
       ),
       [false, false],
     );
+  });
+});
+
+/** Three categories, of which the judge covers the first two and may clear the third. */
+const CLEARED: readonly (readonly [string, PartialScores, PartialScores])[] = [
+  ['is sure that its own are clean', [0, 0.1, undefined], [0, 0.1, 0.1]],
+  ['finds a violation', [0.9, 0, undefined], [0.9, 0, undefined]],
+  ['is in doubt', [0.2, 0, undefined], [0.2, 0, undefined]],
+  ['names the category itself', [0, 0, 0.9], [0, 0, 0.9]],
+  ['names it as hardly violated', [0, 0, 0.01], [0, 0, 0.01]],
+  ['is silent about one of its own', [0, undefined, undefined], [0, undefined, undefined]],
+];
+
+describe('what a judge clears', (check) => {
+  const clearing = { ...reach([true, true, false]), clears: [false, false, true] };
+  for (const [name, scores, expected] of CLEARED)
+    check(`where it ${name}`, () => {
+      assert.equal(withCleared({ scores }, clearing), expected);
+      const isCleared = scores[2] === undefined && expected[2] !== undefined;
+      assert.is(openAfter(allOpen(3), clearing, { scores })[2], !isCleared);
+    });
+  check('is nothing where it covers nothing, and nothing that it is not to clear', () => {
+    const none = { ...reach([false, false, false]), clears: [false, false, true] };
+    assert.equal(withCleared({ scores: [undefined, undefined, undefined] }, none), [undefined, undefined, undefined]);
+    const scores = [0, 0, undefined];
+    assert.equal(withCleared({ scores }, { ...clearing, clears: [true, true, false] }), scores);
+    assert.equal(withCleared({ scores, namesOther: true }, clearing), scores);
+    assert.is(openAfter(allOpen(3), clearing, { scores, namesOther: true })[2], true);
   });
 });
 
