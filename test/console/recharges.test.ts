@@ -1,0 +1,151 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as assert from 'uvu/assert';
+import { createJournalFile } from '../../src/adapter/files/journal.ts';
+import { readJournalLines } from '../../src/adapter/files/journal-reader.ts';
+import { toRechargeLists } from '../../src/console/recharges/recharge-lists.ts';
+import { createJournal } from '../../src/relay-admin/recharge/journal.ts';
+import { describe } from '../check.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const hash = (char: string) => char.repeat(64);
+
+/** A journal in a file, written with relay admin's own code. */
+const withJournal = async <T>(
+  body: (path: string, journal: ReturnType<typeof createJournal>) => Promise<T>,
+): Promise<T> => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-journal-'));
+  const path = join(directory, 'journal.jsonl');
+  let ids = 0;
+  const journal = createJournal(createJournalFile(path), () => `an-id-of-twenty-characters-${ids++}`);
+  try {
+    return await body(path, journal);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+};
+const listsOf = async (path: string) => {
+  const read = await readJournalLines(path);
+  if ('code' in read) throw new Error(read.code);
+  return toRechargeLists(read.lines, NOW);
+};
+const claimOf = (char: string, at: number) => ({
+  ...{ at, token: hash(char), key: hash(char), marker: `rc_${char.repeat(16)}` },
+  ...{ userId: 7, amount: '12.5', balanceBefore: '3.5' },
+});
+
+describe('the recharges of a journal', (check) => {
+  check('are verified, refused or in doubt as relay admin itself takes them, the newest first', async () => {
+    await withJournal(async (path, journal) => {
+      await journal.tokenSecret();
+      const ids: string[] = [];
+      for (const [each, char] of [...'abcdef'].entries())
+        ids.push((await journal.claim(claimOf(char, NOW - 1_000_000 + each))).claim.by);
+      const [a = '', b = '', c = '', d = '', e = ''] = ids;
+      const by = { at: NOW - 500_000 };
+      await journal.settle({
+        ...by,
+        by: a,
+        state: 'verified',
+        isAccepted: true,
+        result: { balance_after: '16', email: 'x' },
+      });
+      await journal.settle({ ...by, by: b, state: 'not_applied', isAccepted: false, status: 0 });
+      await journal.settle({ ...by, by: c, state: 'not_applied', isAccepted: false, status: 409, isProven: true });
+      // An unproven refusal, and an answer that never came.
+      await journal.settle({ ...by, by: d, state: 'not_applied', isAccepted: false, status: 409 });
+      await journal.settle({ ...by, by: e, state: 'accepted_unverified', isAccepted: false, doubt: 'timed-out' });
+      await journal.note({ at: NOW, tool: 'update_user_limits', subject: 7, change: { rpm: 5 }, state: 'sent' });
+      const { inDoubt, refused, verified, leftOut } = await listsOf(path);
+      const references = (rows: readonly { readonly reference: string }[]) =>
+        rows.map(({ reference }) => reference[3]).join('');
+      assert.equal([references(inDoubt), references(refused), references(verified), leftOut], ['fed', 'cb', 'a', 0]);
+      assert.equal(verified[0], {
+        ...{ reference: `rc_${'a'.repeat(16)}`, at: NOW - 1_000_000, user: 'user 7', amount: '12.5', before: '3.5' },
+        ...{ after: '16', settled: NOW - 500_000 },
+      });
+      assert.equal(
+        inDoubt.map(({ reason }) => reason),
+        [
+          'It was about to be sent, and no outcome was written: the process may have ended in between.',
+          'The relay did not answer in time.',
+          'The relay refused it, and what was read afterwards does not prove that nothing was credited.',
+        ],
+      );
+      assert.match(inDoubt[0]?.check?.[0] ?? '', 'Search the balance history of user 7 for rc_ffff');
+      // They are the ones that relay admin warns of.
+      assert.equal(
+        journal
+          .unresolvedOf(7)
+          .map(({ claim }) => claim.marker)
+          .reverse(),
+        inDoubt.map(({ reference }) => reference),
+      );
+    });
+  });
+
+  check('hold nothing of the journal but these members: no hash, no secret', async () => {
+    await withJournal(async (path, journal) => {
+      const secret = await journal.tokenSecret();
+      const { claim } = await journal.claim(claimOf('a', NOW));
+      await journal.settle({
+        at: NOW,
+        by: claim.by,
+        state: 'verified',
+        isAccepted: true,
+        result: { advice: 'canary' },
+      });
+      const text = JSON.stringify(await listsOf(path));
+      for (const hidden of [secret, hash('a'), claim.by, 'canary']) assert.not.ok(text.includes(hidden), hidden);
+    });
+  });
+
+  check('count the first claim of a token, and the outcome that was proven', async () => {
+    await withJournal(async (path, journal) => {
+      const { claim } = await journal.claim(claimOf('a', NOW - 900_000));
+      await journal.claim({ ...claimOf('a', NOW - 800_000), key: hash('b'), amount: '99' });
+      await journal.settle({ at: 1, by: claim.by, state: 'accepted_unverified', isAccepted: true });
+      const before = await listsOf(path);
+      assert.match(before.inDoubt[0]?.reason ?? '', 'said that it credited it');
+      await journal.settle({ at: 2, by: claim.by, state: 'verified', isAccepted: true });
+      await journal.settle({ at: 3, by: claim.by, state: 'accepted_unverified', isAccepted: false });
+      const { inDoubt, verified } = await listsOf(path);
+      assert.equal([inDoubt.length, verified.map(({ amount }) => amount)], [0, ['12.5']]);
+    });
+  });
+
+  check('are read in spite of lines that are damaged, cut or of a later release', async () => {
+    await withJournal(async (path, journal) => {
+      await journal.claim(claimOf('a', NOW - 1000));
+      appendFileSync(
+        path,
+        'canary\n{"kind":"later"}\n{"kind":"claim","at":1}\n[]\n{"kind":"settlement","by":7}\n{"kind":"cl',
+      );
+      const { inDoubt } = await listsOf(path);
+      assert.equal(
+        inDoubt.map(({ reason }) => reason),
+        ['It was sent a moment ago and may still run.'],
+      );
+    });
+  });
+
+  check('in doubt are never pushed out by newer ones', () => {
+    const line = (each: number, kind: object) => JSON.stringify({ at: each, by: `b${each}`, ...kind });
+    const lines = Array.from({ length: 3000 }, (_, each) => [
+      line(each, { ...claimOf('a', each), kind: 'claim', token: `t${each}`, key: `k${each}`, marker: `rc_${each}` }),
+      ...(each === 0 ? [] : [line(each, { kind: 'settlement', state: 'verified', isAccepted: true })]),
+    ]).flat();
+    const { inDoubt, verified, leftOut } = toRechargeLists(lines, NOW);
+    assert.equal([inDoubt.map(({ reference }) => reference), verified.length, leftOut], [['rc_0'], 1000, 2000]);
+  });
+
+  check('of a file that is none, or is not there, are said with the code of the system', async () => {
+    await withJournal(async (path) => {
+      assert.equal(await readJournalLines(path), { code: 'ENOENT' });
+      assert.equal(await readJournalLines(tmpdir()), { code: 'ENOTREG' });
+      writeFileSync(path, '');
+      assert.equal(await readJournalLines(path), { lines: [] });
+    });
+  });
+});
