@@ -343,9 +343,9 @@ export const texts = {
       ofLimit: (value: string, limit: string): string => `${value} of ${limit}`,
       columns: {
         model: 'Model',
-        prompt: 'Prompt tokens',
-        completion: 'Completion tokens',
-        unusable: 'Unusable replies',
+        prompt: 'Tokens in',
+        completion: 'Tokens out',
+        unusable: 'Unusable',
       },
     },
   },

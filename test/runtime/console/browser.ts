@@ -25,7 +25,7 @@ export type TestBrowser = {
 /**
  * Refusals that a test provokes: the browser writes each failed request to the console, whatever the page makes of it.
  */
-const FAILED_REQUEST = /^Failed to load resource: the server responded with a status of (?:401|409|429)/;
+const FAILED_REQUEST = /^Failed to load resource: the server responded with a status of (?:401|404|409|410|429)/;
 
 const watch = (page: Page, problems: string[], received: string[]): void => {
   page.on('console', (message) => {

@@ -66,7 +66,7 @@ const optionsFor = (series: readonly ChartSeries[], width: number, height: numbe
         side: side === 'left' ? 3 : 1,
         stroke: ink,
         font,
-        size: 48,
+        size: 56,
         grid: side === 'left' ? grid : { show: false },
         ticks: { show: false },
         values: (_plot: uPlot, values: number[]) => values.map(formatOf(side)),

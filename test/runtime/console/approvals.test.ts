@@ -1,0 +1,114 @@
+import type { Locator, Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { MISSING_BROWSER, startBrowser } from './browser.ts';
+import { logIn, PASSWORD, startConsoleWorld } from './world.ts';
+
+const INPUT = { user_id: 41, limits: { rpm: 600 }, note: 'As agreed <b>on Friday</b>' };
+
+const isHere = MISSING_BROWSER === undefined;
+const world = isHere ? startConsoleWorld() : undefined;
+const chromium = isHere ? startBrowser() : undefined;
+/** Both. The last check ends each, also where the other did not start. */
+const started = Promise.all([world, chromium]).then(([console, browser]) => {
+  if (console === undefined || browser === undefined) throw new Error('Expected a browser');
+  return [console, browser] as const;
+});
+started.catch(() => {});
+
+const cardOf = (page: Page, tool: string): Locator => page.getByRole('article', { name: tool });
+
+describe('the approvals page in Chromium', ({ needing }) => {
+  needing(MISSING_BROWSER, 'refuses a wrong password and says so, and logs in with the right one', async () => {
+    const [{ url }, browser] = await started;
+    const { page } = await browser.person();
+    await page.goto(url);
+    await page.getByLabel('Name').fill('anna');
+    await page.getByLabel('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByText('Name or password is wrong').waitFor();
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing waits for you').waitFor();
+    assert.is(await page.title(), 'Approvals · Gatehouse');
+  });
+
+  needing(MISSING_BROWSER, 'shows a request as it comes, with every argument, and allows it once', async () => {
+    const [{ url, agent }, browser] = await started;
+    const { page } = await browser.person();
+    await logIn(page, url, 'bob');
+    const { id } = agent.ask('update_limits', INPUT);
+    const card = cardOf(page, 'update_limits');
+    for (const text of ['user_id', '41', 'rpm', '600', 'As agreed <b>on Friday</b>', 'A conversation'])
+      await card.getByText(text, { exact: true }).waitFor();
+    await card.getByText(/4m \d+s left/).waitFor();
+    assert.is(await page.title(), '(1) Approvals · Gatehouse');
+    await card.getByRole('button', { name: 'Allow once' }).click();
+    await card.getByText('Allowed once by you').waitFor();
+    assert.is(agent.replies()[0]?.id, id);
+    assert.is(agent.replies()[0]?.by, 'bob');
+    await page.getByRole('row', { name: /Allowed once update_limits bob/ }).waitFor();
+  });
+
+  needing(MISSING_BROWSER, 'says what always covers before it is confirmed, and rejects with a reason', async () => {
+    const [{ url, agent }, browser] = await started;
+    const { page } = await browser.person();
+    await logIn(page, url, 'anna');
+    agent.ask('run_report', {});
+    const card = cardOf(page, 'run_report');
+    await card.getByRole('button', { name: 'Always allow…' }).click();
+    await page.getByRole('dialog').getByText('Every call of run_report, with any arguments').waitFor();
+    await page.keyboard.press('Escape');
+    await card.getByRole('button', { name: 'Reject…' }).click();
+    // The focus is in it already.
+    await page.getByLabel('Reason (optional)').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('Not on a Friday');
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
+    await card.getByText('Rejected by you').waitFor();
+    assert.is(agent.replies()[0]?.reply, 'reject');
+    assert.is(agent.replies()[0]?.message, 'Not on a Friday');
+  });
+
+  needing(MISSING_BROWSER, 'tells the second of two people who decided, also while a dialog is open', async () => {
+    const [{ url, agent }, browser] = await started;
+    const [first, second] = await Promise.all([browser.person(), browser.person()]);
+    await Promise.all([logIn(first.page, url, 'anna'), logIn(second.page, url, 'bob')]);
+    agent.ask('delete_account', { account: 7 });
+    await cardOf(second.page, 'delete_account').getByRole('button', { name: 'Reject…' }).click();
+    await cardOf(first.page, 'delete_account').getByRole('button', { name: 'Allow once' }).click();
+    const dialog = second.page.getByRole('dialog');
+    await dialog.getByText('anna was faster: Allowed once').waitFor();
+    assert.is(await dialog.getByRole('button', { name: 'Reject' }).getAttribute('aria-disabled'), 'true');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await cardOf(second.page, 'delete_account').getByText('Allowed once by anna').waitFor();
+  });
+
+  needing(MISSING_BROWSER, 'takes a link once and without an account, and decides nothing by GET', async () => {
+    const [{ url, agent, webhook }, browser] = await started;
+    const before = webhook.links().length;
+    const { id } = agent.ask('restart_worker', { worker: 3 });
+    await webhook.sent(before + 1);
+    const link = `${url}${new URL(webhook.links().at(-1) ?? '').pathname}`;
+    const [{ page }, other] = await Promise.all([browser.person(), browser.person()]);
+    await page.goto(link);
+    await other.page.goto(link);
+    assert.is(
+      agent.replies().some((decision) => decision.id === id),
+      false,
+    );
+    await page.getByText('"worker": 3').waitFor();
+    await page.getByRole('button', { name: 'Allow once' }).click();
+    await page.getByText('It was allowed once by approval link').waitFor();
+    await other.page.getByRole('button', { name: 'Reject' }).click();
+    await other.page.getByText('It was allowed once by approval link').waitFor();
+    assert.is(agent.replies().find((decision) => decision.id === id)?.reply, 'once');
+    assert.is(agent.replies().filter((decision) => decision.id === id).length, 1);
+  });
+
+  needing(MISSING_BROWSER, 'writes no error to the console of the browser, and ends', async () => {
+    await Promise.all([(await chromium)?.end(), (await world)?.end()]);
+    const [, browser] = await started;
+    assert.equal(browser.problems(), []);
+    assert.not.match(browser.received(), PASSWORD);
+  });
+});
