@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { WriteStream } from 'node:tty';
 import { parseArgs } from 'node:util';
 import {
   createProgressBar,
@@ -14,7 +15,7 @@ import {
 import { systemClock } from '../adapter/node/clock.ts';
 import { STOP_SIGNALS } from '../adapter/node/signals.ts';
 import type { Clock } from '../core/clock.ts';
-import { ConfigError } from '../core/config.ts';
+import { ConfigError, type Variables } from '../core/config.ts';
 import { createVerdictRequester, createVerdictsRequester } from '../eval/ask.ts';
 import { parseLabelChoices } from '../eval/choice.ts';
 import { EvaluationError } from '../eval/errors.ts';
@@ -37,6 +38,21 @@ const TYPES = Object.fromEntries(
   FLAGS.map(({ name, value }) => [name, { type: value === undefined ? 'boolean' : 'string' } as const]),
 );
 
+/** Where the command writes, and what it is given beside its words. `terminal` is undefined where nobody watches. */
+type Surroundings = {
+  readonly write: (text: string) => void;
+  readonly writeError: (text: string) => void;
+  readonly terminal: WriteStream | undefined;
+  readonly variables: Variables;
+};
+
+const ofProcess = (): Surroundings => ({
+  write: (text) => process.stdout.write(text),
+  writeError: (text) => process.stderr.write(text),
+  terminal: process.stderr.isTTY ? process.stderr : undefined,
+  variables: process.env,
+});
+
 type Judged = { readonly evaluation: Evaluation; readonly results: ReadonlyMap<string, Result> };
 
 const itemsOf = ({ file, limit, labels, textField, idField, groupField }: Options): AsyncIterable<EvalItem> => {
@@ -44,14 +60,17 @@ const itemsOf = ({ file, limit, labels, textField, idField, groupField }: Option
   return parseItems(rows, { textField, idField, groupField, choices: labels && parseLabelChoices(labels) }, limit);
 };
 
-const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Judged> => {
+const evaluateFile = async (
+  options: Options,
+  { writeError, terminal }: Surroundings,
+  signal: AbortSignal,
+): Promise<Judged> => {
   const { url, key, model, inputs, concurrency, timeoutMs, out, isFresh } = options;
-  const { stderr } = process;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
   const found = parseEarlierResults((await readIfExists(out)) ?? '', out, url);
   const earlier = isFresh ? parseEarlierResults('', out, url) : found;
   if (earlier.unused > 0) {
-    stderr.write(
+    writeError(
       `${formatCount(earlier.unused, 'result')} in ${out} not used: of another --url, or of an older version\n`,
     );
   }
@@ -70,7 +89,7 @@ const evaluateFile = async (options: Options, signal: AbortSignal): Promise<Judg
         : createGroupedRequester({ request: createVerdictsRequester(requestNeeds), size: inputs, clock }),
     clock,
     signal,
-    progress: stderr.isTTY ? createProgressBar(stderr) : createProgressLines((line) => stderr.write(line), clock),
+    progress: terminal === undefined ? createProgressLines(writeError, clock) : createProgressBar(terminal),
     onResult: (result) => results.set(result.hash, result),
   });
   return { evaluation, results };
@@ -100,6 +119,7 @@ const writeReport = async (
   { page, compared, targets }: Awaited<ReturnType<typeof prepare>>,
   { evaluation, results }: Judged,
   tokens: TokenCounts | undefined,
+  writeError: Surroundings['writeError'],
 ): Promise<void> => {
   const { file, model, inputs, report, policyOut } = options;
   if (report === undefined && policyOut === undefined) return;
@@ -110,7 +130,7 @@ const writeReport = async (
   const suggestions = policyOut === undefined ? [] : suggestThresholds(own, targets);
   if (policyOut !== undefined) {
     await writeWhole(policyOut, await policyFileText(suggestions, { policy: evaluation.policy, setHash }));
-    process.stderr.write(
+    writeError(
       `${policyOut}:\n${suggestionLines(suggestions)
         .map((line) => `  ${line}\n`)
         .join('')}`,
@@ -134,11 +154,12 @@ const writeReport = async (
   await writeWhole(report, page.reportPage(content));
 };
 
-const report = async (options: Options): Promise<number> => {
+const report = async (options: Options, surroundings: Surroundings): Promise<number> => {
+  const { write, writeError } = surroundings;
   const stop = new AbortController();
   // Taken once: a second signal has no handler and ends the program at once.
   const interrupt = () => {
-    process.stderr.write('\nfinishing the running requests; press again to stop at once\n');
+    writeError('\nfinishing the running requests; press again to stop at once\n');
     stop.abort();
   };
   for (const signal of STOP_SIGNALS) process.once(signal, interrupt);
@@ -147,10 +168,10 @@ const report = async (options: Options): Promise<number> => {
     const { file, model, url } = options;
     const counts = () => (prepared.page === undefined ? undefined : readTokenCounts(url, fetch));
     const before = await counts();
-    const judged = await evaluateFile(options, stop.signal);
+    const judged = await evaluateFile(options, surroundings, stop.signal);
     const { evaluation } = judged;
-    process.stdout.write((options.asJson ? reportJson : reportText)(evaluation, { file, model, url }));
-    await writeReport(options, prepared, judged, tokensBetween(before, await counts()));
+    write((options.asJson ? reportJson : reportText)(evaluation, { file, model, url }));
+    await writeReport(options, prepared, judged, tokensBetween(before, await counts()), writeError);
     return evaluation.interrupted ? 130 : evaluation.errors.count > 0 ? 2 : 0;
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, interrupt);
@@ -158,7 +179,7 @@ const report = async (options: Options): Promise<number> => {
 };
 
 /** Runs `gatehouse eval` and answers with its exit code. Only a bug makes it reject. */
-export const runEval = async (words: readonly string[]): Promise<number> => {
+export const runEval = async (words: readonly string[], surroundings = ofProcess()): Promise<number> => {
   try {
     const { tokens } = parseArgs({
       args: [...words],
@@ -169,14 +190,14 @@ export const runEval = async (words: readonly string[]): Promise<number> => {
     });
     const given = parseArguments(tokens);
     if (given['--help'] !== undefined) {
-      process.stdout.write(HELP);
+      surroundings.write(HELP);
       return 0;
     }
-    return await report(resolveOptions({ '--key': process.env.MODERATION_API_KEY, ...given }));
+    return await report(resolveOptions({ '--key': surroundings.variables.MODERATION_API_KEY, ...given }), surroundings);
   } catch (error) {
     if (!(error instanceof EvaluationError || error instanceof ConfigError || error instanceof FileError)) throw error;
     for (const problem of error instanceof ConfigError ? error.problems : [error.message]) {
-      process.stderr.write(`gatehouse eval: ${problem}\n`);
+      surroundings.writeError(`gatehouse eval: ${problem}\n`);
     }
     return 1;
   }

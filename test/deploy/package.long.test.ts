@@ -18,6 +18,7 @@ const PACKED = [
   'dist/agent-command.js',
   'dist/agent.js',
   'dist/bridge.js',
+  'dist/console.js',
   'dist/demo.js',
   'dist/eval.js',
   'dist/gatehouse.js',

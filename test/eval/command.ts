@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { runEval } from '../../src/main/eval.ts';
 import { COMPILE_CACHE } from '../check.ts';
 import { fileOf, moderationOf, type Script, startGateway } from './world.ts';
 
@@ -25,6 +26,23 @@ export const start = (...words: readonly string[]) => {
   });
   const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
   return { child, ended };
+};
+
+/** Runs the command in this process: as good where nothing is killed, and much cheaper. */
+export const run = async (...words: readonly string[]): Promise<Ended> => {
+  let stdout = '';
+  let stderr = '';
+  const code = await runEval(words, {
+    write(text) {
+      stdout += text;
+    },
+    writeError(text) {
+      stderr += text;
+    },
+    terminal: undefined,
+    variables: { MODERATION_API_KEY: KEY },
+  });
+  return { code, stdout, stderr };
 };
 
 type Gateway = Awaited<ReturnType<typeof startGateway>>;

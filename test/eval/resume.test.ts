@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { hateful, jsonl, outOf, ROWS, resultsOf, start, withGateway } from './command.ts';
+import { hateful, jsonl, outOf, ROWS, resultsOf, run, start, withGateway } from './command.ts';
 import { startGateway } from './world.ts';
 
 describe('gatehouse eval, run again', (check) => {
@@ -12,22 +12,22 @@ describe('gatehouse eval, run again', (check) => {
       (text, count) => (text === 'kind two' && count === 1 ? { status: 500 } : hateful(text, count)),
       async ({ url, asked }) => {
         const file = jsonl(...ROWS);
-        assert.is((await start('--file', file, '--url', url).ended).code, 2);
+        assert.is((await run('--file', file, '--url', url)).code, 2);
         writeFileSync(file, readFileSync(file, 'utf8').replace('kind three', 'kind edited'));
         asked.length = 0;
-        const { code, stdout } = await start('--file', file, '--url', url, '--json').ended;
+        const { code, stdout } = await run('--file', file, '--url', url, '--json');
         // The gateway counts anew, so the second row fails once more.
         assert.is(code, 2);
         assert.equal(asked.toSorted(), ['kind edited', 'kind two']);
         asked.push('kind two');
-        const third = await start('--file', file, '--url', url, '--json').ended;
+        const third = await run('--file', file, '--url', url, '--json');
         assert.is(third.code, 0);
         assert.equal(
           [JSON.parse(stdout).reused, JSON.parse(third.stdout).reused, JSON.parse(third.stdout).judged],
           [1, 2, 3],
         );
         asked.length = 0;
-        assert.is((await start('--file', file, '--url', url, '--fresh').ended).code, 2);
+        assert.is((await run('--file', file, '--url', url, '--fresh')).code, 2);
         assert.is(asked.length, 3);
         assert.is(resultsOf(file).length, 3);
       },
@@ -58,7 +58,7 @@ describe('gatehouse eval, run again', (check) => {
       appendFileSync(outOf(file), readFileSync(outOf(file), 'utf8').slice(0, 70));
       isHanging = false;
       gateway.asked.length = 0;
-      const { code, stdout } = await start('--file', file, '--url', gateway.url, '--json').ended;
+      const { code, stdout } = await run('--file', file, '--url', gateway.url, '--json');
       assert.is(code, 0);
       assert.equal(gateway.asked.toSorted(), ['hate 10', 'hate 11', 'hate 6', 'hate 7', 'hate 8', 'hate 9']);
       assert.equal([JSON.parse(stdout).judged, JSON.parse(stdout).overall.recall], [12, 1]);
@@ -102,10 +102,10 @@ describe('gatehouse eval, run again', (check) => {
     'a bad row anywhere costs no calls, clears no results and is named by its line',
     withGateway(hateful, async ({ url, asked }) => {
       const file = jsonl(...ROWS);
-      await start('--file', file, '--url', url).ended;
+      await run('--file', file, '--url', url);
       appendFileSync(file, '{"id":"d","labels":{"hate":1}}\n');
       asked.length = 0;
-      const { code, stderr } = await start('--file', file, '--url', url, '--fresh').ended;
+      const { code, stderr } = await run('--file', file, '--url', url, '--fresh');
       assert.is(code, 1);
       assert.match(stderr, `gatehouse eval: ${file} line 4: expected text in the field "text" or "prompt"`);
       assert.is(asked.length, 0);
@@ -118,13 +118,13 @@ describe('gatehouse eval, run again', (check) => {
     withGateway(hateful, async ({ url }) => {
       const file = jsonl(...ROWS);
       const before = readFileSync(file, 'utf8');
-      const { code, stderr } = await start('--file', file, '--url', url, '--out', file, '--fresh').ended;
+      const { code, stderr } = await run('--file', file, '--url', url, '--out', file, '--fresh');
       assert.is(code, 1);
       assert.match(stderr, 'line 1: expected a result of an earlier run');
       assert.is(readFileSync(file, 'utf8'), before);
       const nowhere = join(dirname(file), 'none', 'out.jsonl');
       assert.match(
-        (await start('--file', file, '--url', url, '--out', nowhere).ended).stderr,
+        (await run('--file', file, '--url', url, '--out', nowhere)).stderr,
         `Cannot write ${nowhere}: ENOENT`,
       );
     }),

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { hateful, jsonl, outOf, ROWS, resultsOf, start, withGateway } from './command.ts';
+import { hateful, jsonl, outOf, ROWS, resultsOf, run, withGateway } from './command.ts';
 import { type Script, startGateway } from './world.ts';
 
 /** A gateway whose model and policy can be changed between runs. */
@@ -27,12 +27,12 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
     withChanging(async (one) => {
       await withGateway(hateful, async (other) => {
         const file = jsonl(...ROWS);
-        await start('--file', file, '--url', one.url).ended;
-        const { code, stdout, stderr } = await start('--file', file, '--url', other.url, '--json').ended;
+        await run('--file', file, '--url', one.url);
+        const { code, stdout, stderr } = await run('--file', file, '--url', other.url, '--json');
         assert.is(code, 0);
         assert.equal([JSON.parse(stdout).reused, other.asked.length], [0, 3]);
         assert.match(stderr, '3 results in');
-        const back = await start('--file', file, '--url', `${one.url}/v1`, '--json').ended;
+        const back = await run('--file', file, '--url', `${one.url}/v1`, '--json');
         const { reused, backendModel, policy } = JSON.parse(back.stdout);
         assert.equal({ reused, backendModel, policy }, { reused: 3, backendModel: 'big', policy: '1' });
       })();
@@ -44,13 +44,13 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
       `a changed ${Object.keys(change)[0]} ends the run before anything is mixed`,
       withChanging(async ({ url, setup, asked }) => {
         const file = jsonl(...ROWS);
-        await start('--file', file, '--url', url, '--limit', '2').ended;
+        await run('--file', file, '--url', url, '--limit', '2');
         const before = readFileSync(outOf(file), 'utf8');
         Object.assign(setup, change);
         // One row is left to ask; with two, there is none, and one of them is asked again.
         for (const limit of ['3', '2']) {
           asked.length = 0;
-          const { code, stdout, stderr } = await start('--file', file, '--url', url, '--limit', limit).ended;
+          const { code, stdout, stderr } = await run('--file', file, '--url', url, '--limit', limit);
           assert.is(code, 1);
           assert.is(stdout, '');
           assert.match(stderr, `${Object.values(change)[0]}`);
@@ -59,7 +59,7 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
           assert.is(asked.length, 1);
           assert.is(readFileSync(outOf(file), 'utf8'), before);
         }
-        const { code, stdout } = await start('--file', file, '--url', url, '--fresh').ended;
+        const { code, stdout } = await run('--file', file, '--url', url, '--fresh');
         assert.is(code, 0);
         const { backendModel, policy } = setup;
         assert.match(stdout, `at ${url}: backend model ${backendModel}, policy ${policy}\n3 rows, 3 judged, 0 errors`);
@@ -71,9 +71,9 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
     'with nothing left to ask, one row is asked to compare and not counted twice',
     withChanging(async ({ url, asked }) => {
       const file = jsonl(...ROWS);
-      await start('--file', file, '--url', url).ended;
+      await run('--file', file, '--url', url);
       asked.length = 0;
-      const { code, stdout } = await start('--file', file, '--url', url, '--json').ended;
+      const { code, stdout } = await run('--file', file, '--url', url, '--json');
       assert.is(code, 0);
       assert.equal(asked, ['hate one']);
       const { judged, reused, rows } = JSON.parse(stdout);
@@ -88,8 +88,8 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
       (text, count) => (count > 1 ? { status: 500 } : hateful(text, count)),
       async ({ url }) => {
         const file = jsonl(...ROWS);
-        await start('--file', file, '--url', url).ended;
-        const { code, stdout, stderr } = await start('--file', file, '--url', url).ended;
+        await run('--file', file, '--url', url);
+        const { code, stdout, stderr } = await run('--file', file, '--url', url);
         assert.equal([code, stdout], [1, '']);
         assert.match(stderr, 'no new verdict to compare the earlier results with (500)');
       },
@@ -100,16 +100,16 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
     'with --fresh the earlier results stay until there is a verdict',
     withChanging(async ({ url }) => {
       const file = jsonl(...ROWS);
-      await start('--file', file, '--url', url).ended;
+      await run('--file', file, '--url', url);
       const before = readFileSync(outOf(file), 'utf8');
       const closed = await startGateway(hateful);
       closed.close();
-      assert.is((await start('--file', file, '--url', closed.url, '--fresh').ended).code, 1);
+      assert.is((await run('--file', file, '--url', closed.url, '--fresh')).code, 1);
       assert.is(readFileSync(outOf(file), 'utf8'), before);
       await withGateway(
         () => ({ status: 500 }),
         async (failing) => {
-          assert.is((await start('--file', file, '--url', failing.url, '--fresh').ended).code, 2);
+          assert.is((await run('--file', file, '--url', failing.url, '--fresh')).code, 2);
         },
       )();
       assert.is(readFileSync(outOf(file), 'utf8'), before);
@@ -122,7 +122,7 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
       await withGateway(
         () => ({ status }),
         async ({ url }) => {
-          await start('--file', file, '--url', url).ended;
+          await run('--file', file, '--url', url);
         },
       )();
       assert.not.ok(existsSync(outOf(file)), `${status}`);
@@ -136,14 +136,14 @@ describe('gatehouse eval, when the gateway is not what it was', (check) => {
       if (text === 'hate 4') dying.close();
       return hateful(text, count);
     });
-    const { code, stdout } = await start('--file', file, '--url', dying.url, '--concurrency', '1').ended;
+    const { code, stdout } = await run('--file', file, '--url', dying.url, '--concurrency', '1');
     assert.is(code, 2);
     assert.match(stdout, '60 rows, 4 judged, 20 errors');
     assert.match(stdout, 'STOPPED: nothing answers any more, 36 of 60 rows were not reached');
     await withGateway(hateful, async ({ url, asked }) => {
       // As if the gateway were back under its address.
       writeFileSync(outOf(file), readFileSync(outOf(file), 'utf8').replaceAll(dying.url, url));
-      const again = await start('--file', file, '--url', url, '--json').ended;
+      const again = await run('--file', file, '--url', url, '--json');
       assert.is(again.code, 0);
       assert.equal([JSON.parse(again.stdout).judged, asked.length], [60, 56]);
     })();

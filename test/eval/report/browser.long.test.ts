@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { start, withGateway } from '../command.ts';
+import { run, withGateway } from '../command.ts';
 import { fileOf, moderationOf } from '../world.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -77,8 +77,8 @@ describe('a report in Chromium', (check) => {
       }),
       async ({ url }) => {
         const first = `${file}.first.jsonl`;
-        assert.is((await start('--file', file, '--url', url, '--out', first).ended).code, 0);
-        const { code, stderr } = await start(
+        assert.is((await run('--file', file, '--url', url, '--out', first)).code, 0);
+        const { code, stderr } = await run(
           '--file',
           file,
           '--url',
@@ -89,7 +89,7 @@ describe('a report in Chromium', (check) => {
           page,
           '--suggest-thresholds',
           `${file}.policy.json`,
-        ).ended;
+        );
         assert.is(code, 0, stderr);
       },
     ),

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
 import { parsePolicyFile } from '../../../src/gateway/policy/policy-file.ts';
 import { describe } from '../../check.ts';
-import { jsonl, start, withGateway } from '../command.ts';
+import { jsonl, run, withGateway } from '../command.ts';
 import { moderationOf, type Script } from '../world.ts';
 
 const ROWS = Array.from({ length: 60 }, (_, index) => {
@@ -31,7 +31,7 @@ describe('gatehouse eval --report', (check) => {
     'writes a page without texts, and a policy that a gateway takes',
     withGateway(scoring('first'), async ({ url }) => {
       const words = ['--file', file, '--url', url, '--out', first, '--report', page];
-      const { code, stderr } = await start(...words, '--suggest-thresholds', policy, '--target', 'recall=0.9').ended;
+      const { code, stderr } = await run(...words, '--suggest-thresholds', policy, '--target', 'recall=0.9');
       assert.is(code, 0, stderr);
       assert.match(
         stderr,
@@ -51,7 +51,7 @@ describe('gatehouse eval --report', (check) => {
   check(
     'compares with the results of another policy, and writes over a report of its own',
     withGateway(scoring('second'), async ({ url }) => {
-      const { code, stderr } = await start('--file', file, '--url', url, '--compare', first, '--report', page).ended;
+      const { code, stderr } = await run('--file', file, '--url', url, '--compare', first, '--report', page);
       assert.is(code, 0, stderr);
       assert.match(readFileSync(page, 'utf8'), 'policy second and first</title>');
     }),
@@ -68,7 +68,7 @@ describe('gatehouse eval --report', (check) => {
         [['--suggest-thresholds', policy], /--suggest-thresholds: .*policy\.json is there already/],
         [['--report', page, '--compare', `${file}.none`], /--compare: expected a results file, found none at/],
       ] as const) {
-        const { code, stderr } = await start(...least, '--out', `${file}.unused`, ...words).ended;
+        const { code, stderr } = await run(...least, '--out', `${file}.unused`, ...words);
         assert.is(code, 1);
         assert.match(stderr, problem);
       }
