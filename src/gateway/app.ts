@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import type { HttpClient } from '../core/http/client.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
-import { createRoutes, type RouteTable } from '../core/http/router.ts';
+import { createRoutes } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
@@ -12,6 +12,7 @@ import type { BackendKey } from '../llm/key-state.ts';
 import { createAdminWatch } from './admin/admin.ts';
 import { createCheckRoute } from './admin/check.ts';
 import { createAdminRoutes } from './admin/routes.ts';
+import type { WatchVerdicts } from './admin/verdict-events.ts';
 import { createJudgeBackend } from './backend.ts';
 import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
@@ -99,11 +100,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     httpClient: needs.httpClient,
     clock,
     log,
-    onAttempt(attempt) {
-      metrics.attempt(attempt);
-      const { kind: state, key, model, durationMs, reason = state } = attempt;
-      if (state !== 'answered') log('info', 'backend-call-failed', { state, key, model, durationMs, reason });
-    },
+    onAttempt: metrics.attempt,
     onKeyChange(change) {
       shared?.coolDowns.publish(change);
       watch?.onKeyChange(change);
@@ -178,7 +175,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     newId: needs.newId,
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodies,
-    observer: watch?.verdicts.observer,
   };
   const readInput = createInputReader({
     findTraits: backend.findTraits,
@@ -186,9 +182,10 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   });
   const moderation = createModerationRoute({ ...route, readInput, noVerdict });
   const guardFace = createGuardRoute({ ...route, limits, noVerdict });
+  const watched: WatchVerdicts = watch?.watchVerdicts ?? ((_, route) => (request) => route(request));
   const integrations = createIntegrations({
     ...{ ...route, limits, readInput, unjudged: settings.UNJUDGED_INPUT },
-    watch: watch && ((asked) => watch.verdicts.watch('guard', asked)),
+    watched: (asked) => watched('guard', asked),
   });
   const checkOwnReadiness = createReadyCheck({
     clock,
@@ -223,21 +220,23 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
           ...{ ...needs, ...backend, ...watch, bodies, semaphore, cache, checkReadiness, adminKey },
           check: createCheckRoute({ ...route, runInSlices, limits }),
         });
-  const table: RouteTable = {
-    '/v1/moderations': { POST: watch?.verdicts.watch('moderations', moderation) ?? moderation },
-    '/v1/chat/completions': { POST: watch?.verdicts.watch('guard', guardFace) ?? guardFace },
-    ...integrations.routes,
-    ...admin,
-    ...modelRoutes(models, findAlias, gatewayKeys),
-    ...createStandardRoutes({
-      service: 'gateway',
-      version,
-      ready: createReadyRoute({ ...needs, checkReadiness }),
-      metricsText: metrics.text,
-      openApi: () => createGatewayOpenApi(version, adminKey !== undefined),
-    }),
-  };
-  const routes = createRoutes(table, hintForPath);
+  const routes = createRoutes(
+    {
+      '/v1/moderations': { POST: watched('moderations', moderation) },
+      '/v1/chat/completions': { POST: watched('guard', guardFace) },
+      ...integrations.routes,
+      ...admin,
+      ...modelRoutes(models, findAlias, gatewayKeys),
+      ...createStandardRoutes({
+        service: 'gateway',
+        version,
+        ready: createReadyRoute({ ...needs, checkReadiness }),
+        metricsText: metrics.text,
+        openApi: () => createGatewayOpenApi(version, adminKey !== undefined),
+      }),
+    },
+    hintForPath,
+  );
   return guard(routes.handler, {
     clock,
     log,

@@ -76,7 +76,7 @@ const dialectFor = (
 
 /** Creates the client of the judge's backend: keys, breaker, dialect and failover. Throws a `TypeError` without a key. */
 export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
-  const { baseUrl, keys, httpClient, clock, log, onAttempt, onKeyChange } = needs;
+  const { baseUrl, keys, httpClient, clock, log, onKeyChange } = needs;
   const [firstKey] = keys;
   if (firstKey === undefined) throw new TypeError('Cannot create a backend without a key');
   const pool = createKeyPool(keys, clock.now, (change) => {
@@ -86,6 +86,11 @@ export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
     // Replicas share what concerns a whole key. That it may not use a model each learns by one call.
     if (model === undefined) onKeyChange(change);
   });
+  const onAttempt = (attempt: AttemptRecord): void => {
+    needs.onAttempt(attempt);
+    const { kind: state, key, model, durationMs, reason = state } = attempt;
+    if (state !== 'answered') log('info', 'backend-call-failed', { state, key, model, durationMs, reason });
+  };
   const breaker = createBreaker(clock.now, BREAKER_LIMITS, ({ state, coolDownMs: restMs }) =>
     log('warn', 'backend-breaker', { state, restMs }),
   );

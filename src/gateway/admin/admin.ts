@@ -10,7 +10,7 @@ import { createFeed, type Feed } from './feed.ts';
 import type { FeedExchange } from './feed-numbering.ts';
 import { breakerReport, keyReports, NO_JUDGE_USAGE, type ProcessState, type ProcessStates } from './state.ts';
 import { createUsageCounts, type UsageCounts } from './usage.ts';
-import { createVerdictEvents, type VerdictEvents } from './verdict-events.ts';
+import { createWatchVerdicts, type WatchVerdicts } from './verdict-events.ts';
 
 /** What the processes of a service bring together for whoever administrates it. */
 export type SharedAdmin = {
@@ -29,7 +29,7 @@ type AdminWatchNeeds = {
 /** What a process notes while it works, so that the admin routes can show it. */
 export type AdminWatch = {
   readonly feed: Feed;
-  readonly verdicts: VerdictEvents;
+  readonly watchVerdicts: WatchVerdicts;
   readonly usage: UsageCounts;
   /** A key has changed its state. */
   readonly onKeyChange: (change: KeyChange) => void;
@@ -42,7 +42,7 @@ export const createAdminWatch = ({ clock, log, isStopping, shared }: AdminWatchN
   const feed = createFeed({ clock, isStopping, onBug, exchange: shared?.exchange });
   return {
     feed,
-    verdicts: createVerdictEvents({ clock, feed }),
+    watchVerdicts: createWatchVerdicts({ clock, feed }),
     usage: createUsageCounts(),
     onKeyChange(change) {
       if (feed.isOpen())

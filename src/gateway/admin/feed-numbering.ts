@@ -54,6 +54,8 @@ export type FeedExchange = {
   /** Somebody reads in this process. */
   readonly keepOpen: () => void;
   readonly send: (event: FeedEvent) => void;
+  /** One event was left out. */
+  readonly skip: () => void;
   /** `onRead`: somebody reads in another process. */
   readonly connect: (listener: { readonly onRead: () => void; readonly onBatch: (batch: FeedBatch) => void }) => void;
 };
@@ -65,6 +67,7 @@ export const createOwnExchange = (now: () => number): FeedExchange => {
   return {
     keepOpen: numbering.keepOpen,
     send: (event) => onBatch(numbering.number({ events: [event], lost: 0 })),
+    skip: () => void numbering.number({ events: [], lost: 1 }),
     connect(listener) {
       onBatch = listener.onBatch;
     },

@@ -11,6 +11,8 @@ export type Feed = {
   readonly isOpen: () => boolean;
   /** `data` must hold no text and no key. Ask `isOpen` before. */
   readonly publish: (event: string, data: object) => void;
+  /** Counts an event that is left out: readers learn how many were. */
+  readonly skip: () => void;
   /** A stream of the events from now on, or after `Last-Event-ID`. Faults with `unavailable` when too many read already. */
   readonly stream: (request: Request) => Response;
 };
@@ -81,6 +83,7 @@ export const createFeed = ({ clock, isStopping, onBug, exchange = createOwnExcha
     publish(event, data) {
       exchange.send({ event, data: JSON.stringify(data) });
     },
+    skip: exchange.skip,
     stream(request) {
       if (readers >= READERS_LIMIT)
         throw new Fault({

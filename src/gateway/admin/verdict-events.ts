@@ -2,20 +2,32 @@ import type { Clock } from '../../core/clock.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import { highestScores } from '../policy/categories.ts';
 import { noVerdictReason } from '../routes/no-verdict.ts';
-import type { JudgedRequest, RequestObserver } from '../routes/observer.ts';
+import type { JudgedRequest, VerdictRoute } from '../routes/observer.ts';
 import type { Feed } from './feed.ts';
 
 /** Which route a verdict was asked for with. */
 type Face = 'moderations' | 'guard';
 type SeenRequest = { readonly face: Face; readonly startedAt: number; alias: string | null };
 
-type VerdictEventsNeeds = { readonly clock: Clock; readonly feed: Pick<Feed, 'isOpen' | 'publish'> };
+type VerdictEventsNeeds = { readonly clock: Clock; readonly feed: Pick<Feed, 'isOpen' | 'publish' | 'skip'> };
 
-/** Makes events of the feed from requests for verdicts. */
-export type VerdictEvents = {
-  readonly observer: RequestObserver;
-  /** Wraps a route, so that its failures and its time are known. */
-  readonly watch: (face: Face, route: Handler) => Handler;
+/** Makes events of the feed from the requests to a route, and costs nothing while nobody watches. */
+export type WatchVerdicts = (face: Face, route: VerdictRoute) => Handler;
+
+/** More verdicts than these are counted and not shown: nobody could read them, and each costs a tenth of one from the cache. */
+const EVENTS_LIMIT = 125;
+const EVENTS_EVERY_MS = 250;
+
+/** Whether one more event may be made now. */
+const createEventLimit = (now: () => number): (() => boolean) => {
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let made = 0;
+  return () => {
+    const at = now();
+    if (Math.abs(at - startedAt) >= EVENTS_EVERY_MS) [startedAt, made] = [at, 0];
+    made += 1;
+    return made <= EVENTS_LIMIT;
+  };
 };
 
 const asOneVerdict = ({ policy, verdicts }: JudgedRequest): JudgedRequest['verdicts'] => [
@@ -29,9 +41,9 @@ const asOneVerdict = ({ policy, verdicts }: JudgedRequest): JudgedRequest['verdi
   },
 ];
 
-/** Creates the source of `verdict` events: one for each result, none while nobody watches. */
-export const createVerdictEvents = ({ clock, feed }: VerdictEventsNeeds): VerdictEvents => {
-  const requests = new WeakMap<Request, SeenRequest>();
+/** Creates the source of `verdict` events: one for each result, or one for a failure that leaves a request without. */
+export const createWatchVerdicts = ({ clock, feed }: VerdictEventsNeeds): WatchVerdicts => {
+  const mayMake = createEventLimit(clock.now);
   const publish = ({ face, startedAt, alias }: SeenRequest, outcome: object): void => {
     const at = clock.now();
     feed.publish('verdict', { at, face, alias, duration_ms: at - startedAt, ...outcome });
@@ -39,6 +51,10 @@ export const createVerdictEvents = ({ clock, feed }: VerdictEventsNeeds): Verdic
   const publishVerdicts = (seen: SeenRequest, judged: JudgedRequest): void => {
     const { categories } = judged.policy;
     for (const { scores, hidden, isCached } of seen.face === 'guard' ? asOneVerdict(judged) : judged.verdicts) {
+      if (!mayMake()) {
+        feed.skip();
+        continue;
+      }
       let top = 0;
       for (let index = 1; index < categories.length; index++)
         if ((scores[index] ?? 0) > (scores[top] ?? 0)) top = index;
@@ -50,28 +66,25 @@ export const createVerdictEvents = ({ clock, feed }: VerdictEventsNeeds): Verdic
       });
     }
   };
-  return {
-    observer: {
-      describe(request, alias) {
-        const seen = requests.get(request);
-        if (seen !== undefined) seen.alias = alias;
-      },
-      judged(request, judged) {
-        const seen = requests.get(request);
-        if (seen !== undefined) publishVerdicts(seen, judged);
-      },
-    },
-    watch: (face, route) => async (request) => {
-      if (!feed.isOpen()) return route(request);
-      const seen: SeenRequest = { face, startedAt: clock.now(), alias: null };
-      requests.set(request, seen);
-      try {
-        return await route(request);
-      } catch (error) {
-        const reason = noVerdictReason(error);
-        if (reason !== undefined) publish(seen, { error: reason });
-        throw error;
-      }
-    },
+  const publishFailure = (seen: SeenRequest, error: unknown): void => {
+    const reason = noVerdictReason(error);
+    if (reason === undefined) return;
+    if (mayMake()) publish(seen, { error: reason });
+    else feed.skip();
+  };
+  return (face, route) => async (request) => {
+    if (!feed.isOpen()) return route(request);
+    const seen: SeenRequest = { face, startedAt: clock.now(), alias: null };
+    try {
+      return await route(request, {
+        describe(alias) {
+          seen.alias = alias;
+        },
+        judged: (judged) => publishVerdicts(seen, judged),
+      });
+    } catch (error) {
+      publishFailure(seen, error);
+      throw error;
+    }
   };
 };

@@ -13,7 +13,7 @@ import { type Policy, type PolicySelection, withGuardCategories } from '../polic
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
-import type { RequestObserver } from './observer.ts';
+import type { VerdictRoute } from './observer.ts';
 import { createResultWriter } from './result.ts';
 import { verdictHeaders } from './verdict-headers.ts';
 
@@ -30,7 +30,6 @@ type GuardRouteNeeds = {
   readonly limits: { readonly inputs: number; readonly chars: number };
   /** Answers in place of an error where a chat asks for scores: its clients pass what they get an error for. */
   readonly noVerdict: Pick<NoVerdict, 'describe'>;
-  readonly observer: RequestObserver | undefined;
 };
 
 /** What a guard says of texts by their scores: whether it is a violation, and the content of the answer. */
@@ -40,7 +39,7 @@ type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolea
  * `POST /v1/chat/completions`: the guard face. It answers like a guard model, for aliases that have a form for it. What has no
  * verdict is an error, 5xx wherever another service may have one: it is never answered as safe.
  */
-export const createGuardRoute = (needs: GuardRouteNeeds) => {
+export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
   const { clock, callers, findAlias, policies, metrics } = needs;
   const judgesBy = (judgedBy: (policy: Policy) => Policy) =>
     new Map(
@@ -82,7 +81,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds) => {
     return new Response(chatCompletionEvents(answer), { status: 200, headers: { ...headers, ...type } });
   };
 
-  return async (request: Request): Promise<Response> => {
+  return async (request, observer) => {
     const caller = await callers.identify(request);
     await callers.count(caller);
     return answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
@@ -91,7 +90,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds) => {
       });
       const asked = parseGuardRequest(body);
       const alias = findAlias(asked.model);
-      needs.observer?.describe(request, alias.alias);
+      observer?.describe(alias.alias);
       const form = answerFormOf(alias, asked.response_format);
       const policy = policies.select(alias.alias, caller.keyIndex);
       const judge = (form.kind === 'scores' ? scorers : guards).get(policy);
@@ -110,7 +109,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds) => {
       const items = texts.map((text) => ({ text }));
       const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
       if (verdicts.length !== texts.length) throw new TypeError('A text without a verdict');
-      needs.observer?.judged(request, { policy: judge.judged, verdicts });
+      observer?.judged({ policy: judge.judged, verdicts });
       const { isFlagged, content } = say(verdicts.map(({ scores }) => scores));
       const isCached = verdicts.every((verdict) => verdict.isCached);
       metrics.verdict({ alias: alias.alias, isFlagged, isCached });

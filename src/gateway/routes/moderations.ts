@@ -10,7 +10,7 @@ import { isBlank } from '../text/normalize.ts';
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
-import type { RequestObserver } from './observer.ts';
+import type { RequestObserver, VerdictRoute } from './observer.ts';
 import type { ReadInput } from './read-input.ts';
 import { countResults, type ParsedItem, parseOuterFields } from './request.ts';
 import { createResultWriter, moderationJson } from './result.ts';
@@ -29,13 +29,17 @@ type ModerationRouteNeeds = {
   readonly readInput: ReadInput;
   /** Called with each request, so that it can answer in place of an error. */
   readonly noVerdict: Pick<NoVerdict, 'admit' | 'describe'>;
-  readonly observer: RequestObserver | undefined;
 };
 
+type Asking = {
+  readonly keyIndex: number;
+  readonly deadline: Deadline;
+  readonly observer: RequestObserver | undefined;
+};
 type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; readonly items: readonly ParsedItem[] };
 
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
-export const createModerationRoute = (needs: ModerationRouteNeeds) => {
+export const createModerationRoute = (needs: ModerationRouteNeeds): VerdictRoute => {
   const { clock, callers, findAlias, policies, metrics } = needs;
   const judges = new Map(
     policies.policies.map((policy) => [
@@ -49,11 +53,11 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     return judge;
   };
 
-  const parseRequest = async (request: Request, keyIndex: number, deadline: Deadline): Promise<ParsedRequest> => {
+  const parseRequest = async (request: Request, { keyIndex, deadline, observer }: Asking): Promise<ParsedRequest> => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));
     const alias = findAlias(model);
     const policy = policies.select(alias.alias, keyIndex);
-    needs.observer?.describe(request, alias.alias);
+    observer?.describe(alias.alias);
     needs.noVerdict.describe(request, { alias: alias.alias, inputs: countResults(input), policy });
     return { alias, policy, items: await needs.readInput(input, alias, deadline.signal) };
   };
@@ -74,15 +78,15 @@ export const createModerationRoute = (needs: ModerationRouteNeeds) => {
     });
   };
 
-  return async (request: Request): Promise<Response> => {
+  return async (request, observer) => {
     const caller = await callers.identify(request);
     needs.noVerdict.admit(request, policies.select(DEFAULT_ALIAS, caller.keyIndex));
     await callers.count(caller);
     return answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
-      const parsed = await parseRequest(request, caller.keyIndex, deadline);
+      const parsed = await parseRequest(request, { keyIndex: caller.keyIndex, deadline, observer });
       const { moderate } = judgeOf(parsed.policy);
       const verdicts = await moderate(parsed.items, parsed.alias, { ...deadline, owner: caller.owner });
-      needs.observer?.judged(request, { policy: parsed.policy, verdicts });
+      observer?.judged({ policy: parsed.policy, verdicts });
       return respond(parsed, verdicts);
     });
   };

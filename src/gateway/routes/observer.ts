@@ -7,8 +7,11 @@ export type JudgedRequest = {
   readonly verdicts: readonly Pick<ItemVerdict, 'scores' | 'isCached' | 'hidden'>[];
 };
 
-/** Follows the requests for verdicts, where somebody watches the service. */
+/** Follows one request for verdicts, where somebody watches the service. */
 export type RequestObserver = {
-  readonly describe: (request: Request, alias: string) => void;
-  readonly judged: (request: Request, judged: JudgedRequest) => void;
+  readonly describe: (alias: string) => void;
+  readonly judged: (judged: JudgedRequest) => void;
 };
+
+/** A route that gives verdicts. */
+export type VerdictRoute = (request: Request, observer?: RequestObserver) => Promise<Response>;

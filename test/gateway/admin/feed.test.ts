@@ -3,6 +3,7 @@ import { createFeed } from '../../../src/gateway/admin/feed.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { guarding } from '../harness/guards.ts';
+import { askIntegration } from '../harness/integrations.ts';
 import { judging, received } from '../harness/world.ts';
 import { adminOver, readEvents, type SentEvent } from './world.ts';
 
@@ -213,6 +214,18 @@ describe('the events of a gateway', (check) => {
     );
   });
 
+  check('are one verdict for a request of a product that asks in its own way', async () => {
+    const world = await watched(judging({ HR: 90 }));
+    await askIntegration(world, '/beta/litellm_basic_guardrail_api', {
+      texts: [CANARY, 'hello'],
+      input_type: 'request',
+    });
+    assert.equal(
+      (await world.next()).map((event) => [dataOf(event).face, dataOf(event).flagged]),
+      [['guard', ['harassment']]],
+    );
+  });
+
   check('name the error of a request without a verdict, and not that of a wrong request', async () => {
     const { ask, next } = await watched(() => received(500, 'broken'));
     assert.is((await ask({})).status, 400);
@@ -243,6 +256,23 @@ describe('the events of a gateway', (check) => {
       ],
     );
     assert.not.match(reader.text(), /backend-key/);
+  });
+
+  check('are no more than 500 a second, and the others are counted', async () => {
+    const { ask, next, clock } = await watched(judging());
+    for (let turn = 0; turn < 10; turn++)
+      await ask({ input: Array.from({ length: 30 }, (_, index) => `text ${index}`) });
+    await next();
+    await clock.advance(250);
+    await ask({ input: 'the next one' });
+    const found = await next();
+    assert.equal(
+      found.map((event) => [event.event, dataOf(event).count]),
+      [
+        ['skipped', 175],
+        ['verdict', undefined],
+      ],
+    );
   });
 
   check('do not come for a check: it is no verdict for a client', async () => {

@@ -18,8 +18,6 @@ export type WorkerAdmin = SharedAdmin & {
 
 /** Events are sent together: a message costs more than what is in it. */
 const SEND_EVERY_MS = 200;
-/** Of more than these only the number is sent. */
-const SEND_LIMIT = 250;
 /** Well within the time that the feed stays open. */
 const KEEP_OPEN_EVERY_MS = 10_000;
 const STATES_LIMIT_MS = 3000;
@@ -31,6 +29,9 @@ export const createWorkerAdmin = ({ channel, clock }: WorkerAdminNeeds): WorkerA
   let unsent: FeedEvent[] = [];
   let lost = 0;
   let keptOpenAt = Number.NEGATIVE_INFINITY;
+  const sendLater = (): void => {
+    if (unsent.length === 0 && lost === 0) clock.after(SEND_EVERY_MS, sendAll);
+  };
   const sendAll = (): void => {
     channel.offer({ kind: 'feed', events: unsent, lost });
     unsent = [];
@@ -45,9 +46,12 @@ export const createWorkerAdmin = ({ channel, clock }: WorkerAdminNeeds): WorkerA
         channel.notify({ kind: 'feed-read' });
       },
       send(event) {
-        if (unsent.length === 0) clock.after(SEND_EVERY_MS, sendAll);
-        if (unsent.length < SEND_LIMIT) unsent.push(event);
-        else lost += 1;
+        sendLater();
+        unsent.push(event);
+      },
+      skip() {
+        sendLater();
+        lost += 1;
       },
       connect(given) {
         listener = given;

@@ -31,6 +31,7 @@ type GuardrailQuestion = {
   readonly limitMs?: number;
   /** The request that shows the gateway key, where it is not in the usual header. */
   readonly shownBy?: Request;
+  readonly observer: RequestObserver | undefined;
 };
 
 /** Judges a product's request and has it answered. Throws every failure: nothing is answered without a verdict on all of it. */
@@ -47,7 +48,6 @@ export type GuardrailNeeds = {
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly limits: { readonly inputs: number; readonly chars: number };
   readonly readInput: ReadInput;
-  readonly observer: RequestObserver | undefined;
   /** `text`: images that cannot be judged are left out beside texts. */
   readonly unjudged: 'error' | 'text' | 'flag';
 };
@@ -130,12 +130,12 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
       .map(({ name }) => name);
   };
 
-  return async (request, { read, respond, limitMs = needs.deadlineMs, shownBy = request }) => {
+  return async (request, { read, respond, observer, limitMs = needs.deadlineMs, shownBy = request }) => {
     const caller = await callers.identify(shownBy);
     await callers.count(caller);
     return answerWithin(request, { clock, limitMs: Math.min(limitMs, needs.deadlineMs) }, async (deadline) => {
       const alias = findAlias(request.headers.get(ALIAS_HEADER) ?? DEFAULT_ALIAS);
-      needs.observer?.describe(request, alias.alias);
+      observer?.describe(alias.alias);
       const policy = policies.select(alias.alias, caller.keyIndex);
       const judge = (alias.guard === undefined ? plain : guards).get(policy);
       if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
@@ -143,7 +143,7 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
       const { items, leftOut } = await readItems(input, alias, deadline.signal);
       const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
       if (verdicts.length !== items.length) throw new TypeError('An item without a verdict');
-      needs.observer?.judged(request, { policy: judge.judged, verdicts });
+      observer?.judged({ policy: judge.judged, verdicts });
       const categories = verdictOf(judge.judged, verdicts);
       const isCached = verdicts.every((verdict) => verdict.isCached);
       metrics.verdict({ alias: alias.alias, isFlagged: categories.length > 0, isCached });

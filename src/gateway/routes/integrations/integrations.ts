@@ -4,6 +4,7 @@ import type { RouteTable } from '../../../core/http/router.ts';
 import type { GatewayFault } from '../../errors.ts';
 import type { GatewayMetrics } from '../../metrics.ts';
 import { reasonOf } from '../no-verdict.ts';
+import type { VerdictRoute } from '../observer.ts';
 import { createGuardrail, type GuardrailNeeds } from './guardrail.ts';
 import { createLitellmRoute, LITELLM_PATH, litellmFailure } from './litellm.ts';
 import { createPortkeyRoute, PORTKEY_PATH, portkeyFailure } from './portkey.ts';
@@ -18,16 +19,16 @@ type Integrations = {
 
 type IntegrationsNeeds = GuardrailNeeds & {
   readonly metrics: Pick<GatewayMetrics, 'flaggedWithoutVerdict'>;
-  /** Wraps a route, so that its failures and its time are known; undefined where nobody wants to know. */
-  readonly watch: ((route: Handler) => Handler) | undefined;
+  /** Wraps a route, so that its failures and its time are known where somebody wants to know. */
+  readonly watched: (route: VerdictRoute) => Handler;
 };
 
 /** Creates the routes for products that ask a guardrail by a contract of their own, and the answers to their failures. */
 export const createIntegrations = (needs: IntegrationsNeeds): Integrations => {
   const ask = createGuardrail(needs);
   const failures = new WeakMap<Request, AnswerFailure>();
-  const failingBy = (answerFailure: AnswerFailure, route: Handler) => {
-    const watched = needs.watch?.(route) ?? route;
+  const failingBy = (answerFailure: AnswerFailure, route: VerdictRoute) => {
+    const watched = needs.watched(route);
     return {
       POST(request: Request): Promise<Response> {
         failures.set(request, answerFailure);

@@ -2,6 +2,7 @@ import { jsonResponse, NEVER_RETRY, serverError } from '../../../core/http/respo
 import { isRecord } from '../../../core/json.ts';
 import type { GatewayFault } from '../../errors.ts';
 import { definitionsText, toolCallTexts } from '../../guard/message-text.ts';
+import type { VerdictRoute } from '../observer.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
 import type { AskGuardrail, GuardrailInput, GuardrailVerdict } from './guardrail.ts';
 
@@ -58,9 +59,9 @@ const showingKey = (request: Request): Request => {
  * Source: BerriAI/litellm 1.106.2, proxy/guardrails/guardrail_hooks/generic_guardrail_api.
  */
 export const createLitellmRoute =
-  (ask: AskGuardrail) =>
-  (request: Request): Promise<Response> =>
-    ask(request, { read: readLitellm, respond, shownBy: showingKey(request) });
+  (ask: AskGuardrail): VerdictRoute =>
+  (request, observer) =>
+    ask(request, { read: readLitellm, respond, observer, shownBy: showingKey(request) });
 
 /**
  * The error of a reply that is no verdict. LiteLLM takes 502, 503 and 504 for an outage, which `unreachable_fallback: fail_open` lets

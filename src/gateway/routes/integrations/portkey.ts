@@ -1,6 +1,7 @@
 import { jsonResponse } from '../../../core/http/response.ts';
 import { isNestedBeyond, isRecord } from '../../../core/json.ts';
 import { contentTexts, isChatMessage, isNothing } from '../../guard/message-text.ts';
+import type { VerdictRoute } from '../observer.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
 import type { AskGuardrail, GuardrailInput, GuardrailVerdict } from './guardrail.ts';
 
@@ -102,9 +103,10 @@ const respond = ({ categories, headers }: GuardrailVerdict): Response =>
  * Source: Portkey-AI/gateway 1.15.2, plugins/default/webhook.ts and src/middlewares/hooks.
  */
 export const createPortkeyRoute =
-  (ask: AskGuardrail) =>
-  (request: Request): Promise<Response> =>
+  (ask: AskGuardrail): VerdictRoute =>
+  (request, observer) =>
     ask(request, {
+      observer,
       read: readPortkey,
       respond,
       ...(request.headers.has('x-request-timeout-ms') ? {} : { limitMs: USUAL_LIMIT_MS }),
