@@ -119,18 +119,16 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     elsewhere: needs.makeViewsElsewhere,
     onLarge: metrics.largeText,
   });
-  const contextTokens = contextTokensFor(settings.MODERATION_WINDOW_CHARS, everyPolicy(policies));
-  const sharedVerdicts = shared?.verdicts(lifetimeMs);
   const judging = {
     upstream: backend.upstream,
     semaphore,
     clock,
     runInSlices,
     makeViews: views.makeViews,
-    contextTokens,
+    contextTokens: contextTokensFor(settings.MODERATION_WINDOW_CHARS, everyPolicy(policies)),
     cache,
     texts,
-    shared: sharedVerdicts,
+    shared: shared?.verdicts(lifetimeMs),
     digest: needs.digest,
     newNonce: needs.newNonce,
     onUnusable(model: string, reason: string) {
@@ -218,6 +216,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       ? {}
       : createAdminRoutes({
           ...{ ...needs, ...backend, ...watch, bodies, semaphore, cache, checkReadiness, adminKey },
+          shadowState: shadow?.summary,
           check: createCheckRoute({ ...route, runInSlices, limits }),
         });
   const routes = createRoutes(

@@ -8,6 +8,7 @@ import type { VerdictCache } from '../judge/cache.ts';
 import type { GatewaySettings } from '../settings.ts';
 import { createFeed, type Feed } from './feed.ts';
 import type { FeedExchange } from './feed-numbering.ts';
+import type { ShadowState } from './shadow-state.ts';
 import { breakerReport, keyReports, NO_JUDGE_USAGE, type ProcessState, type ProcessStates } from './state.ts';
 import { createUsageCounts, type UsageCounts } from './usage.ts';
 import { createWatchVerdicts, type WatchVerdicts } from './verdict-events.ts';
@@ -59,6 +60,7 @@ export type ProcessStatesNeeds = {
   readonly cache: Pick<VerdictCache, 'size'>;
   readonly settings: Pick<GatewaySettings, 'MAX_CONCURRENCY' | 'CACHE_MAX_ENTRIES'>;
   readonly usage: UsageCounts;
+  readonly shadowState: (() => ShadowState) | undefined;
 };
 
 /** Creates the look-up of the states of all processes of a service: of this one alone where it shares none. */
@@ -66,13 +68,14 @@ export const createProcessStates = (
   needs: ProcessStatesNeeds,
   shared: SharedAdmin | undefined,
 ): (() => Promise<ProcessStates>) => {
-  const { pool, breaker, semaphore, cache, settings, usage } = needs;
+  const { pool, breaker, semaphore, cache, settings, usage, shadowState } = needs;
   const own = (): ProcessState => ({
     keys: keyReports(pool.details()),
     breaker: breakerReport(breaker.status()),
     calls: { running: semaphore.running(), waiting: semaphore.waiting(), limit: settings.MAX_CONCURRENCY },
     cache: { verdicts: cache.size(), limit: settings.CACHE_MAX_ENTRIES },
     usage: usage.read(),
+    ...(shadowState === undefined ? {} : { shadow: shadowState() }),
   });
   return shared?.states(own) ?? (async () => ({ running: 1, states: [own()], ended: NO_JUDGE_USAGE }));
 };

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { BreakerStatus } from '../../llm/breaker.ts';
 import { COOL_DOWN_REASONS, type KeyChange } from '../../llm/key-state.ts';
+import { addShadows, ShadowState } from './shadow-state.ts';
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
@@ -44,6 +45,7 @@ export const ProcessState = v.object({
   calls: v.object({ running: Count, waiting: Count, limit: Count }),
   cache: v.object({ verdicts: Count, limit: Count }),
   usage: JudgeUsage,
+  shadow: v.optional(ShadowState),
 });
 export type ProcessState = v.InferOutput<typeof ProcessState>;
 
@@ -129,7 +131,9 @@ export const mergeStates = ({ states, ended }: Pick<ProcessStates, 'states' | 'e
       states.map(({ breaker }) => breaker),
       BREAKER_STATES,
     ) ?? {};
+  const shadow = addShadows(states.flatMap((one) => one.shadow ?? []));
   return {
+    ...(shadow === undefined ? {} : { shadow }),
     keys: mergeKeys(states.flatMap(({ keys }) => keys)),
     breaker: { state, rests_ms, not_closed: sum(({ breaker }) => breaker.not_closed) },
     calls: {

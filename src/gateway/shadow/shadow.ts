@@ -22,11 +22,11 @@ type JudgedText = {
 /** How often the two judges agreed, and about which categories they did not. */
 export type ShadowSummary = {
   readonly share: number;
-  readonly alias: string | undefined;
-  readonly policy: string | undefined;
+  readonly alias?: string;
+  readonly policy?: string;
   readonly running: number;
-  readonly texts: Readonly<Record<ShadowOutcome, number>>;
-  readonly categories: readonly ({ readonly category: string } & Readonly<Record<FoundBy, number>>)[];
+  readonly texts: Record<ShadowOutcome, number>;
+  readonly categories: ({ readonly category: string } & Record<FoundBy, number>)[];
 };
 
 /** A second judge or policy beside the live one. It changes no answer. */
@@ -160,8 +160,8 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
     },
     summary: () => ({
       share: settings.share,
-      alias: settings.alias?.alias,
-      policy: settings.policy,
+      ...(settings.alias === undefined ? {} : { alias: settings.alias.alias }),
+      ...(settings.policy === undefined ? {} : { policy: settings.policy }),
       running,
       texts: { ...texts },
       categories: [...categories].map(([category, counts]) => ({ category, ...counts })),

@@ -47,6 +47,18 @@ describe('Prometheus meter', (check) => {
     assert.ok(lines.includes('request_duration_seconds_sum{route="/v1/moderations"} 62.2'));
     assert.ok(lines.includes('request_duration_seconds_count{route="/v1/moderations"} 4'));
   });
+  check('counts what the shadow does and finds', async () => {
+    const meter = createPrometheusGatewayMetrics({ version: '1' });
+    for (const outcome of ['differed', 'skipped', 'skipped'] as const) meter.shadow(outcome);
+    for (const foundBy of ['both', 'live', 'shadow', 'shadow'] as const) meter.shadowFound('hate', foundBy);
+    assert.equal(await samples(meter, 'shadow'), [
+      'shadow_texts_total{outcome="differed"} 1',
+      'shadow_texts_total{outcome="skipped"} 2',
+      'shadow_violations_total{category="hate",found_by="both"} 1',
+      'shadow_violations_total{category="hate",found_by="live"} 1',
+      'shadow_violations_total{category="hate",found_by="shadow"} 2',
+    ]);
+  });
   check('counts calls to the backend by outcome and model', async () => {
     const meter = createPrometheusGatewayMetrics({ version: '1' });
     const facts = { kind: 'answered', key: 'aaaa', model: 'gpt-oss:20b', durationMs: 700 } as const;

@@ -95,6 +95,28 @@ describe('the state', (check) => {
     assert.is(state.policies[0]?.categories.length, 13);
   });
 
+  check('shows what the shadow has found, where there is one', async () => {
+    const scored: Parameters<typeof adminOver>[0] = (sent) => {
+      if (sent.method === 'GET') return READY;
+      return judging((sent.body ?? '').includes('gpt-oss:120b') ? { HA: 90 } : { HR: 90 })(sent);
+    };
+    const MODERATION_SHADOW = '{"alias":"moderation-accurate","share":1}';
+    const { admin, ask, clock } = adminOver(scored, { variables: { MODERATION_SHADOW } });
+    await ask({ input: ['one', 'two'] });
+    await clock.advance(0);
+    assert.equal((await readState(admin)).shadow, {
+      share: 1,
+      alias: 'moderation-accurate',
+      running: 0,
+      texts: { agreed: 0, differed: 1, failed: 0, skipped: 1 },
+      categories: [
+        { category: 'harassment', both: 0, live: 1, shadow: 0 },
+        { category: 'hate', both: 0, live: 0, shadow: 1 },
+      ],
+    });
+    assert.is((await readState(adminOver(served).admin)).shadow, undefined);
+  });
+
   check('counts unusable answers by model and reason', async () => {
     const { admin, ask } = adminOver((sent) => (sent.method === 'GET' ? READY : replying(sent, 'I cannot help')));
     await ask({ input: 'one text' });
