@@ -48,7 +48,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@whatwg-node/server': ['src/adapter/node/server.ts', 'src/adapter/node/direct/listener.ts'],
   '@whatwg-node/fetch': ['src/adapter/node/direct/request.ts', 'src/adapter/node/direct/response.ts'],
   undici: ['src/adapter/node/undici-client.ts', 'src/main/agent/streaming-fetch.ts'],
-  ioredis: ['src/adapter/redis/connection.ts'],
+  ioredis: ['src/adapter/redis/client.ts', 'src/adapter/redis/connection.ts'],
   'prom-client': [
     'src/adapter/prometheus/gateway.ts',
     'src/adapter/prometheus/merge.ts',

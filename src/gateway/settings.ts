@@ -109,7 +109,11 @@ export const GatewayVariables = v.object({
     v.pipe(
       v.string(),
       v.trim(),
-      v.check((text) => /^rediss?:\/\//.test(text) && URL.canParse(text), 'expected redis://host:port or rediss://...'),
+      // What stands for a cluster or Sentinels is read where the client library is.
+      v.check(
+        (text) => /^rediss?(?:-cluster|-sentinel)?:\/\/[^\s/]/.test(text),
+        'expected redis://host:port, redis-cluster://host:port or redis-sentinel://host:port/primary (more hosts after commas; rediss for TLS)',
+      ),
     ),
   ),
 });

@@ -1,6 +1,8 @@
-import { Redis, type RedisOptions, ReplyError } from 'ioredis';
+import { ReplyError } from 'ioredis';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
+import type { RedisAddress } from './address.ts';
+import { openRedis, pingServers, type RedisCommands } from './client.ts';
 
 /** Redis took too long. A class of its own, because the client's own timeout error has no code. */
 class RedisTimeout extends Error {
@@ -34,7 +36,7 @@ const withTimeLimit = <T>(
   });
 
 type RedisConnectionOptions = {
-  readonly url: string;
+  readonly address: RedisAddress;
   readonly log: Log;
   readonly clock: Clock;
   readonly channel: string;
@@ -44,7 +46,7 @@ type RedisConnectionOptions = {
 
 /** A connection that never blocks its users for long and never throws: without an answer they get undefined. */
 export type RedisConnection = {
-  readonly run: <T>(command: (redis: Redis) => Promise<T>) => Promise<T | undefined>;
+  readonly run: <T>(command: (redis: RedisCommands) => Promise<T>) => Promise<T | undefined>;
   readonly isUp: () => boolean;
   /** Called each time the connection comes up, including the first. The channel is subscribed by then. */
   readonly onUp: (listener: () => void) => void;
@@ -62,30 +64,16 @@ const STABLE_AFTER_MS = 60_000;
 /** Checks what every use needs: a script that runs and writes. PING would succeed even where nothing else is allowed. */
 const PROBE = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
 
-const OPTIONS = {
-  // The older protocol is enough. With it, a server without a password accepts a needless one with a warning only.
-  protocol: 2,
-  connectionName: 'gatehouse',
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: 0,
-  connectTimeout: 1000,
-  disconnectTimeout: 100,
-  // Only for a handshake that hangs: commands have their own limit, which is much shorter.
-  commandTimeout: 1000,
-  retryStrategy: (times) => Math.min(100 * 2 ** (times - 1), 2000),
-} satisfies RedisOptions;
-
-/** Opens one connection for commands and one for messages, and probes both. `url` may hold a password. */
+/** Opens one connection for commands and one for messages, and probes both. */
 export const createRedisConnection = ({
-  url,
+  address,
   log,
   clock,
   channel,
   probeKey,
 }: RedisConnectionOptions): RedisConnection => {
-  const commands = new Redis(url, OPTIONS);
-  const messages = new Redis(url, OPTIONS);
+  const commands = openRedis(address);
+  const messages = openRedis(address);
   const both = [commands, messages];
   const upListeners: (() => void)[] = [];
   let state: 'new' | 'up' | 'lost' | 'closed' = 'new';
@@ -123,7 +111,11 @@ export const createRedisConnection = ({
     if (isProbing) return;
     isProbing = true;
     try {
-      await Promise.all([limited(commands.eval(PROBE, 1, probeKey)), limited(messages.subscribe(channel))]);
+      await Promise.all([
+        limited(pingServers(commands)),
+        limited(commands.eval(PROBE, 1, probeKey)),
+        limited(messages.subscribe(channel)),
+      ]);
       markUp();
     } catch (error) {
       markLost(error);

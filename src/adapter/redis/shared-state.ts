@@ -7,6 +7,7 @@ import type { SharedVerdicts } from '../../gateway/judge/cache.ts';
 import { type RateLimit, WINDOW_MS, waitFor } from '../../gateway/rate-limit.ts';
 import type { SharedState } from '../../gateway/shared-state.ts';
 import { systemClock } from '../node/clock.ts';
+import type { RedisAddress } from './address.ts';
 import { createRedisConnection, type RedisConnection } from './connection.ts';
 import { createRedisCoolDowns } from './cool-downs.ts';
 
@@ -88,7 +89,7 @@ const createRedisVerdicts = (connection: RedisConnection, prefix: string, lifeti
 
 type RedisStateOptions = {
   /** May hold a password, so it is never logged. */
-  readonly url: string;
+  readonly address: RedisAddress;
   readonly log: Log;
   readonly clock?: Clock;
   /** The prefix of every name in Redis, including the channel. */
@@ -102,17 +103,21 @@ export type RedisState = SharedState & {
 };
 
 /**
- * The state that replicas share in one Redis. Connects in the background. Without a connection everything works at once with
+ * The state that replicas share in one Redis, or in a Redis Cluster. Connects in the background. Without a connection everything works at once with
  * local state. Logs one line when Redis is lost and one when it is back.
  */
 export const createRedisState = ({
-  url,
+  address,
   log,
   clock = systemClock,
   keyPrefix = 'gatehouse:',
 }: RedisStateOptions): RedisState => {
-  const channel = `${keyPrefix}rests`;
-  const connection = createRedisConnection({ url, log, clock, channel, probeKey: `${keyPrefix}trial` });
+  // A script's keys are on one server: a cluster chooses it by what is in braces. Elsewhere the names stay as they were.
+  const [channel, rests] =
+    address.kind === 'cluster'
+      ? [`{${keyPrefix}rests}`, `{${keyPrefix}rests}:`]
+      : [`${keyPrefix}rests`, `${keyPrefix}rest:`];
+  const connection = createRedisConnection({ address, log, clock, channel, probeKey: `${keyPrefix}trial` });
   return {
     verdicts: (lifetimeMs) => createRedisVerdicts(connection, `${keyPrefix}verdict:`, lifetimeMs),
     rateLimit: (limit, local) => createRedisRateLimit(connection, `${keyPrefix}rate:`, limit, local),
@@ -120,7 +125,7 @@ export const createRedisState = ({
       connection: connection,
       clock,
       channel,
-      prefix: `${keyPrefix}rest:`,
+      prefix: rests,
       replica: randomUUID(),
     }),
     isUp: connection.isUp,

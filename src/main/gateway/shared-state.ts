@@ -1,11 +1,18 @@
+import { parseRedisAddress, REDIS_ADDRESS_RULE } from '../../adapter/redis/address.ts';
+import { ConfigError } from '../../core/config.ts';
 import type { Log } from '../../core/log.ts';
 import type { SharedState } from '../../gateway/shared-state.ts';
 
-/** The client library is a third of the bundle: it is only loaded where there is a Redis. */
+/**
+ * The state in the Redis that `REDIS_URL` names, if it names one; throws a `ConfigError` for what is no address. The client library
+ * is a third of the bundle: it is only loaded where there is a Redis.
+ */
 export const redisStateAt = async (url: string | undefined, log: Log) => {
   if (url === undefined) return undefined;
+  const address = parseRedisAddress(url);
+  if (address === undefined) throw new ConfigError([`REDIS_URL: expected ${REDIS_ADDRESS_RULE}`]);
   const { createRedisState } = await import('../../adapter/redis/shared-state.ts');
-  return createRedisState({ url, log });
+  return createRedisState({ address, log });
 };
 
 /** With Redis all replicas share what they can there. `/ready` is for the workers that clients cannot tell apart. */

@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { connect, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
@@ -13,56 +12,11 @@ import { createRateLimit, WINDOW_MS, waitFor } from '../../../src/gateway/rate-l
 import { createKeyPool } from '../../../src/llm/key-pool.ts';
 import type { KeyChange, SharedCoolDown } from '../../../src/llm/key-state.ts';
 import { describe } from '../../check.ts';
+import { freePort, missing, startRedis, until } from './servers.ts';
 
 const SCORES = [0, 0.01, 0.5, 1, 0, 0, 0, 0.25, 0, 0, 0, 0.99, 0.3];
 const REST: KeyChange = { fingerprint: 'key-1', state: 'cooling', coolDownMs: 60_000, reason: 'quota', strikes: 2 };
 const END: KeyChange = { fingerprint: 'key-1', state: 'active', coolDownMs: 0, strikes: 0 };
-const missing = spawnSync('redis-server', ['--version']).error === undefined ? undefined : 'redis-server';
-
-const until = async (isSo: () => boolean | Promise<boolean>, what: string): Promise<void> => {
-  for (const endsAt = Date.now() + 15_000; !(await isSo()); ) {
-    if (Date.now() > endsAt) throw new Error(`Waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-};
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-
-const isListening = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('connect', () => resolve(true));
-    socket.on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
-
-const running = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
-
-const startRedis = async (port: number, ...more: string[]) => {
-  const words = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', ...more];
-  const child = spawn('redis-server', words, { stdio: 'ignore' });
-  child.unref();
-  running.add(child);
-  await until(() => isListening(port), 'Redis to start');
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    signal: (name: NodeJS.Signals) => child.kill(name),
-    kill: () =>
-      new Promise<void>((resolve) => {
-        child.once('exit', () => resolve());
-        child.kill('SIGKILL');
-      }),
-  };
-};
 
 let common: Promise<Awaited<ReturnType<typeof startRedis>>> | undefined;
 const commonRedis = () => {
@@ -94,7 +48,7 @@ const inWorld = (body: (world: World) => Promise<void>, url?: string) => async (
   const redis = new Redis(address, { protocol: 2, lazyConnect: true });
   redis.on('error', () => {});
   const replica: World['replica'] = (of = address, clock = systemClock) => {
-    const state = createRedisState({ url: of, log, clock, keyPrefix: prefix });
+    const state = createRedisState({ address: { kind: 'server', url: of }, log, clock, keyPrefix: prefix });
     states.push(state);
     return state;
   };

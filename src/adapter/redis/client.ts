@@ -1,0 +1,59 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { RedisAddress } from './address.ts';
+
+/** A connection to one server, or to all servers of a cluster. */
+export type RedisClient = Redis | Cluster;
+
+/** The commands that are used, which a server and a cluster have alike. */
+export type RedisCommands = Pick<Redis, 'eval' | 'get' | 'pttl' | 'set' | 'smembers'>;
+
+const OPTIONS = {
+  // The older protocol is enough. With it, a server without a password accepts a needless one with a warning only.
+  protocol: 2,
+  connectionName: 'gatehouse',
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 1000,
+  disconnectTimeout: 100,
+  // Only for a handshake that hangs: commands have their own limit, which is much shorter.
+  commandTimeout: 1000,
+} satisfies RedisOptions;
+const retryStrategy = (times: number): number => Math.min(100 * 2 ** (times - 1), 2000);
+const SERVER_OPTIONS = { ...OPTIONS, enableOfflineQueue: false, retryStrategy } satisfies RedisOptions;
+
+/** Starts to connect. Nothing is queued while there is no connection. */
+export const openRedis = (address: RedisAddress): RedisClient => {
+  if (address.kind === 'server') return new Redis(address.url, SERVER_OPTIONS);
+  const { nodes, username, password, isTls, primary, sentinelPassword } = address;
+  const access = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(isTls ? { tls: {} } : {}),
+  };
+  if (address.kind === 'cluster')
+    return new Cluster([...nodes], {
+      enableOfflineQueue: false,
+      clusterRetryStrategy: retryStrategy,
+      // Who asks has waited long enough when a server is gone; what is lost is found out by a probe.
+      retryDelayOnFailover: 50,
+      retryDelayOnClusterDown: 50,
+      maxRedirections: 4,
+      slotsRefreshInterval: 2000,
+      redisOptions: { ...OPTIONS, ...access },
+    });
+  return new Redis({
+    ...SERVER_OPTIONS,
+    ...access,
+    sentinels: [...nodes],
+    name: primary,
+    sentinelRetryStrategy: retryStrategy,
+    sentinelCommandTimeout: OPTIONS.commandTimeout,
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(isTls ? { enableTLSForSentinelMode: true } : {}),
+  });
+};
+
+/** Rejects unless every server that holds keys answers. Of a cluster one may be gone while the others are well. */
+export const pingServers = async (client: RedisClient): Promise<void> => {
+  if (client instanceof Cluster) await Promise.all(client.nodes('master').map((node) => node.ping()));
+};
