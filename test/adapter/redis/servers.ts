@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 export const missing = spawnSync('redis-server', ['--version']).error === undefined ? undefined : 'redis-server';
 
@@ -51,10 +53,10 @@ export const startServer = async (port: number, words: readonly string[]) => {
   };
 };
 
-/** A Redis without a disk, with more words of its command line. */
-export const startRedis = (port: number, ...more: string[]) =>
-  startServer(port, [
-    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', tmpdir()],
-    ...['--save', '', '--appendonly', 'no'],
-    ...more,
-  ]);
+/** A Redis without a disk, with more words of its command line. What a primary sends a replica is written to a file, if not kept. */
+export const startRedis = (port: number, ...more: string[]) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-redis-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory];
+  return startServer(port, [...place, '--save', '', '--appendonly', 'no', ...more]);
+};
