@@ -60,6 +60,8 @@ const itemsOf = ({ file, limit, labels, textField, idField, groupField }: Option
   return parseItems(rows, { textField, idField, groupField, choices: labels && parseLabelChoices(labels) }, limit);
 };
 
+const isReported = ({ report, policyOut }: Options): boolean => report !== undefined || policyOut !== undefined;
+
 const evaluateFile = async (
   options: Options,
   { writeError, terminal }: Surroundings,
@@ -90,7 +92,8 @@ const evaluateFile = async (
     clock,
     signal,
     progress: terminal === undefined ? createProgressLines(writeError, clock) : createProgressBar(terminal),
-    onResult: (result) => results.set(result.hash, result),
+    // Nothing of a row is held that no report needs.
+    ...(isReported(options) ? { onResult: (result: Result) => void results.set(result.hash, result) } : {}),
   });
   return { evaluation, results };
 };
@@ -122,7 +125,7 @@ const writeReport = async (
   writeError: Surroundings['writeError'],
 ): Promise<void> => {
   const { file, model, inputs, report, policyOut } = options;
-  if (report === undefined && policyOut === undefined) return;
+  if (!isReported(options)) return;
   const asked = { model, inputs };
   const runs = [{ asked, results }, ...(compared === undefined ? [] : [compared])];
   const { setHash, rows, observations } = await joinRuns(itemsOf(options), runs);
@@ -131,7 +134,9 @@ const writeReport = async (
   if (policyOut !== undefined) {
     await writeWhole(policyOut, await policyFileText(suggestions, { policy: evaluation.policy, setHash }));
     writeError(
-      `${policyOut}:\n${suggestionLines(suggestions)
+      `${policyOut} (thresholds alone: guidance and own categories of the policy that judged are not in it):\n${suggestionLines(
+        suggestions,
+      )
         .map((line) => `  ${line}\n`)
         .join('')}`,
     );

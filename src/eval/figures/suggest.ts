@@ -27,7 +27,9 @@ export const parseTargets = (words: readonly string[]): Targets => {
     const target = targetFrom(measure, share);
     const label = name === undefined ? undefined : labelFor(name);
     if (name === undefined) all = target;
-    else if (label === undefined || label === 'flagged') throw unknownLabel('--target', name);
+    else if (label === 'flagged')
+      throw new EvaluationError('--target: flagged has no threshold: expected categories, which have one each');
+    else if (label === undefined) throw unknownLabel('--target', name);
     else byCategory.set(label, target);
   }
   return { all, byCategory };

@@ -71,24 +71,29 @@ const estimate = (value: number, values: readonly number[]): Estimate => ({
   ...(middleInterval(values) ?? { low: value, high: value }),
 });
 
+/** Whether the policy that judged has another threshold than the default, as far as its answers show. */
+const hasOtherThreshold = (samples: readonly Sample[]): boolean =>
+  samples.some(({ score, isFlagged }) => isFlagged !== score >= DEFAULT_THRESHOLD);
+
 /** Finds a category's threshold for a target, with 95 % intervals by a bootstrap that gives the same in each run. */
 export const suggestThreshold = (category: EvalCategory, samples: readonly Sample[], target: Target): Suggestion => {
   const sorted = samples.toSorted((left, right) => right.score - left.score);
   const positives = sorted.filter(({ isPositive }) => isPositive).length;
   const negatives = sorted.length - positives;
+  const kept = (why: string): Suggestion => {
+    const other = hasOtherThreshold(sorted)
+      ? `; the policy that judged has another than ${DEFAULT_THRESHOLD}: copy it if it is to stay`
+      : '';
+    return { category, target, kind: 'kept', reason: `${why}${other}` };
+  };
   if (positives < LEAST_OF_A_KIND || negatives < LEAST_OF_A_KIND) {
-    const reason = `too little data: ${positives} positive and ${negatives} negative, of each ${LEAST_OF_A_KIND} are needed`;
-    return { category, target, kind: 'kept', reason };
+    return kept(
+      `too little data: ${positives} positive and ${negatives} negative, of each ${LEAST_OF_A_KIND} are needed`,
+    );
   }
   const points = curvePoints(sorted);
   const point = pointFor(points, positives, target);
-  if (point === undefined)
-    return {
-      category,
-      target,
-      kind: 'kept',
-      reason: `no threshold above 0 reaches it and flags ${LEAST_FLAGGED} rows`,
-    };
+  if (point === undefined) return kept(`no threshold above 0 reaches it and flags ${LEAST_FLAGGED} rows`);
 
   const thresholds: number[] = [];
   const precisions: number[] = [];

@@ -11,6 +11,10 @@ export const millisecondsText = (ms: number): string => `${ms.toFixed(ms < 10 ? 
 /** A whole number with separators. */
 export const wholeText = (count: number): string => count.toLocaleString('en-US');
 
+/** A power of ten on an axis, in few characters. */
+export const powerText = (power: number): string =>
+  power < 3 ? String(10 ** power) : power < 6 ? `${10 ** (power - 3)}k` : `${10 ** (power - 6)}M`;
+
 /** No more than so many of a list, evenly chosen; the first and the last are always among them. */
 export const thinned = <T>(list: readonly T[], most: number): readonly T[] =>
   list.length <= most

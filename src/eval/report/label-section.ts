@@ -3,7 +3,7 @@ import { SCORE_BINS } from '../figures/histogram.ts';
 import type { LabelFigures, Miss } from '../figures/label-figures.ts';
 import { shareOf } from '../figures/score.ts';
 import { figureMarkup, type KeyEntry } from './figure.ts';
-import { partText, shareText, thinned } from './format.ts';
+import { partText, powerText, shareText, thinned } from './format.ts';
 import { foreignName, html, type Markup, table } from './markup.ts';
 import type { Axis, Color, Series, Shape } from './plot.ts';
 
@@ -100,7 +100,7 @@ const curveFigure = (id: string, subject: string, runs: readonly LabelInRun[]): 
 
 /** Counts on a logarithmic axis that has a zero: 0 is at 0, 1 at 1, 10 at 2. */
 const heightOf = (count: number): number => (count === 0 ? 0 : Math.log10(count) + 1);
-const heightText = (height: number): string => (height === 0 ? '0' : String(10 ** (Math.abs(height) - 1)));
+const heightText = (height: number): string => (height === 0 ? '0' : powerText(Math.abs(height) - 1));
 
 const histogramFigure = (id: string, subject: string, { run, figures }: LabelInRun): Markup => {
   const { histogram, threshold } = figures;

@@ -1,6 +1,6 @@
 import { type CacheUse, type LatencyGroup, LENGTH_CLASSES } from '../figures/latency.ts';
 import { figureMarkup, type KeyEntry } from './figure.ts';
-import { millisecondsText } from './format.ts';
+import { millisecondsText, powerText } from './format.ts';
 import type { Markup } from './markup.ts';
 import type { Color, Series, Shape } from './plot.ts';
 
@@ -40,7 +40,7 @@ export const latencyFigure = (id: string, title: string, groups: readonly Latenc
         min: Math.floor(Math.min(0, ...powers)),
         max: Math.max(1, Math.ceil(Math.max(...powers))),
         step: 1,
-        label: (value) => String(10 ** value),
+        label: powerText,
       },
       series,
     },

@@ -73,6 +73,16 @@ describe('a suggested threshold', (check) => {
   });
 });
 
+describe('a threshold that is kept', (check) => {
+  check('is said to be another than the default where the answers show that', () => {
+    const few = (score: number, isFlagged: boolean) => [{ score, isFlagged, isPositive: true }];
+    assert.not.match(keptBecause(recall(0.9), few(0.5, true)), 'has another');
+    assert.not.match(keptBecause(recall(0.9), few(0.45, false)), 'has another');
+    assert.match(keptBecause(recall(0.9), few(0.3, true)), /; the policy that judged has another than 0\.5: copy it/);
+    assert.match(keptBecause(recall(0.9), few(0.6, false)), 'has another than 0.5');
+  });
+});
+
 describe('the targets', (check) => {
   check('are one for all, and others for single categories', () => {
     assert.equal(parseTargets([]).all, precision(0.9));
@@ -109,7 +119,7 @@ describe('the targets', (check) => {
       () => parseTargets(['hatred:recall=0.9']),
       /^--target: unknown label "hatred"|unknown label "hatred"/,
     );
-    assert.throws(() => parseTargets(['flagged:recall=0.9']), /unknown label "flagged"/);
+    assert.throws(() => parseTargets(['flagged:recall=0.9']), /^--target: flagged has no threshold/);
   });
 });
 
