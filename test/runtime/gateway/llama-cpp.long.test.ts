@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { createBatchPrompts } from '../../../src/gateway/judge/batch-prompt.ts';
+import { LLAMA_GUARD } from '../../../src/gateway/judge/guard-model/llama-guard.ts';
+import { readLikelihood } from '../../../src/gateway/judge/guard-model/probability.ts';
 import { createJudgePrompts } from '../../../src/gateway/judge/prompt.ts';
 import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { openai } from '../../../src/llm/openai.ts';
 import { describe } from '../../check.ts';
+import { GUARD_MODEL_KINDS } from '../../gateway/harness/guard-models.ts';
 import { installPythonPackages } from '../bridge-clients/python-packages.ts';
 import { KEY } from '../client.ts';
 import { start } from '../processes.ts';
@@ -55,6 +58,9 @@ const withLlamaCpp = async (
       REQUEST_DEADLINE_MS: '300000',
       ...variables,
       MODERATION_MODELS: JSON.stringify({
+        ...Object.fromEntries(
+          GUARD_MODEL_KINDS.map((judge) => [judge, { model: 'tiny', judge, second: 'moderation-fast' }]),
+        ),
         'moderation-fast': tiny,
         'moderation-standard': tiny,
         'moderation-accurate': tiny,
@@ -117,6 +123,47 @@ describe('the gateway before a real llama.cpp', (check) => {
       assert.ok(read >= texts.length * 3500, `${read} tokens read`);
       const cached = await metricOf(gateway, /gatehouse_tokens_total\{model="tiny",kind="cache_read"\} (\d+)/);
       assert.ok(cached > read / 3 && cached < read, `${cached} of ${read} tokens found in its cache`);
+    }),
+  );
+
+  check.needing(missing, 'has no verdict of a guard model that writes at random, whatever it is said to be', () =>
+    withLlamaCpp(async ({ gateway, ask }) => {
+      for (const kind of GUARD_MODEL_KINDS) {
+        const { response, error } = await ask({ model: kind, input: 'hello there' });
+        assert.equal([response.status, error.code], [502, 'backend_unusable_reply'], kind);
+      }
+      assert.not.match(gateway.stderr(), /"backend-breaker"|"backend-key"/);
+    }),
+  );
+
+  check.needing(missing, 'finds the probability of a guard model in the log-probabilities that it is sent', () =>
+    withLlamaCpp(async ({ address }) => {
+      const body = openai.createBody({
+        model: 'tiny',
+        user: 'hello there',
+        templateSettings: { guideline: 'no harm' },
+        think: false,
+        topLogprobs: 20,
+        contextTokens: 0,
+        outputTokens: 64,
+      });
+      // A grammar of its own has the random model answer in the form of Llama Guard.
+      const grammar = String.raw`root ::= "safe" | "unsafe\nS1,S10"`;
+      const response = await fetch(`${address}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...JSON.parse(body), grammar }),
+      });
+      const reply = openai.parseReply(await response.text(), 'tiny');
+      if (reply.kind !== 'answered') throw new Error(`Expected an answer: ${JSON.stringify(reply)}`);
+      const { content, logprobs = [] } = reply;
+      const answer = LLAMA_GUARD.parse(content.trim(), 'tiny');
+      if (answer === undefined) throw new Error(`Expected the form: ${content}`);
+      const written = logprobs.map(({ token }) => token).join('');
+      assert.ok(written.startsWith(content), 'the tokens are those of the answer');
+      assert.ok(logprobs.every(({ top }) => top.length > 0 && top.length <= 20));
+      // Whether the labels have much of the probability is up to chance: the place of the label is found in any case.
+      assert.ok(readLikelihood(logprobs, answer, LLAMA_GUARD.labels) !== undefined);
     }),
   );
 
