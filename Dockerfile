@@ -53,6 +53,19 @@ EXPOSE 4100
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "/app/health.mjs", "4100"]
 ENTRYPOINT ["node", "--max-semi-space-size=8", "--initial-old-space-size=32", "--heap-growing-percent=60", "/app/bridge.js"]
 
+FROM listening AS console
+LABEL org.opencontainers.image.title="gatehouse-console" \
+      org.opencontainers.image.description="A page in the browser: approvals, verdicts, chat, sessions and recharges"
+# Whichever of the two comes first: a volume with the agent's journal must belong to the services' user.
+COPY --from=build --chown=65532:65532 /out/ /
+COPY --from=build /out-app/LICENSE ./
+COPY --from=build /src/dist/licenses.txt /src/dist/console.js ./
+# HOST as for the bridge.
+ENV HOST=0.0.0.0
+EXPOSE 4200
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["node", "/app/health.mjs", "4200"]
+ENTRYPOINT ["node", "--max-semi-space-size=2", "/app/console.js"]
+
 FROM listening AS agent
 LABEL org.opencontainers.image.title="gatehouse-agent" \
       org.opencontainers.image.description="Sessions with a model that calls tools under permission rules, over HTTP"

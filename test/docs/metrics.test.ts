@@ -7,6 +7,7 @@ const PAGES = {
   'docs/moderation-gateway.md': 'src/adapter/prometheus/gateway.ts',
   'docs/agent-server.md': 'src/adapter/prometheus/agent.ts',
   'docs/bridge.md': 'src/adapter/prometheus/bridge.ts',
+  'docs/console.md': 'src/adapter/prometheus/console.ts',
 } as const;
 
 /** Those that only a gateway with Redis or with workers has are made without the words that this looks for. */

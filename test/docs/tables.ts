@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
+import { ConsoleVariables } from '../../src/console/settings.ts';
 import { isRecord } from '../../src/core/json.ts';
 import { GatewayVariables } from '../../src/gateway/settings.ts';
 import { RelayVariables } from '../../src/relay-admin/settings.ts';
@@ -31,6 +32,7 @@ export const TABLES: Readonly<Record<string, Variables>> = {
   },
   'docs/agent-server.md': AgentVariables.entries,
   'docs/bridge.md': BridgeVariables.entries,
+  'docs/console.md': ConsoleVariables.entries,
   'docs/relay-admin.md': RelayVariables.entries,
 };
 

@@ -45,6 +45,7 @@ describe('compose.yaml', (check) => {
     () => {
       assert.equal(inProfile(undefined), ['gateway']);
       assert.equal(inProfile('agent'), ['agent', 'bridge']);
+      assert.equal(inProfile('console'), ['console']);
       assert.equal(inProfile('replicas'), ['postgres', 'agent-1', 'agent-2', 'bridge-replicas']);
       assert.equal(inProfile('shared'), ['redis', 'replica-1', 'replica-2']);
     },
@@ -102,6 +103,7 @@ describe('compose.yaml', (check) => {
       'gateway 8000',
       'agent 127.0.0.1:4000',
       'bridge 127.0.0.1:4100',
+      'console 127.0.0.1:4200',
       'postgres undefined',
       'agent-1 127.0.0.1:4001',
       'agent-2 127.0.0.1:4002',
@@ -115,7 +117,8 @@ describe('compose.yaml', (check) => {
     const secrets = all
       .filter(([, { env_file }]) => env_file === undefined)
       .flatMap(([, { environment = {} }]) => Object.entries(environment))
-      .filter(([name]) => /_(?:KEYS?|PASSWORD)$/.test(name))
+      // The gateway's admin key is its own, and the console's too.
+      .filter(([name]) => /_(?:KEYS?|PASSWORD|SECRET|USERS)$|NOTIFY_URL$/.test(name) && name !== 'GATEWAY_ADMIN_KEY')
       .map(([name]) => name);
     assert.ok(secrets.length > 3);
     for (const [name, { env_file, environment = {} }] of all) {

@@ -50,12 +50,14 @@ const FILES: Readonly<Record<Target, readonly string[]>> = {
   gateway: ['gateway.js', 'health.mjs'],
   agent: ['agent-command.js', 'agent.js', 'gatehouse.js', 'health.mjs', 'relay-admin.js'],
   bridge: ['bridge.js', 'health.mjs'],
+  console: ['console.js', 'health.mjs'],
   'relay-admin': ['relay-admin.js'],
 };
 const PORTS: Readonly<Record<Target, readonly string[]>> = {
   gateway: ['8000/tcp'],
   agent: ['4000/tcp'],
   bridge: ['4100/tcp'],
+  console: ['4200/tcp'],
   'relay-admin': [],
 };
 
@@ -114,6 +116,7 @@ describe('the images', (check) => {
         agent:
           /^gatehouse agent: AGENT_SERVER_PASSWORD: expected a value[\s\S]*AGENT_CONFIG: expected the path of a file/m,
         bridge: /^gatehouse bridge: BRIDGE_API_KEYS: expected at least one key/m,
+        console: /^gatehouse console: CONSOLE_USERS: expected at least one user/m,
         'relay-admin': /^gatehouse relay-admin: RELAY_BASE_URL: /m,
       };
       for (const target of TARGETS) {

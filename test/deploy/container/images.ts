@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { ROOT } from '../../runtime/processes.ts';
 import { type Engine, postgresDirectory } from './engine.ts';
 
-export const TARGETS = ['gateway', 'agent', 'bridge', 'relay-admin'] as const;
+export const TARGETS = ['gateway', 'agent', 'bridge', 'console', 'relay-admin'] as const;
 export type Target = (typeof TARGETS)[number];
 
 export const PREFIX = 'localhost/gatehouse';
