@@ -318,6 +318,11 @@ export const texts = {
       release: 'Release',
       rested: 'The key rests',
       released: 'The key is in use again',
+      reach: {
+        process: ' in this process of the gateway',
+        workers: ' in all workers of this gateway',
+        replicas: ' in all replicas',
+      },
       restTitle: 'Let this key rest?',
       restHint: 'Calls go to the other keys until then. Without another key there are no verdicts.',
       restFor: 'For',

@@ -69,6 +69,9 @@ export type ShownKey = {
   readonly differs?: boolean;
 };
 
+/** The answer of `POST /api/keys/{fingerprint}`, and how far the change reaches at once. */
+export type KeyChanged = ShownKey & { readonly applies_to: 'process' | 'workers' | 'replicas' };
+
 /** The answer of `GET /api/moderation`: the gateway's own report. */
 export type ModerationState = {
   readonly time: number;
@@ -94,6 +97,8 @@ export type CheckResult = {
     readonly flagged: boolean;
     readonly categories: Readonly<Record<string, boolean>>;
     readonly category_scores: Readonly<Record<string, number | null>>;
+    /** The operator's own categories. */
+    readonly x_categories?: Readonly<Record<string, { readonly flagged: boolean; readonly score: number }>>;
   };
   readonly thresholds: Readonly<Record<string, number>>;
   readonly views: readonly {

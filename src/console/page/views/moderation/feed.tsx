@@ -55,21 +55,28 @@ const useFeed = (): void => {
 const Outcome = ({ row: { error, flagged = [] } }: { readonly row: FeedRow }) => {
   if (error !== undefined)
     return (
-      <Badge tone="warning">
-        {words.noVerdict} <SafeLine text={error} limit={60} />
-      </Badge>
+      <div class="flags">
+        <Badge tone="warning">{words.noVerdict}</Badge>
+        <code>
+          <SafeLine text={error} limit={60} />
+        </code>
+      </div>
     );
   if (flagged.length === 0) return <Badge tone="good">{words.passed}</Badge>;
   return (
-    <Badge tone="bad">
-      <SafeLine text={flagged.join(', ')} limit={120} />
-    </Badge>
+    <div class="flags">
+      {flagged.map((category) => (
+        <Badge key={category} tone="bad">
+          <SafeLine text={category} limit={60} />
+        </Badge>
+      ))}
+    </div>
   );
 };
 
 const Row = ({ row }: { readonly row: FeedRow }) => (
   <tr>
-    <td>{shortTime(row.at, Date.now())}</td>
+    <td class="when">{shortTime(row.at, Date.now())}</td>
     <td class="spare">
       <SafeLine text={row.alias ?? texts.common.none} limit={80} />
     </td>
@@ -85,8 +92,9 @@ const Row = ({ row }: { readonly row: FeedRow }) => (
         </>
       )}
     </td>
-    <td>
-      {row.hidden === true ? <Badge tone="warning">{words.hidden}</Badge> : null}{' '}
+    <td class="signs">
+      {row.hidden === true ? <Badge tone="warning">{words.hidden}</Badge> : null}
+      {row.hidden === true && row.cache === 'hit' ? ' ' : null}
       {row.cache === 'hit' ? <Badge>{words.cached}</Badge> : null}
     </td>
     <td class="number">{latencyText(row.duration_ms)}</td>
@@ -126,14 +134,16 @@ export const LiveFeed = () => {
           <thead>
             <tr>
               <th scope="col">{columns.time}</th>
-              <th scope="col" class="spare">
+              <th scope="col" class="spare alias">
                 {columns.alias}
               </th>
               <th scope="col">{columns.outcome}</th>
-              <th scope="col" class="spare">
+              <th scope="col" class="spare highest">
                 {columns.highest}
               </th>
-              <th scope="col">{columns.signs}</th>
+              <th scope="col" class="signs">
+                {columns.signs}
+              </th>
               <th scope="col" class="number">
                 {columns.latency}
               </th>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { ApiError } from '../../api/request.ts';
-import type { ModerationState, ShownKey } from '../../api/types.ts';
+import type { KeyChanged, ModerationState, ShownKey } from '../../api/types.ts';
 import { durationText } from '../../format/dates.ts';
 import { countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -69,8 +69,9 @@ const Actions = ({ backendKey, onChange }: KeyProps) => {
   const send = async (body: object, done: string): Promise<void> => {
     isBusy.value = true;
     try {
-      await api.send('POST', `/api/keys/${encodeURIComponent(backendKey.fingerprint)}`, body);
-      showToast(done, 'good');
+      const path = `/api/keys/${encodeURIComponent(backendKey.fingerprint)}`;
+      const { applies_to: reach } = await api.send<KeyChanged>('POST', path, body);
+      showToast(`${done}${words.reach[reach]}`, 'good');
       onChange();
     } catch (error) {
       showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
@@ -116,7 +117,8 @@ const Actions = ({ backendKey, onChange }: KeyProps) => {
 
 const Row = ({ backendKey, takenAt, onChange }: KeyProps) => {
   const { fingerprint, state, reason, rests_ms, strikes, models = [], differs } = backendKey;
-  const leftMs = remainingMs(rests_ms, takenAt);
+  // The page's clock may be a second behind: a key that does not rest has nothing left.
+  const leftMs = rests_ms === 0 ? 0 : remainingMs(rests_ms, takenAt);
   return (
     <tr>
       <td data-label={columns.key}>

@@ -39,7 +39,11 @@ export const Glance = ({ state: { breaker, calls, cache, workers, version } }: {
     {workers === undefined ? null : (
       <div>
         <dt>{words.workers}</dt>
-        <dd>{countText(workers.running)}</dd>
+        <dd>
+          {workers.answered < workers.running
+            ? words.ofLimit(countText(workers.answered), countText(workers.running))
+            : countText(workers.running)}
+        </dd>
       </div>
     )}
     <div>

@@ -15,13 +15,19 @@ type Score = {
 };
 
 const scoresOf = ({ result, thresholds }: CheckResult): readonly Score[] =>
-  Object.entries(result.category_scores)
-    .map(([category, score]) => ({
+  [
+    ...Object.entries(result.category_scores).map(([category, score]) => ({
       category,
       score,
-      threshold: thresholds[category] ?? 1,
       isFlagged: result.categories[category] === true,
-    }))
+    })),
+    ...Object.entries(result.x_categories ?? {}).map(([category, { score, flagged }]) => ({
+      category,
+      score,
+      isFlagged: flagged,
+    })),
+  ]
+    .map((one) => ({ ...one, threshold: thresholds[one.category] ?? 1 }))
     .sort((left, right) => (right.score ?? -1) - (left.score ?? -1));
 
 const percent = (value: number): string => `${Math.min(100, Math.max(0, value * 100)).toFixed(1)}%`;
