@@ -24,6 +24,8 @@ type SessionAddress = { readonly agent: number; readonly id: string };
 const apiPath = ({ agent, id }: SessionAddress): string => `/api/sessions/${agent}/${encodeURIComponent(id)}`;
 
 const POLL_MS = 2000;
+/** Somebody else may write in it. */
+const IDLE_POLL_MS = 5000;
 
 const Facts = ({ session }: { readonly session: SessionDetail }) => {
   const { created, updated, cost, tokens, messages, agentName, model, parent, agent } = session;
@@ -178,10 +180,12 @@ export const SessionPageView = ({ agent, id }: SessionAddress) => {
   const session = detail.value.value;
   const isBusy = session?.status === 'busy';
   useEffect(() => {
-    if (!isBusy) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible' && !detail.isLoading.peek()) void detail.load();
-    }, POLL_MS);
+    const timer = setInterval(
+      () => {
+        if (document.visibilityState === 'visible' && !detail.isLoading.peek()) void detail.load();
+      },
+      isBusy ? POLL_MS : IDLE_POLL_MS,
+    );
     return () => clearInterval(timer);
   }, [isBusy, detail]);
   const title = session === undefined ? '' : session.title === '' ? words.untitled : session.title;
