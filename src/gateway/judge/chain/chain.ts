@@ -5,7 +5,16 @@ import type { Policy, PolicyCategory } from '../../policy/policy.ts';
 import { guardFormKey } from '../guard-model/guard-judge.ts';
 import type { JudgedScores, PolicyJudge, ScoreType } from '../policy-judge.ts';
 import type { Excerpt } from '../prompt.ts';
-import { allOpen, alwaysAsked, isAnyCovered, type JudgeReach, openAfter, withCleared, worstOf } from './decision.ts';
+import {
+  allOpen,
+  alwaysAsked,
+  isAnyCovered,
+  type JudgeReach,
+  openAfter,
+  type PartialScores,
+  withCleared,
+  worstOf,
+} from './decision.ts';
 
 /** A judge that was asked, and about which categories; undefined where it was the first one, and asked about all that it covers. */
 export type AskedJudge = { readonly model: string; readonly categories: readonly string[] | undefined };
@@ -52,6 +61,10 @@ const remembered = <T>(make: (alias: ModelAlias) => T): ((alias: ModelAlias) => 
  * highest score of each category counts, whoever gave it.
  */
 export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds): JudgeChain => {
+  const each = (type: ScoreType): readonly ScoreType[] => categories.map(() => type);
+  const allOf = { judged: each('judged'), probability: each('probability'), binary: each('binary') };
+  const isWhole = (scores: PartialScores): scores is CategoryScores =>
+    scores.length === categories.length && scores.every((score) => score !== undefined);
   const bandsOf = (alias: ModelAlias): readonly DoubtBand[] => categories.map((category) => bandOf(alias, category));
 
   const createStep = (alias: ModelAlias): Step => ({
@@ -68,9 +81,20 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
   const planOf = remembered((alias) => createPlan(judgesOf(alias)));
   const planWithImage = remembered((alias) => createPlan(judgesOf(alias).filter(({ vision }) => vision !== false)));
 
+  /** The verdict of an alias's only judge for an excerpt. Whatever it leaves without a score is a bug, and no zero. */
+  const alone = ({ model }: ModelAlias, { scores, scoreType }: JudgedScores): ChainVerdict => ({
+    scores: isWhole(scores) ? scores : worstOf([scores], categories.length),
+    scoreTypes: allOf[scoreType],
+    asked: [{ model, categories: undefined }],
+  });
+
   return {
     async judge(excerpt, alias, deadline) {
       const { steps, isAlways } = excerpt.image === undefined ? planOf(alias) : planWithImage(alias);
+      const [only] = steps;
+      // Nearly every alias has one judge: the rest of this takes longer than its prompt.
+      if (only !== undefined && steps.length === 1)
+        return alone(only.alias, await only.judge(excerpt, only.alias, deadline));
       const early = await Promise.all(
         steps.map((step, index) => (isAlways[index] ? step.judge(excerpt, step.alias, deadline) : undefined)),
       );

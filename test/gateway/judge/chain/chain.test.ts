@@ -190,6 +190,29 @@ describe('a verdict of several judges', (check) => {
   });
 });
 
+describe('the verdict of a single judge', (check) => {
+  const alone = { a: { model: 'guard', judge: 'llama-guard' } };
+  check('has its scores and their type', async () => {
+    const { asked, verdict } = run({ 'llama-guard': { covers: ALL, says: [0, 0.3, 1] } }, alone);
+    assert.equal(await verdict, {
+      scores: [0, 0.3, 1],
+      scoreTypes: ['probability', 'probability', 'probability'],
+      asked: [{ model: 'guard', categories: undefined }],
+    });
+    assert.equal(asked, ['guard']);
+  });
+  check('is a bug, and no zero, where a score is missing', async () => {
+    for (const says of [
+      [0, undefined, 0],
+      [0, 0],
+    ])
+      await run({ 'llama-guard': { covers: ALL, says } }, alone).verdict.then(
+        () => assert.unreachable(),
+        (error) => assert.match(error.message, /No judge has given a score/),
+      );
+  });
+});
+
 describe('the key of a verdict', (check) => {
   const { keyPart } = createJudgeChain({ policy: POLICY, judgeOf: fakes({}).judgeOf });
   const partOf = (table: Readonly<Record<string, unknown>>) => keyPart(aliasOf(table));
