@@ -1,32 +1,18 @@
 import * as v from 'valibot';
 import { parseJson } from '../core/json.ts';
 import { DEMO_MODEL_NAME } from './agent-config.ts';
-
-/** Whether a command's output is as expected, and a short summary of it. */
-type CommandResult = { readonly isAsExpected: boolean; readonly summary: string };
-
-/** A shell command of the demo, and the check of its output. */
-export type DemoCommand = {
-  readonly title: string;
-  readonly line: string;
-  readonly checkOutput: (output: string) => CommandResult;
-  /** A requirement that this machine lacks, if any. */
-  readonly missing?: string;
-};
-
-export type CommandSettings = {
-  readonly gateway: string;
-  readonly agent: string;
-  readonly bridge: string;
-  readonly relay: string;
-  /** A user's key for chats at the relay. */
-  readonly relayKey: string;
-  readonly key: string;
-  /** The Node that runs this: another one of the path may be too old. */
-  readonly node: string;
-  /** Where the npm package `openai` is found; none where it is not. */
-  readonly openaiDirectory: string | undefined;
-};
+import {
+  type CommandResult,
+  type CommandSettings,
+  curlPost,
+  type DemoCommand,
+  quote,
+  shellWord,
+  shorten,
+  summariseOutput,
+  unexpected,
+} from './command-line.ts';
+import { relayCommands } from './relay-commands.ts';
 
 /** The demo's recharge. */
 export const RECHARGE = { email: 'alice@example.com', amount: '2.5' } as const;
@@ -34,29 +20,13 @@ export const RECHARGE = { email: 'alice@example.com', amount: '2.5' } as const;
 const CONVERSATION = 'recharge-alice';
 /** Prints the id of the last open permission request of the agent's list. */
 const LAST_ID = String.raw`sed -n 's/.*"id":"\(per_[^"]*\)".*/\1/p'`;
-const SHOWN_CHARS = 160;
-
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-/** A shell word, quoted where necessary. */
-const shellWord = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : quote(text));
-const shorten = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
-
-type Post = { readonly url: string; readonly key: string; readonly headers?: string; readonly data: string };
-const curlPost = ({ url, key, headers = '', data }: Post): string =>
-  `curl -s --noproxy '*' -w '\\n' ${url} -H ${quote(`Authorization: Bearer ${key}`)} -H 'Content-Type: application/json' ${headers}-d ${data}`;
-
 const Verdict = v.object({
   results: v.tuple([v.object({ flagged: v.boolean(), category_scores: v.record(v.string(), v.number()) })]),
 });
-const Refusal = v.object({ error: v.object({ code: v.string() }) });
 const Chat = v.object({
   model: v.string(),
   choices: v.tuple([v.object({ message: v.object({ content: v.string() }) })]),
 });
-
-/** The line with an error, or else the beginning. */
-const summarise = (output: string): string => shorten(/^.*\b\w*Error\b.*$/m.exec(output)?.[0] ?? output) || 'no output';
-const unexpected = (output: string): CommandResult => ({ isAsExpected: false, summary: summarise(output) });
 
 const checkFlagged =
   (expected: boolean) =>
@@ -80,15 +50,9 @@ const checkAnswer =
     return { isAsExpected: chat.model === DEMO_MODEL_NAME, summary: `${chat.model}: ${shorten(line)}` };
   };
 
-/** Expects the relay's refusal. */
-const checkRefused = (output: string): CommandResult => {
-  const code = parseJson(Refusal, output)?.error.code;
-  return code === undefined ? unexpected(output) : { isAsExpected: code === 'content_policy_violation', summary: code };
-};
-
 const checkStart =
   (expected: string) =>
-  (output: string): CommandResult => ({ isAsExpected: output.startsWith(expected), summary: summarise(output) });
+  (output: string): CommandResult => ({ isAsExpected: output.startsWith(expected), summary: summariseOutput(output) });
 
 const moderationLine = ({ gateway, key }: CommandSettings, input: string): string =>
   curlPost({ url: `${gateway}/v1/moderations`, key, data: quote(JSON.stringify({ input })) });
@@ -102,14 +66,6 @@ const chatLine = ({ bridge, key }: CommandSettings, content: string): string =>
     data: `'{"messages":[{"role":"user","content":"${content}"}]}'`,
   });
 
-/** A chat of a user of the relay, past the bridge. */
-const relayChatLine = ({ relay, relayKey }: CommandSettings, content: string): string =>
-  curlPost({
-    url: `${relay}/v1/chat/completions`,
-    key: relayKey,
-    data: quote(JSON.stringify({ messages: [{ role: 'user', content }] })),
-  });
-
 const openAiChatLine = ({ bridge, key, node, openaiDirectory }: CommandSettings): string => {
   const place = openaiDirectory === undefined ? '' : `cd ${shellWord(openaiDirectory)} && `;
   const options = `{ baseURL: ${JSON.stringify(`${bridge}/v1`)}, apiKey: ${JSON.stringify(key)} }`;
@@ -118,7 +74,7 @@ const openAiChatLine = ({ bridge, key, node, openaiDirectory }: CommandSettings)
   return `${place}${shellWord(node)} --input-type=module -e ${quote(program)}`;
 };
 
-/** Six commands, to be run in order: the fifth approves the fourth's permission request. */
+/** Ten commands, to be run in order: the fifth approves the fourth's permission request, and the last five are chats at the relay. */
 export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => [
   { title: 'A text that is flagged', line: moderationLine(facts, 'I will kill you'), checkOutput: checkFlagged(true) },
   {
@@ -142,9 +98,5 @@ export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => 
     line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); ${chatLine(facts, "approve '$id'")}`,
     checkOutput: checkAnswer(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
   },
-  {
-    title: 'A chat at the relay, which asks the gateway and refuses it',
-    line: relayChatLine(facts, 'I will kill you'),
-    checkOutput: checkRefused,
-  },
+  ...relayCommands(facts),
 ];

@@ -1,5 +1,6 @@
 import { newId } from '../adapter/web/crypto.ts';
-import { type DemoCommand, demoCommands } from '../demo/commands.ts';
+import type { DemoCommand } from '../demo/command-line.ts';
+import { demoCommands } from '../demo/commands.ts';
 import { DEMO_HELP, type DemoAddresses, demoBanner } from '../demo/help.ts';
 import { checkCommands, missingPrograms } from './demo/check.ts';
 import { openaiDirectory } from './demo/openai-package.ts';

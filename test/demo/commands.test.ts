@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as assert from 'uvu/assert';
-import { type CommandSettings, demoCommands } from '../../src/demo/commands.ts';
+import type { CommandSettings } from '../../src/demo/command-line.ts';
+import { demoCommands } from '../../src/demo/commands.ts';
 import { describe } from '../check.ts';
 
 const FACTS: CommandSettings = {
@@ -9,6 +10,7 @@ const FACTS: CommandSettings = {
   bridge: 'http://127.0.0.1:3',
   relay: 'http://127.0.0.1:4',
   relayKey: 'sk-user',
+  adminKey: 'admin-key',
   key: 'a-key',
   node: '/opt/node',
   openaiDirectory: '/opt/a clone',
@@ -20,6 +22,7 @@ const isKept = (place: number, output: unknown): boolean => sightOf(place, outpu
 
 const verdict = (flagged: boolean) => ({ results: [{ flagged, category_scores: { hate: 0.1, violence: 0.9 } }] });
 const outputText = (content: string, model = 'demo/demo-model') => ({ model, choices: [{ message: { content } }] });
+const passed = { choices: [{ message: { content: 'The model answered.' } }] };
 const hasShell = spawnSync('sh', ['-c', ':']).status === 0;
 
 /** What a shell makes of a line, word by word; nothing of it is run. */
@@ -29,9 +32,9 @@ const promptTexts = (line: string): string[] => {
 };
 
 describe("the demo's commands", (check) => {
-  check('are six, each on one line and with another title', () => {
-    assert.is(commands().length, 6);
-    assert.is(new Set(commands().map(({ title }) => title)).size, 6);
+  check('are ten, each on one line and with another title', () => {
+    assert.is(commands().length, 10);
+    assert.is(new Set(commands().map(({ title }) => title)).size, 10);
     for (const { line } of commands()) assert.not.match(line, '\n');
   });
 
@@ -61,10 +64,43 @@ describe("the demo's commands", (check) => {
     assert.is(sightOf(4, '')?.summary, 'no output');
   });
 
-  check('believe that the relay refuses a chat only if moderation is why', () => {
-    assert.ok(isKept(5, { error: { code: 'content_policy_violation' } }));
-    for (const output of ['', { choices: [] }, { error: { code: 'INVALID_API_KEY' } }]) assert.not(isKept(5, output));
+  check('believe that the relay refuses a chat only if the engine is why that was promised', () => {
+    const codes = ['content_policy_violation', 'prompt_guard_blocked', 'prompt_guard_unavailable', 'INVALID_API_KEY'];
+    for (const [place, expected] of [
+      [5, 'content_policy_violation'],
+      [6, 'prompt_guard_blocked'],
+      [9, 'prompt_guard_unavailable'],
+    ] as const) {
+      assert.equal(
+        codes.filter((code) => isKept(place, { error: { code } })),
+        [expected],
+      );
+      for (const output of ['', { choices: [] }, passed]) assert.not(isKept(place, output));
+    }
     assert.match(commands()[5]?.line ?? '', /127\.0\.0\.1:4\/v1\/chat\/completions.*Bearer sk-user/);
+  });
+
+  check(
+    'believe that a chat has passed only if the model answers, and that there was a doubt only if it was recorded',
+    () => {
+      assert.ok(isKept(7, passed));
+      assert.not(isKept(7, { error: { code: 'content_policy_violation' } }));
+      const recorded = (...decisions: string[]) =>
+        `${JSON.stringify(passed)}\n${JSON.stringify({ data: { items: decisions.map((decision) => ({ decision })) } })}`;
+      assert.ok(isKept(8, recorded('flag', 'block')));
+      for (const output of [recorded('block', 'flag'), recorded(), passed, '']) assert.not(isKept(8, output));
+    },
+  );
+
+  check.needing(hasShell ? undefined : 'sh', 'send the audit elsewhere and back, as JSON', () => {
+    const words = promptTexts(commands()[9]?.line ?? '');
+    const sent = words
+      .filter((word) => word.startsWith('{'))
+      .map((word) => JSON.parse(word.replace('per_1', '1')) as { endpoints?: { base_url: string }[] });
+    assert.equal(
+      sent.map(({ endpoints }) => endpoints?.[0]?.base_url),
+      ['http://localhost:9', undefined, 'http://127.0.0.1:1'],
+    );
   });
 
   check('say what to install where there is no OpenAI client', () => {

@@ -5,6 +5,7 @@ import { internalError } from './envelope.ts';
 import type { RelayInterceptor } from './interceptor.ts';
 import { removeSecrets } from './records/secrets.ts';
 import { accountsTable } from './routes/accounts.ts';
+import { auditTable } from './routes/audit.ts';
 import { createBalanceRoute } from './routes/balance.ts';
 import { forbiddenTable } from './routes/forbidden.ts';
 import { openTable, unknownPath } from './routes/health.ts';
@@ -23,7 +24,7 @@ type DemoRelayNeeds = {
   /** `DEMO_ADMIN_KEY` unless given. */
   readonly adminKey?: string;
   readonly interceptor?: RelayInterceptor;
-  /** Carries the calls of its moderation client; without it, users' chats are not moderated. */
+  /** Carries the calls of its moderation client and its prompt audit; without it, users' chats are not judged. */
   readonly sendModeration?: (request: Request) => Promise<Response>;
   /** The keys of its moderation client: one of no use unless given. */
   readonly moderationKeys?: readonly string[];
@@ -59,6 +60,7 @@ export const createDemoRelay = ({ interceptor, sendModeration, ...needs }: DemoR
     ...modelsTable(world),
     ...statsTable(world),
     ...moderationTable(world, sendModeration),
+    ...auditTable(world),
     ...forbidden,
     [BALANCE]: createBalanceRoute({ world, hooksFor: interceptor?.balanceHooks, actorId: () => findActor(world) ?? 0 }),
   });

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { type AuditEvent, type AuditSettings, createAuditSettings } from './audit/settings.ts';
 import { createModerationSettings, type ModerationOutcome, type ModerationSettings } from './moderation/client.ts';
 import type { ModerationKey } from './moderation/keys.ts';
 import { type DemoAccount, seedAccounts } from './records/accounts.ts';
@@ -36,6 +37,9 @@ export type RelayModeration = {
   readonly logs: { readonly userId: number; readonly action: ModerationOutcome['action']; readonly at: number }[];
 };
 
+/** The second engine of the relay's moderation, and what it has decided. */
+export type RelayAudit = { readonly settings: AuditSettings; readonly events: AuditEvent[] };
+
 /** Everything that the demo relay holds in memory. A change shows with the next request. */
 export type RelayWorld = {
   readonly clock: Clock;
@@ -48,6 +52,7 @@ export type RelayWorld = {
   readonly channels: DemoChannel[];
   readonly credits: Credit[];
   readonly moderation: RelayModeration;
+  readonly audit: RelayAudit;
 };
 
 type WorldNeeds = {
@@ -85,6 +90,7 @@ export const createRelayWorld = ({
     keys: moderationKeys.map((key) => ({ key, frozenUntilMs: 0, failures: 0, successes: 0, lastStatus: undefined })),
     logs: [],
   },
+  audit: { settings: createAuditSettings(), events: [] },
 });
 
 /** The time in the platform's form. */

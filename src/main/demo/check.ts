@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { type DemoCommand, RECHARGE } from '../../demo/commands.ts';
+import type { DemoCommand } from '../../demo/command-line.ts';
+import { RECHARGE } from '../../demo/commands.ts';
 import type { Credit } from '../../demo/relay/world.ts';
 
 const LINE_LIMIT_MS = 30_000;

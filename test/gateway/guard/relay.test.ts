@@ -1,19 +1,20 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { judgePrompt } from '../../../src/demo/judge/judge.ts';
+import { decideReply, type ReplyResult } from '../../../src/demo/relay/audit/reply.ts';
 import { guardContent } from '../../../src/gateway/guard/answer.ts';
 import { guardVerdict } from '../../../src/gateway/guard/verdict.ts';
 import { parseModelAliases } from '../../../src/gateway/models.ts';
 import { DEFAULT_POLICY, withGuardCategories } from '../../../src/gateway/policy/policy.ts';
 import { describe, thorough } from '../../check.ts';
 import { askGuard, contentOf } from '../harness/guards.ts';
-import { type AuditResult, auditBody, auditPrompt, decide, type GuardNode } from '../harness/relay-audit.ts';
+import { auditBody, auditPrompt, type GuardNode } from '../harness/relay-audit.ts';
 import { type Answer, gatewayOver, received, replying, userMessageOf } from '../harness/world.ts';
 
 const NO_VIOLENCE = ['sexual content or sexual acts', 'pii'];
 
 /** Every form that the platform accepts and refuses, and what it does then. */
-const FORMS: readonly (readonly [content: unknown, result: AuditResult, enabled?: readonly string[]])[] = [
+const FORMS: readonly (readonly [content: unknown, result: ReplyResult, enabled?: readonly string[]])[] = [
   ['Safety: Safe\nCategories: None', 'pass'],
   ['safety: SAFE\r\ncategories: n/a', 'pass'],
   ['Categories: None\nSafety: Safe', 'pass'],
@@ -53,7 +54,9 @@ const FORMS: readonly (readonly [content: unknown, result: AuditResult, enabled?
 describe("a relay platform's parser", (check) => {
   for (const [content, result, enabled] of FORMS) {
     const where = enabled === undefined ? '' : `, with ${enabled.join(' and ')} enabled`;
-    check(`takes ${JSON.stringify(content)} for ${result}${where}`, () => assert.is(decide(content, enabled), result));
+    check(`takes ${JSON.stringify(content)} for ${result}${where}`, () =>
+      assert.is(decideReply(content, enabled), result),
+    );
   }
 
   check('takes every answer of ours for what it says, and never blocks for a doubt', () => {
@@ -65,7 +68,7 @@ describe("a relay platform's parser", (check) => {
       fc.property(fc.array(score, { minLength: length, maxLength: length }), (scores) => {
         const verdict = guardVerdict(policy, [scores]);
         const expected = { Safe: 'pass', Controversial: 'flag', Unsafe: 'block' }[verdict.safety];
-        assert.is(decide(guardContent(verdict, { kind: 'text' })), expected);
+        assert.is(decideReply(guardContent(verdict, { kind: 'text' })), expected);
         assert.is(
           verdict.safety === 'Unsafe',
           scores.some((one) => one >= 0.5),

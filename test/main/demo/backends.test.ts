@@ -31,8 +31,10 @@ describe("the demo's relay", (check) => {
           keys.push(request.headers.authorization);
           let body = '';
           for await (const chunk of request) body += chunk;
-          const flagged = false;
-          response.end(JSON.stringify({ results: [{ flagged, category_scores: scoresOf(body) }] }));
+          const isAudit = request.url === '/v1/chat/completions';
+          const safe = { choices: [{ message: { content: 'Safety: Safe\nCategories: None' } }] };
+          const scored = { results: [{ flagged: false, category_scores: scoresOf(body) }] };
+          response.end(JSON.stringify(isAudit ? safe : scored));
         },
         async ({ url }) => {
           toys.moderateRelay(url);
@@ -40,7 +42,8 @@ describe("the demo's relay", (check) => {
           assert.is(await chat('Good morning'), 200);
         },
       );
-      assert.equal(keys, Array(13).fill('Bearer gateway-key'));
+      // Both engines ask about each.
+      assert.equal(keys, Array(26).fill('Bearer gateway-key'));
     } finally {
       await toys.stop();
     }

@@ -40,7 +40,7 @@ const pathOf = (name: string): string =>
     .stdout?.toString()
     .trim() ?? '';
 const NO_SHELL = ['sh', 'curl', 'sed'].find((name) => pathOf(name) === '');
-const ALL_KEPT = Array(7).fill('OK');
+const ALL_KEPT = Array(11).fill('OK');
 
 /** A policy under which nothing is ever flagged. */
 const blindPolicy = (directory: string): string => {
@@ -58,6 +58,9 @@ describe('gatehouse demo --check', (check) => {
     assert.match(stdout(), 'flagged true');
     assert.match(stdout(), 'flagged false');
     assert.match(stdout(), 'demo/demo-model: Verified: 2.5 was added for alice@example.com, whose balance is now 15.');
+    assert.match(stdout(), 'prompt_guard_blocked');
+    assert.match(stdout(), "The model answered. In the relay's events: flag");
+    assert.match(stdout(), 'prompt_guard_unavailable');
     assert.match(stdout(), 'credits it has made: 2.5');
   });
 
@@ -69,7 +72,9 @@ describe('gatehouse demo --check', (check) => {
   check.needing(NO_SHELL, 'ends with 1 and names the line when a service does not do what was promised', async () => {
     const variables = (directory: string) => ({ MODERATION_POLICY_FILE: blindPolicy(directory) });
     const { code, words, stdout } = await checked({ variables });
-    assert.equal([code, words], [1, ['differs', ...Array(6).fill('OK')]], stdout());
+    // The prompt audit goes by the gateway's policy, and the content moderation by the relay's own thresholds.
+    const kept = Array(5).fill('OK');
+    assert.equal([code, words], [1, ['differs', ...kept, 'differs', ...kept.slice(1)]], stdout());
     assert.match(stdout(), /^differs {2}A text that is flagged\n +flagged false, /);
   });
 

@@ -34,9 +34,9 @@ const withDemo = async (variables: Variables, body: (demo: Demo) => Promise<void
 
 const NO_SHELL = ['sh', 'curl', 'sed'].find((name) => spawnSync(name, ['--help']).error !== undefined);
 
-/** The six lines to copy, as they are printed. */
+/** The ten lines to copy, as they are printed. */
 const linesIn = ({ banner }: Demo): readonly string[] =>
-  banner.split('\n').flatMap((line) => (/^ {2}(?:curl|cd|id=)/.test(line) ? [line.trim()] : []));
+  banner.split('\n').flatMap((line) => (/^ {2}(?:curl|cd|id=|audit)/.test(line) ? [line.trim()] : []));
 /** Pastes a line into a new shell, somewhere else. */
 const pasted = async (line: string, directory: string): Promise<string> =>
   (await run('sh', ['-c', line], { directory })).stdout;
@@ -120,11 +120,11 @@ describe('gatehouse demo', (check) => {
     },
   );
 
-  check.needing(NO_SHELL, 'prints six lines that do in a new shell what they promise, in their order', async () => {
+  check.needing(NO_SHELL, 'prints ten lines that do in a new shell what they promise, in their order', async () => {
     await withDemo({ PORT: '0' }, async (demo) => {
       const relay = addressOf(demo, 'relay');
       const [flagged = '', clean = '', client = '', asking = '', approving = '', refused = '', ...more] = linesIn(demo);
-      assert.equal(more, []);
+      assert.is(more.length, 4);
       assert.is(verdictOf(await pasted(flagged, demo.temporary)), true);
       assert.is(verdictOf(await pasted(clean, demo.temporary)), false);
       assert.match(await pasted(client, demo.temporary), /^demo\/demo-model: .*I am the demo model/);
@@ -138,6 +138,16 @@ describe('gatehouse demo', (check) => {
       assert.not.match(answerOf(await pasted(approving, demo.temporary)), 'Verified');
       assert.is(await aliceAt(relay), 15);
       assert.match(await pasted(refused, demo.temporary), '"content_policy_violation"');
+      const [audited = '', passing = '', doubtful = '', down = ''] = more;
+      for (let round = 0; round < 2; round++) {
+        assert.match(await pasted(audited, demo.temporary), '"prompt_guard_blocked"');
+        assert.match(await pasted(passing, demo.temporary), 'The model answered.');
+        assert.match(
+          await pasted(doubtful, demo.temporary),
+          /The model answered\.[\s\S]*"items":\[\{[^}]*"decision":"flag"/,
+        );
+        assert.match(await pasted(down, demo.temporary), '"prompt_guard_unavailable"');
+      }
       assert.is(demo.stderr(), '');
     });
   });
@@ -150,8 +160,8 @@ describe('gatehouse demo', (check) => {
     check(`ends with 0 by a ${signal} from ${sender}, and nothing of it is left`, async () => {
       await withDemo({ PORT: String(await freePort()) }, async (demo) => {
         const ports = portsIn(demo.banner);
-        assert.is(ports.length, 6);
-        assert.equal(await Promise.all(ports.map(isOpen)), Array(6).fill(true));
+        assert.is(ports.length, 7);
+        assert.equal(await Promise.all(ports.map(isOpen)), Array(7).fill(true));
         assert.is(readdirSync(demo.temporary).length, 1);
         // A question that nobody has answered yet holds nobody up.
         if (NO_SHELL === undefined) await pasted(linesIn(demo)[3] ?? '', demo.temporary);
@@ -159,7 +169,7 @@ describe('gatehouse demo', (check) => {
         else demo.signal(signal);
         assert.equal(await demo.ended, { code: 0, signal: null });
         assert.not(isGroupAlive(demo.group));
-        assert.equal(await Promise.all(ports.map(isOpen)), Array(6).fill(false));
+        assert.equal(await Promise.all(ports.map(isOpen)), Array(7).fill(false));
         assert.equal(processesOf(demo), []);
         assert.equal(readdirSync(demo.temporary), []);
         assert.is(demo.stderr(), '');

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { jsonResponse } from '../../../core/http/response.ts';
+import { createPromptAudit } from '../audit/engine.ts';
+import type { AuditDecision } from '../audit/settings.ts';
 import { guardError, ok, parseBody, refusedResponse } from '../envelope.ts';
 import { createModerationClient, type ModerationOutcome } from '../moderation/client.ts';
 import { moderationInputOf } from '../moderation/input.ts';
@@ -7,6 +9,7 @@ import type { ModerationKey } from '../moderation/keys.ts';
 import { HOSTILE, SECRETS } from '../records/secrets.ts';
 import type { DemoUser } from '../records/users.ts';
 import type { RelayWorld } from '../world.ts';
+import { auditRefusal } from './audit.ts';
 import { parseId, type RelayTable } from './table.ts';
 
 const HOUR_MS = 3_600_000;
@@ -40,8 +43,8 @@ const blocked = (): Response => {
 };
 
 /**
- * The front for users' chats, with moderation before the model as the platform has it, and the admin's routes about it. `send`
- * carries its calls; without it nothing is moderated.
+ * The front for users' chats, with moderation and prompt audit before the model as the platform has them, and the admin's routes about
+ * moderation. `send` carries their calls; without it nothing is judged.
  */
 export const moderationTable = (
   world: RelayWorld,
@@ -50,6 +53,7 @@ export const moderationTable = (
   const { clock, moderation } = world;
   const { settings, keys, logs } = moderation;
   const client = send === undefined ? undefined : createModerationClient({ clock, settings, keys, send });
+  const audit = send === undefined ? undefined : createPromptAudit({ clock, settings: world.audit.settings, send });
   const statuses = () => keys.map((key, index) => keyView(key, index, clock.now()));
 
   const record = (user: DemoUser, action: ModerationOutcome['action']): void => {
@@ -70,6 +74,14 @@ export const moderationTable = (
     return action !== 'block' || settings.mode !== 'pre_block';
   };
 
+  const auditOf = async (user: DemoUser, body: string): Promise<AuditDecision> => {
+    const { events, settings: audited } = world.audit;
+    const decision = (await audit?.(body)) ?? 'allow';
+    const isStored = decision === 'allow' ? audited.store_pass_events : audited.enabled;
+    if (isStored) events.push({ id: events.length + 1, userId: user.id, decision });
+    return decision;
+  };
+
   return {
     'POST /v1/chat/completions': async ({ request, body }) => {
       const key = (request.headers.get('authorization') ?? '').replace(/^Bearer /, '');
@@ -78,7 +90,9 @@ export const moderationTable = (
       );
       if (user === undefined) return guardError(401, 'INVALID_API_KEY', 'Invalid API key');
       if (user.status !== 'active') return guardError(401, 'USER_INACTIVE', 'User account is not active');
-      return (await isPassing(user, body)) ? completion() : blocked();
+      // Both run at once and both are waited for: a block by the first comes first.
+      const [isPassed, decision] = await Promise.all([isPassing(user, body), auditOf(user, body)]);
+      return isPassed ? (auditRefusal(decision) ?? completion()) : blocked();
     },
     'GET risk-control/config': () =>
       ok({

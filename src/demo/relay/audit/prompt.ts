@@ -1,0 +1,46 @@
+import * as v from 'valibot';
+import { parseJson } from '../../../core/json.ts';
+
+const AUDITED_ROLES: readonly string[] = ['user', 'system', 'developer', 'assistant', 'tool', 'model'];
+const TEXT_TYPES: readonly string[] = ['', 'text', 'input_text', 'output_text'];
+
+const Part = v.looseObject({ type: v.nullish(v.string(), ''), text: v.fallback(v.string(), '') });
+const Chat = v.object({
+  messages: v.array(v.object({ role: v.string(), content: v.fallback(v.union([v.string(), v.array(Part)]), '') })),
+});
+
+type Segment = { readonly role: string; readonly text: string };
+
+const segmentsOf = (body: string): readonly Segment[] =>
+  (parseJson(Chat, body)?.messages ?? [])
+    .filter(({ role }) => AUDITED_ROLES.includes(role))
+    .flatMap(({ role, content }) => {
+      const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+      return parts.filter(({ type }) => TEXT_TYPES.includes(type)).map(({ text }) => ({ role, text: text.trim() }));
+    })
+    .filter(({ text }) => text !== '');
+
+/** Plain cuts, in characters as Unicode counts them, without overlap. */
+const cut = (text: string, limit: number): readonly string[] => {
+  const points = Array.from(text);
+  return Array.from({ length: Math.ceil(points.length / limit) }, (_, index) =>
+    points.slice(index * limit, (index + 1) * limit).join(''),
+  );
+};
+
+/** The chunks of texts, in the order in which they are audited: the latest part of the user's, and then the rest in its order. */
+export const cutParts = (latest: string, rest: readonly string[], limit: number): readonly string[] => [
+  ...cut(latest, limit),
+  ...cut(rest.join('\n\n'), limit),
+];
+
+/**
+ * The chunks of a chat: texts of every role, without images and calls of tools. None where there is no text.
+ * Source: Wei-Shaw/sub2api 0.1.179, backend/internal/securityaudit/prompt_snapshot.go.
+ */
+export const auditChunks = (body: string, limit: number): readonly string[] => {
+  const segments = segmentsOf(body);
+  const latest = segments.findLastIndex(({ role }) => role === 'user');
+  const rest = segments.filter((_, index) => index !== latest).map(({ text }) => text);
+  return cutParts(segments[latest]?.text ?? '', rest, limit);
+};
