@@ -69,7 +69,7 @@ export const createConsoleParts = (needs: PartNeeds) => {
     log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
 
   const requests = clients.agents.map((client) =>
-    createAgentRequests({ client, stream, clock, log, onChange: () => onRequestsChange() }),
+    createAgentRequests({ client, stream, clock, log, digest, onChange: () => onRequestsChange() }),
   );
   const health = [
     ...(clients.gateway === undefined ? [] : [{ part: 'gateway', client: clients.gateway } as const]),
@@ -78,21 +78,17 @@ export const createConsoleParts = (needs: PartNeeds) => {
   const services = (): readonly ServiceState[] => [...requests, ...health].map(({ state }) => state());
 
   const links = createApprovalLinks({ find: (id) => approvals.find(id), secret, mac });
-  const address = settings.publicUrl ?? `http://${settings.host}:${settings.port}`;
   const webhook =
     settings.notify &&
     createWebhook({
       ...{ settings: settings.notify, httpClient, clock, log, meter },
-      linkFor: async (approval) => `${address}/a/${await links.tokenFor(approval)}`,
+      linkFor: async (approval) => `${settings.publicUrl}/a/${await links.tokenFor(approval)}`,
       onSent: () => followers.mark('approvals'),
     });
   const approvals = createOpenApprovals({ agents: requests, digest, isAnnounced: webhook?.isAnnounced });
   const followers = createFollowers({
     ...{ clock, hide, onBug },
-    read: (snapshot) => {
-      if (snapshot === 'services') return services();
-      return snapshot === 'approvals' ? { open: approvals.list() } : undefined;
-    },
+    read: (snapshot) => (snapshot === 'services' ? services() : { open: approvals.list() }),
     onCountChange: (count) => (count > 0 ? feed?.start() : feed?.stop()),
   });
   const feed = clients.gateway && createVerdictFeed({ client: clients.gateway, stream, clock, followers });

@@ -116,6 +116,9 @@ const PUBLIC_TRUST =
 const TRUST_WITHOUT_USERS =
   'CONSOLE_TRUST_HEADER: expected the roles of the names in CONSOLE_USERS, such as ann:admin,*:viewer';
 
+const NEEDS_ADDRESS =
+  'CONSOLE_PUBLIC_URL: is required with CONSOLE_NOTIFY_URL: the address of the console, as those who get the links reach it';
+
 const accessProblems = ({
   HOST,
   CONSOLE_USERS,
@@ -148,6 +151,7 @@ export const readConsoleSettings = (variables: Variables): ConsoleSettings => {
   const read = collectProblems(() => readVariables(ConsoleVariables, variables), problems);
   const access = collectProblems(() => readVariables(AccessVariables, variables), []);
   if (access !== undefined) problems.push(...accessProblems(access));
+  if (read?.CONSOLE_NOTIFY_URL !== undefined && read.CONSOLE_PUBLIC_URL === undefined) problems.push(NEEDS_ADDRESS);
   if (read === undefined || problems.length > 0) throw new ConfigError(problems);
   const way = wayOf(read);
   const { host, isLocalByDefault } = listenAddress({ host: read.HOST, hasSecret: way.kind === 'password' });

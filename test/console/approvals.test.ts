@@ -268,4 +268,25 @@ describe('a decision', (check) => {
     assert.equal(sent?.body, { reply: 'once', by: 'ann' });
     world.stop();
   });
+
+  check('allows nothing that cannot be shown', async () => {
+    let deep: unknown = 1;
+    for (let level = 0; level < 1000; level++) deep = [deep];
+    const world = await createConsoleWorld();
+    world.agents[0].open.set('per_1', { id: 'per_1', sessionID: 'ses_1', permission: 'x', arguments: deep, title: '' });
+    world.agents[0].ask('per_2');
+    await world.clock.advance(5000);
+    const ann = await world.as('ann');
+    const { open } = (await (await ann('GET', '/api/approvals')).json()) as Shown;
+    const one = open.find(({ id }) => id === 'per_1');
+    assert.equal([open.length, one?.argumentsHash], [2, 'not shown']);
+    assert.match(String(one?.arguments), 'can only be rejected');
+    const allowed = await ann('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash: 'not shown' });
+    assert.is(allowed.status, 403);
+    assert.is(
+      (await ann('POST', '/api/approvals/0/per_1', { reply: 'reject', argumentsHash: 'not shown' })).status,
+      200,
+    );
+    world.stop();
+  });
 });

@@ -61,6 +61,7 @@ describe('the settings of the console', (check) => {
     });
     assert.is(text.split('\n').length, 8);
     assert.not.match(text, 'canary');
+    assert.match(problemsOf({ CONSOLE_NOTIFY_URL: 'https://hook.example' }), /^CONSOLE_PUBLIC_URL: is required/);
     assert.is(unknownConsoleVariables({ CONSOLE_USER: 'x' }).get('CONSOLE_USER'), 'CONSOLE_USERS');
   });
 

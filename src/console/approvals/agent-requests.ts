@@ -30,6 +30,7 @@ type AgentRequestsNeeds = {
   readonly stream: OpenHttpStream;
   readonly clock: Clock;
   readonly log: Log;
+  readonly digest: (text: string) => string;
   /** The open requests or the state of the server have changed. */
   readonly onChange: () => void;
 };
@@ -54,7 +55,7 @@ const reasonOf = (error: unknown): string => {
 
 /** Follows one agent server: its events say when its list of open requests is to be read again. */
 export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests => {
-  const { client, stream, clock, log, onChange } = needs;
+  const { client, stream, clock, log, digest, onChange } = needs;
   const stopping = new AbortController();
   const sessions = new Map<string, SessionFacts>();
   let open: readonly RequestRecord[] = [];
@@ -107,7 +108,8 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
       // Our own agent server says the title with the request.
       const untitled = found.flatMap(({ title, sessionID }) => (title === undefined ? [sessionID] : []));
       await readSessions([...new Set(untitled)]);
-      const nowSeen = `${text}${[...sessions.values()].map(({ title }) => title).join('\n')}`;
+      // Not the text itself: it may be megabytes.
+      const nowSeen = digest(`${text}${[...sessions.values()].map(({ title }) => title).join('\n')}`);
       const isNew = nowSeen !== seen;
       [open, seen] = [found, nowSeen];
       hasChanged = setState('up') || isNew;
@@ -124,11 +126,16 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
   let running: Promise<void> | undefined;
   let isAskedAgain = false;
   const readUntilNew = async (): Promise<void> => {
-    do {
-      isAskedAgain = false;
-      await readOnce();
-    } while (isAskedAgain && !stopping.signal.aborted);
-    running = undefined;
+    try {
+      do {
+        isAskedAgain = false;
+        await readOnce();
+      } while (isAskedAgain && !stopping.signal.aborted);
+    } catch (error) {
+      log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+    } finally {
+      running = undefined;
+    }
   };
   const refresh = (): Promise<void> => {
     isAskedAgain = true;

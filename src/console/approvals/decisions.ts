@@ -9,7 +9,7 @@ import type { Approval, ApprovalAnswer, Decision } from '../protocol.ts';
 import { fitting } from '../services/fitting.ts';
 import type { ServiceAnswer, ServiceClient } from '../services/service-client.ts';
 import type { AgentRequests } from './agent-requests.ts';
-import { alwaysSentences, type OpenApprovals } from './open-approvals.ts';
+import { alwaysSentences, NOT_SHOWN, type OpenApprovals } from './open-approvals.ts';
 import { DecisionRecord } from './records.ts';
 
 /** What people decide, and what was decided before. */
@@ -30,6 +30,11 @@ type DecisionsNeeds = {
   /** Called with each decision that was made here. */
   readonly onDecided: (decision: Decision) => void;
 };
+
+const NOT_ALLOWED = new Fault<ConsoleFault>({
+  kind: 'forbidden',
+  message: 'The arguments of this call cannot be shown, so it can only be rejected',
+});
 
 const SHOWN = 100;
 const KNOWN_LIMIT = 1000;
@@ -107,6 +112,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
       throw everywhere === undefined ? notDecided('ended') : await explain(everywhere.agent, id, signal);
     }
     if (approval.argumentsHash !== argumentsHash) throw notDecided('arguments_changed');
+    if (argumentsHash === NOT_SHOWN && reply !== 'reject') throw NOT_ALLOWED;
     const { client, requests } = agents[approval.agent] ?? {};
     if (client === undefined || requests === undefined) throw notDecided('ended');
     const body = {

@@ -1,3 +1,4 @@
+import { isNestedBeyond } from '../../core/json.ts';
 import { visibleLine } from '../../core/text.ts';
 import type { Approval } from '../protocol.ts';
 import type { AgentRequests } from './agent-requests.ts';
@@ -28,6 +29,10 @@ export const alwaysSentences = (permission: string, patterns: readonly string[])
       : `Every call of ${permission} that matches ${pattern}, in every session, until the agent server ends`,
   );
 
+/** Stands for the hash of arguments that cannot be shown, so that nobody can allow them. */
+export const NOT_SHOWN = 'not shown';
+const TOO_DEEP = 'These arguments have too many levels to be shown: the call can only be rejected';
+
 const argumentsOf = ({ arguments: given, metadata }: RequestRecord): unknown =>
   given ?? ('input' in metadata ? metadata.input : metadata);
 
@@ -36,7 +41,10 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
   const made = new WeakMap<RequestRecord, Approval>();
   const create = (record: RequestRecord, agent: number): Approval => {
     const { id, sessionID, permission, patterns, metadata, always } = record;
-    const shown = argumentsOf(record);
+    const given = argumentsOf(record);
+    // Writing them as JSON would fail. Our agent server takes none such of a model.
+    const isShown = !isNestedBeyond(given);
+    const shown = isShown ? given : TOO_DEEP;
     const money = moneyOf(metadata);
     return {
       agent,
@@ -49,7 +57,7 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
       patterns,
       arguments: shown,
       // OpenCode's own agent server gives none. It never changes the arguments of a request either.
-      argumentsHash: record.argumentsHash ?? digest(JSON.stringify(shown)),
+      argumentsHash: isShown ? (record.argumentsHash ?? digest(JSON.stringify(shown))) : NOT_SHOWN,
       ...(record.time === undefined ? {} : { asked: record.time.asked, ends: record.time.ends }),
       ...(money === undefined ? {} : { money }),
       always: alwaysSentences(permission, always),

@@ -4,7 +4,7 @@ import { pushedSseResponse, type SseEvent } from '../../core/http/sse.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 
 /** What changes and is sent whole: only the last state counts. */
-export type Snapshot = 'approvals' | 'services' | 'keys';
+export type Snapshot = 'approvals' | 'services';
 
 /** Sends what happens to the browsers that follow. What is held for one that reads slowly is bounded. */
 export type Followers = {
@@ -22,7 +22,7 @@ export type Followers = {
 
 type FollowersNeeds = {
   readonly clock: Clock;
-  /** The value of a snapshot as it is now; undefined: there is nothing to send. */
+  /** The value of a snapshot as it is now. */
   readonly read: (snapshot: Snapshot) => unknown;
   readonly hide: SecretFilter;
   /** Called when the first has come, and when the last has left. */
@@ -36,7 +36,7 @@ const BATCH_EVERY_MS = 100;
 const VERDICTS_LIMIT = 500;
 const EVENTS_LIMIT = 200;
 const CHECK_EVERY_MS = 10_000;
-const FIRST: readonly Snapshot[] = ['services', 'approvals', 'keys'];
+const FIRST: readonly Snapshot[] = ['services', 'approvals'];
 const PING: SseEvent = { event: 'ping', data: '{}' };
 
 /** What waits for one browser. */
@@ -54,10 +54,7 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
   const toEvent = (event: string, data: unknown): SseEvent => ({ event, data: hide(JSON.stringify(data)) });
 
   const taken = (follower: Follower): readonly SseEvent[] => {
-    const snapshots = [...follower.snapshots].flatMap((name) => {
-      const value = read(name);
-      return value === undefined ? [] : [toEvent(name, value)];
-    });
+    const snapshots = [...follower.snapshots].map((name) => toEvent(name, read(name)));
     const { events, verdicts, skipped } = follower;
     follower.snapshots.clear();
     [follower.events, follower.verdicts, follower.skipped] = [[], [], 0];

@@ -2,7 +2,7 @@ import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { OpenHttpStream } from '../../core/http/client.ts';
 import { readEventConnection } from '../../core/http/event-connection.ts';
-import { isRecord, parseJsonValue } from '../../core/json.ts';
+import { isNestedBeyond, isRecord, parseJsonValue } from '../../core/json.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 import type { Followers } from './followers.ts';
 
@@ -25,7 +25,7 @@ export const createVerdictFeed = ({ client, stream, clock, followers }: VerdictF
   let reading: AbortController | undefined;
   const onEvent = (name: string, data: string): void => {
     const value = data.length > EVENT_LIMIT_CHARS ? undefined : parseJsonValue(data);
-    if (!isRecord(value) && !Array.isArray(value)) return;
+    if ((!isRecord(value) && !Array.isArray(value)) || isNestedBeyond(value)) return;
     if (name === 'verdict') followers.sendVerdict(value);
     else if (name === 'keys' || name === 'skipped') followers.send(name, value);
   };

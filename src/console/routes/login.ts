@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { createDeadline } from '../../core/async.ts';
 import { Fault } from '../../core/fault.ts';
 import { peerOf } from '../../core/http/peer.ts';
 import type { RouteTable } from '../../core/http/router.ts';
@@ -31,11 +32,27 @@ const LoginBody = v.object({
   password: v.pipe(v.string(), v.maxLength(1024)),
 });
 
+/** How long a login waits for those before it. */
+const LOGIN_LIMIT_MS = 10_000;
+
 const NO_PASSWORDS = 'Nobody logs in here: this console has no accounts with passwords';
 
 export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
-  const { access, bodies, reply, accounts, cookies, byName, byAddress, places, meter, publicUrl, parts, version } =
-    needs;
+  const {
+    access,
+    bodies,
+    clock,
+    reply,
+    accounts,
+    cookies,
+    byName,
+    byAddress,
+    places,
+    meter,
+    publicUrl,
+    parts,
+    version,
+  } = needs;
   /** Saying https where it is not does a visitor harm alone: the cookie is not taken. */
   const isSecure = ({ headers }: Request): boolean =>
     publicUrl?.startsWith('https:') === true || headers.get('x-forwarded-proto') === 'https';
@@ -60,7 +77,8 @@ export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
         await access.requireCsrf(request, await access.visitorOf(request));
         const { name, password } = parseGiven(LoginBody, await bodies.readJson(request));
         const address = begin(request, name);
-        const leave = await places.acquire(request.signal);
+        const deadline = createDeadline(clock, LOGIN_LIMIT_MS, request.signal);
+        const leave = await places.acquire(deadline.signal).finally(deadline.clear);
         const user = await accounts.verify(name, password).finally(leave);
         meter.recordLogin(user === undefined ? 'wrong' : 'right');
         if (user === undefined) throw new Fault<ConsoleFault>({ kind: 'wrong-login' });

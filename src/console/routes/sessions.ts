@@ -16,7 +16,7 @@ type SessionRoutesNeeds = ApiContext & {
 
 const SESSIONS_SHOWN = 50;
 const MOST_SHOWN = 200;
-const MESSAGES_LIMIT_BYTES = 64 * 1024 * 1024;
+const MESSAGES_LIMIT_BYTES = 32 * 1024 * 1024;
 
 const badQuery = (param: string, message: string) =>
   new Fault({ kind: 'bad-input', code: 'invalid_query', param, message: `${param}: ${message}` });

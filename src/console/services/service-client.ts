@@ -136,14 +136,14 @@ export const createServiceClient = (needs: ServiceClientNeeds): ServiceClient =>
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
           signal: controller.signal,
         });
-        cancel();
         if (answer.status >= 200 && answer.status < 300) return answer;
         const text = await readAll(answer);
         controller.abort();
         throw refused(answer.status, parseJsonValue(text));
       } catch (error) {
-        cancel();
         throw failureOf(error, signal);
+      } finally {
+        cancel();
       }
     },
   };
