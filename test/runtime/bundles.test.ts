@@ -1,9 +1,10 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { bundle, ROOT, run } from './processes.ts';
+import { bundle, ROOT, run, start } from './processes.ts';
 
 const NAMES = [
   'gateway.js',
@@ -25,6 +26,7 @@ const MOST_KILOBYTES: Readonly<Record<string, number>> = {
   'bridge.js': 760,
   'relay-admin.js': 450,
   'eval.js': 1300,
+  'console.js': 800,
 };
 const textOf = (name: string): string => readFileSync(bundle(name), 'utf8');
 
@@ -35,6 +37,19 @@ describe('the bundles', (check) => {
       console.log(`dist/${name} ${kilobytes.toFixed(1)} KB`);
       assert.ok(kilobytes > 0 && kilobytes < (MOST_KILOBYTES[name] ?? 400), `${name}: ${kilobytes} KB`);
     }
+  });
+
+  check('give a page of less than 120 kB, as it is sent', async () => {
+    const running = start(process.execPath, [bundle('console.js')], { variables: { HOST: '127.0.0.1', PORT: '0' } });
+    const [, address = ''] = await running.outputMatching(/"event":"listening","address":"([^"]+)"/);
+    const html = await (await fetch(address)).text();
+    const files = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => `${address}${path}`);
+    const texts = await Promise.all(files.map(async (file) => (await fetch(file)).text()));
+    await running.kill();
+    const bytes = [html, ...texts].reduce((sum, text) => sum + gzipSync(text).length, 0);
+    console.log(`the console's page ${(bytes / 1000).toFixed(1)} kB compressed`);
+    assert.is(files.length, 2);
+    assert.ok(bytes < 120_000, `${bytes} bytes`);
   });
 
   check('for Workers imports nothing and names nothing of Node', () => {
