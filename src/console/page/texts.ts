@@ -368,6 +368,7 @@ export const texts = {
     waitingHint: 'A call waits for a decision. Another message ends the run that waits.',
     send: 'Send',
     stop: 'Stop',
+    stopWatching: 'Stop watching',
     mayNot: 'Your role can read, and not chat.',
     states: {
       writing: 'The agent writes',

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
+import { isAdmin } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 import { isAnswering, sendMessage, stopAnswer, turns } from './conversation.ts';
 
@@ -14,7 +15,8 @@ const draft = signal('');
 export const Composer = () => {
   const field = useRef<HTMLTextAreaElement>(null);
   const isBusy = isAnswering(turns.value);
-  const isWaiting = turns.value.at(-1)?.state === 'waiting';
+  const state = turns.value.at(-1)?.state;
+  const isWaiting = state === 'waiting';
   useEffect(() => {
     field.current?.focus({ preventScroll: true });
   }, []);
@@ -58,7 +60,9 @@ export const Composer = () => {
           {isWaiting ? words.waitingHint : words.hint}
         </p>
         {isBusy ? (
-          <Button onClick={stopAnswer}>{words.stop}</Button>
+          <Button onClick={stopAnswer}>
+            {state === 'following' && !isAdmin.value ? words.stopWatching : words.stop}
+          </Button>
         ) : (
           <Button kind="primary" type="submit" isDisabled={draft.value.trim() === ''}>
             {words.send}

@@ -3,8 +3,10 @@ import { ApiError } from '../../api/request.ts';
 import { streamedEvents } from '../../api/stream.ts';
 import { NO_ANSWER, type StreamedAnswer, takeChunk } from '../../format/chat-answer.ts';
 import type { ShownPart } from '../../format/message-parts.ts';
+import { failureText } from '../../parts/states.tsx';
 import { shownApprovals } from '../../state/approvals.ts';
-import { api } from '../../state/visitor.ts';
+import { showToast } from '../../state/toasts.ts';
+import { api, isAdmin } from '../../state/visitor.ts';
 import { followTurn, type SessionAddress } from './follow.ts';
 
 /**
@@ -127,8 +129,19 @@ export const watchApprovals = (id: number): void => {
     void continueAfterDecision(id);
 };
 
-/** Ends the answer that is on its way. The bridge aborts the turn when its client leaves. */
-export const stopAnswer = (): void => running?.abort();
+/**
+ * Ends the answer that is on its way. The bridge aborts the turn when its client leaves; after a decision nobody waits there, and
+ * an admin's stop aborts the run in its session.
+ */
+export const stopAnswer = (): void => {
+  const last = turns.peek().at(-1);
+  running?.abort();
+  if (last?.state !== 'following' || last.session === undefined || !isAdmin.peek()) return;
+  const { agent, id } = last.session;
+  api
+    .send('POST', `/api/sessions/${agent}/${encodeURIComponent(id)}/abort`)
+    .catch((error: unknown) => showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad'));
+};
 
 /** Begins a conversation of its own. */
 export const newConversation = (): void => {

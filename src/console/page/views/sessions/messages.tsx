@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { MessagePage, ShownMessage } from '../../api/session-types.ts';
 import { errorSentence, readParts } from '../../format/message-parts.ts';
 import { costText } from '../../format/numbers.ts';
@@ -48,8 +48,8 @@ const Message = ({ message: { info, parts } }: { readonly message: ShownMessage 
 
 type SessionMessagesProps = {
   readonly path: string;
-  /** Changes when the session has changed. */
-  readonly version: number;
+  /** Changes when the session has changed, or has come to rest; nothing before it is known. */
+  readonly version: string | undefined;
   readonly isBusy: boolean;
 };
 
@@ -72,7 +72,13 @@ export const SessionMessages = ({ path, version, isBusy }: SessionMessagesProps)
   useEffect(() => {
     void pages.refresh();
     return pages.stop;
-  }, [pages, version, isBusy]);
+  }, [pages]);
+  const loadedVersion = useRef(version);
+  useEffect(() => {
+    // The first state of the session is as old as the first messages.
+    if (loadedVersion.current !== undefined) void pages.refresh();
+    loadedVersion.current = version;
+  }, [version]);
   useEffect(() => {
     if (!isBusy) return;
     const timer = setInterval(() => {

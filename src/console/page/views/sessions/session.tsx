@@ -200,7 +200,11 @@ export const SessionPageView = ({ agent, id }: SessionAddress) => {
       </PageHead>
       <div class="stack">
         <Loaded resource={detail}>{(loaded) => <Facts session={loaded} />}</Loaded>
-        <SessionMessages path={apiPath(place)} version={session?.updated ?? 0} isBusy={isBusy} />
+        <SessionMessages
+          path={apiPath(place)}
+          version={session && `${session.updated} ${session.status}`}
+          isBusy={isBusy}
+        />
       </div>
     </>
   );
