@@ -7,6 +7,7 @@ import { BACKEND_CANARY, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from './harness/u
 import { type Answer, gatewayOver, judging, nonceOf, received, replying } from './harness/world.ts';
 
 const GATEWAY_SECRET = 'canary-gateway-secret-5d1f';
+const ADMIN_SECRET = 'canary-admin-secret-3c07';
 const BACKEND_SECRETS = ['canary-backend-secret-71aa', 'canary-backend-secret-92bb'];
 const TEXT = 'canary text that only the user wrote';
 /** Every word that must stay where it is. */
@@ -25,6 +26,7 @@ const watched = (answer: Answer, variables: Readonly<Record<string, string>> = {
       LOG_LEVEL: 'debug',
       MODERATION_API_KEYS: GATEWAY_SECRET,
       BACKEND_API_KEYS: BACKEND_SECRETS.join(','),
+      GATEWAY_ADMIN_KEY: ADMIN_SECRET,
       ...variables,
     },
     needs: { metrics: meter },
@@ -48,6 +50,7 @@ const watched = (answer: Answer, variables: Readonly<Record<string, string>> = {
     ]) {
       await keep(await world.visit(path, 'GET', { authorization }));
     }
+    await keep(await world.visit('/admin/state', 'GET', { authorization: `Bearer ${ADMIN_SECRET}` }));
     const everything = [...traces, ...world.logged].join('\n');
     for (const word of CANARIES) {
       const at = everything.indexOf(word);
