@@ -10,6 +10,8 @@ export type AgentGauges = PeerCounts & {
   /** Prompts that wait for an earlier prompt of their session. */
   readonly runsWaiting: number;
   readonly permissionRequestsOpen: number;
+  /** Whether the store worked at the last attempt. */
+  readonly isStoreUp: boolean;
   readonly streamsOpen: number;
   /** The size of what the requests in flight hold. */
   readonly bytesInFlight: number;

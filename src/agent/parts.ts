@@ -192,6 +192,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
       runsRunning: running,
       runsWaiting: waiting,
       permissionRequestsOpen: approvals.count(),
+      isStoreUp: peers.storeTrouble() === undefined,
       streamsOpen: streams.count(),
       bytesInFlight: budget.usedBytes(),
     };

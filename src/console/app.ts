@@ -17,6 +17,7 @@ import { createPageRoutes, type PageFiles } from './assets/page-routes.ts';
 import { CONSOLE_ERROR_RESPONSES } from './errors.ts';
 import { createLinkRoutes } from './links/link-routes.ts';
 import { createConsoleParts, type PartNeeds } from './parts.ts';
+import { toRechargeLists } from './recharges/recharge-lists.ts';
 import { createApprovalRoutes } from './routes/approvals.ts';
 import { createChatRoutes } from './routes/chat.ts';
 import { createFactRoutes, type ReadJournal } from './routes/facts.ts';
@@ -97,6 +98,13 @@ export const createConsole = (options: ConsoleOptions): Console => {
       ? jsonResponse(503, { status: 'not ready', reasons: ['the service is stopping'] }, { 'retry-after': '1' })
       : // Also while a service is away: the page says which one.
         jsonResponse(200, { status: 'ready' });
+  /** The journal is read when someone asks. Without one, or while it cannot be read, nothing is told of it. */
+  const metricsText = async (): Promise<string | undefined> => {
+    const journal = await options.readJournal?.();
+    const lines = journal !== undefined && 'lines' in journal ? journal.lines : undefined;
+    meter.recordRechargesInDoubt(lines === undefined ? undefined : toRechargeLists(lines, clock.now()).inDoubt.length);
+    return meter.text();
+  };
   const table: RouteTable = {
     ...pageRoutes.table,
     ...createLoginRoutes({
@@ -118,7 +126,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
       notConfigured: { agents: sentence(parts.sessions), recharges: sentence(parts.recharges) },
     }),
     ...createLinkRoutes({ links: running.links, decisions: running.decisions, bodies, digest, hide }),
-    ...createStandardRoutes({ service: 'console', version, ready: readiness, metricsText: meter.text }),
+    ...createStandardRoutes({ service: 'console', version, ready: readiness, metricsText }),
   };
   const routes = createRoutes(table, () => 'No such path. The page is at /, its API below /api');
   const guarded = guard(routes.handler, {

@@ -16,6 +16,8 @@ export type ConsoleMetrics = {
   readonly recordDecision: (reply: 'once' | 'always' | 'reject') => void;
   readonly recordLogin: (outcome: 'right' | 'wrong' | 'throttled') => void;
   readonly recordNotification: (outcome: 'sent' | 'failed' | 'ended') => void;
+  /** How many recharges of the journal are in doubt now. Undefined where that is not known: then there is no such metric. */
+  readonly recordRechargesInDoubt: (count: number | undefined) => void;
   /** Sets the function that reads the gauges when the metrics are fetched. */
   readonly watch: (read: () => ConsoleReadings) => void;
   /** Prometheus text, or undefined where this runtime has no metrics. */

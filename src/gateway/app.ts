@@ -109,7 +109,8 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     ollamaSettings: settings.JUDGE_KEEP_ALIVE === undefined ? [] : ['JUDGE_KEEP_ALIVE'],
   });
   shared?.coolDowns.subscribe(backend.pool.adopt);
-  const semaphore = createSemaphore(settings.MAX_CONCURRENCY, callQueueLimit(settings, limitBytes, models));
+  const callsWaitingLimit = callQueueLimit(settings, limitBytes, models);
+  const semaphore = createSemaphore(settings.MAX_CONCURRENCY, callsWaitingLimit);
   const lifetimeMs = settings.CACHE_TTL_SECONDS * 1000;
   const cache = createVerdictCache(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
   const texts = createVerdictCache<KnownText>(settings.CACHE_MAX_ENTRIES, lifetimeMs, clock.now);
@@ -206,6 +207,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     breaker: backend.breaker.status(),
     callsRunning: semaphore.running(),
     callsWaiting: semaphore.waiting(),
+    callsWaitingLimit,
     cachedVerdicts: cache.size(),
     bytesInFlight: budget.usedBytes(),
     largeTexts: views.waiting(),

@@ -9,6 +9,8 @@ export type GatewayReadings = {
   readonly breaker: BreakerStatus;
   readonly callsRunning: number;
   readonly callsWaiting: number;
+  /** How many may wait; a further one is refused. */
+  readonly callsWaitingLimit: number;
   readonly cachedVerdicts: number;
   /** The size of what the requests in flight hold. */
   readonly bytesInFlight: number;

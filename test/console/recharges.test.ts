@@ -7,6 +7,7 @@ import { readJournalLines } from '../../src/adapter/files/journal-reader.ts';
 import { toRechargeLists } from '../../src/console/recharges/recharge-lists.ts';
 import { createJournal } from '../../src/relay-admin/recharge/journal.ts';
 import { describe } from '../check.ts';
+import { createConsoleWorld } from './harness/world.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const hash = (char: string) => char.repeat(64);
@@ -138,6 +139,18 @@ describe('the recharges of a journal', (check) => {
     ]).flat();
     const { inDoubt, verified, leftOut } = toRechargeLists(lines, NOW);
     assert.equal([inDoubt.map(({ reference }) => reference), verified.length, leftOut], [['rc_0'], 1000, 2000]);
+  });
+
+  check('in doubt are a metric, as long as the journal can be read', async () => {
+    const claim = JSON.stringify({ kind: 'claim', by: 'b', ...claimOf('a', 0) });
+    const journals = [{ lines: [claim] }, { lines: [] }, { code: 'EACCES' }, undefined];
+    for (const [index, journal] of journals.entries()) {
+      const readJournal = journal === undefined ? undefined : async () => journal;
+      const world = await createConsoleWorld(readJournal === undefined ? {} : { readJournal });
+      await world.send('GET', '/metrics');
+      assert.equal(world.counted, [`recharges in doubt ${['1', '0', 'unknown', 'unknown'][index]}`]);
+      world.stop();
+    }
   });
 
   check('of a file that is none, or is not there, are said with the code of the system', async () => {

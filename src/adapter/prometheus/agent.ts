@@ -17,6 +17,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
   ]);
   const servers = gauge('servers', 'Agent servers on the same store that are alive');
   const permissionRequests = gauge('questions_open', 'Permission requests without an answer');
+  const storeUp = gauge('store_up', '1 while the store works');
   const streams = gauge('event_streams_open', 'Event streams that clients read');
   const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
   let read: (() => AgentGauges) | undefined;
@@ -51,6 +52,7 @@ export const createPrometheusAgentMetrics = (version: string): AgentMetrics => {
       leases.set({ state: 'awaited' }, now?.leasesAwaited ?? 0);
       servers.set(now?.servers ?? 0);
       permissionRequests.set(now?.permissionRequestsOpen ?? 0);
+      storeUp.set(now?.isStoreUp === false ? 0 : 1);
       streams.set(now?.streamsOpen ?? 0);
       bodies.set(now?.bytesInFlight ?? 0);
       return registry.metrics();

@@ -11,12 +11,14 @@ export const createPrometheusConsoleMetrics = (version: string): ConsoleMetrics 
   const followers = gauge('event_followers', 'Browsers that follow the events');
   const services = gauge('services', 'Services that the settings name');
   const up = gauge('services_up', 'Services of these that answer');
+  const inDoubt = gauge('recharges_in_doubt', 'Recharges of which nobody knows whether they were credited');
   let read: (() => ConsoleReadings) | undefined;
   return {
     recordRequest: answered,
     recordDecision: (reply) => decisions(reply, 1, () => ({ reply })),
     recordLogin: (outcome) => logins(outcome, 1, () => ({ outcome })),
     recordNotification: (outcome) => notifications(outcome, 1, () => ({ outcome })),
+    recordRechargesInDoubt: (count) => (count === undefined ? inDoubt.remove() : inDoubt.set(count)),
     watch(source) {
       read = source;
     },

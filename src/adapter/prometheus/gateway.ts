@@ -21,6 +21,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   const breakerOpen = gauge('backend_breaker_open', '1 while nothing is sent to the backend host');
   const running = gauge('backend_calls_running', 'Calls to the backend that are running');
   const waiting = gauge('backend_calls_waiting', 'Calls to the backend that wait in the queue');
+  const waitingLimit = gauge('backend_calls_waiting_limit', 'Calls to the backend that may wait in the queue');
   const cached = gauge('cached_verdicts', 'Verdicts in the memory of this process');
   const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
   const largeTexts = gauge('large_texts', 'Large texts that are decoded or wait for that');
@@ -33,6 +34,7 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
     breakerOpen.set(breaker.state === 'open' ? 1 : 0);
     running.set(callsRunning);
     waiting.set(callsWaiting);
+    waitingLimit.set(readings.callsWaitingLimit);
     cached.set(cachedVerdicts);
     bodies.set(bytesInFlight);
     largeTexts.set(readings.largeTexts);

@@ -31,6 +31,7 @@ export const GAUGE_RULES: Readonly<Record<string, 'sum' | 'max' | 'min'>> = {
   gatehouse_backend_breaker_open: 'max',
   gatehouse_backend_calls_running: 'sum',
   gatehouse_backend_calls_waiting: 'sum',
+  gatehouse_backend_calls_waiting_limit: 'sum',
   gatehouse_backend_key_reason: 'max',
   gatehouse_backend_key_rest_seconds: 'max',
   gatehouse_backend_key_state: 'max',

@@ -11,6 +11,7 @@ const READINGS: GatewayReadings = {
   breaker: { state: 'closed', coolDownMs: 0 },
   callsRunning: 3,
   callsWaiting: 2,
+  callsWaitingLimit: 256,
   cachedVerdicts: 41,
   bytesInFlight: 4096,
   largeTexts: 7,
@@ -154,6 +155,7 @@ describe('Prometheus meter', (check) => {
       'backend_breaker_open 0',
       'backend_calls_running 3',
       'backend_calls_waiting 2',
+      'backend_calls_waiting_limit 256',
       'cached_verdicts 41',
       'large_texts 7',
     ]);

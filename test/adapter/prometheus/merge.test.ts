@@ -12,6 +12,7 @@ const READINGS: GatewayReadings = {
   breaker: { state: 'open', coolDownMs: 100 },
   callsRunning: 3,
   callsWaiting: 2,
+  callsWaitingLimit: 256,
   cachedVerdicts: 41,
   bytesInFlight: 4096,
   largeTexts: 1,

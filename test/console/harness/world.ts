@@ -56,6 +56,7 @@ const createMeter = () => {
     recordDecision: (reply) => counted.push(`decision ${reply}`),
     recordLogin: (outcome) => counted.push(`login ${outcome}`),
     recordNotification: (outcome) => counted.push(`notification ${outcome}`),
+    recordRechargesInDoubt: (count) => counted.push(`recharges in doubt ${count ?? 'unknown'}`),
     watch(source) {
       read = source;
     },

@@ -67,6 +67,12 @@ export const CASES: Readonly<Record<string, Values>> = {
     },
   },
   'agent-and-bridge': { ...ALL, networkPolicy: { enabled: true } },
+  monitored: {
+    ...ALL,
+    metrics: {
+      serviceMonitor: { enabled: true, labels: { release: 'prometheus' }, agentUsernameKey: 'username' },
+    },
+  },
   // Nothing but DNS for the agent, and no rule without ports, which would let it out everywhere.
   'agent-kept-in': { ...ALL, networkPolicy: { enabled: true, egressPorts: [] } },
   'agent-with-relay': {

@@ -5,8 +5,8 @@ import type { Manifest } from './world.ts';
 
 type Schemas = { readonly kinds: Readonly<Record<string, string>>; readonly $defs: Readonly<Record<string, unknown>> };
 
-const schemasOf = (version: string): Schemas =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `kubernetes-schemas/v${version}.json`), 'utf8'));
+const schemasOf = (name: string): Schemas =>
+  JSON.parse(readFileSync(join(import.meta.dirname, `kubernetes-schemas/${name}.json`), 'utf8'));
 
 /** Where something is null. The API takes that for absent; in a template it means that a value was forgotten. */
 const nullsIn = (part: unknown, at = ''): readonly string[] => {
@@ -17,13 +17,15 @@ const nullsIn = (part: unknown, at = ''): readonly string[] => {
 
 /** Tells what is wrong with an object by the schemas of one version of Kubernetes. An unknown field is wrong, too. */
 export const createManifestCheck = (version: string): ((manifest: Manifest) => readonly string[]) => {
-  const { kinds, $defs } = schemasOf(version);
-  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true }).addSchema({
-    $id: 'kubernetes',
-    $defs,
-  });
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
   const checkOf = new Map<string, ValidateFunction>(
-    Object.entries(kinds).map(([kind, name]) => [kind, ajv.compile({ $ref: `kubernetes#/$defs/${name}` })]),
+    [`v${version}`, 'monitoring'].flatMap((name) => {
+      const { kinds, $defs } = schemasOf(name);
+      ajv.addSchema({ $id: name, $defs });
+      return Object.entries(kinds).map(
+        ([kind, def]) => [kind, ajv.compile({ $ref: `${name}#/$defs/${def}` })] as const,
+      );
+    }),
   );
   return (manifest) => {
     const kind = `${manifest.apiVersion}/${manifest.kind}`;

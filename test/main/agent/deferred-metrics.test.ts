@@ -37,6 +37,7 @@ describe('a meter that is loaded late', (check) => {
       runsRunning: 0,
       runsWaiting: 0,
       permissionRequestsOpen: 0,
+      isStoreUp: true,
       streamsOpen: 0,
       bytesInFlight: 0,
     }));
