@@ -4,6 +4,7 @@ import { FAULTS } from '../../harness/faulty-answers.ts';
 import { guarding } from '../../harness/guards.ts';
 import { askIntegration, litellmOutcome } from '../../harness/integrations.ts';
 import { errorOf } from '../../harness/read-answer.ts';
+import { UNUSABLE_CONTENTS } from '../../harness/unusable-answers.ts';
 import {
   type Answer,
   GATEWAY_KEY,
@@ -184,6 +185,13 @@ describe("LiteLLM's generic guardrail has no verdict", (check) => {
           assert.is(await litellmOutcome(reply), 'failed');
         },
       );
+
+  for (const [name, contentFor] of Object.entries(UNUSABLE_CONTENTS))
+    check(`from a judge with ${name}, and closes, also with fail_open`, async () => {
+      const answer: Answer = (sent) => replying(sent, contentFor(nonceOf(sent)) ?? null);
+      const reply = await askIntegration(gatewayOver(answer), PATH, bodyOf());
+      assert.is(await litellmOutcome(reply, 'fail_open'), 'failed');
+    });
 
   check('from a judge that is led astray, and closes: that is no outage', async () => {
     const astray: Answer = (sent) => replying(sent, verdictJson('123456789012'));

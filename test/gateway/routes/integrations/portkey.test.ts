@@ -3,10 +3,12 @@ import { SILENT_GATEWAY_METRICS } from '../../../../src/gateway/metrics.ts';
 import { describe } from '../../../check.ts';
 import { FAULTS } from '../../harness/faulty-answers.ts';
 import { askIntegration, portkeyOutcome } from '../../harness/integrations.ts';
+import { UNUSABLE_CONTENTS } from '../../harness/unusable-answers.ts';
 import {
   type Answer,
   gatewayOver,
   judging,
+  nonceOf,
   received,
   replying,
   shownTextOf,
@@ -167,6 +169,12 @@ describe("Portkey's webhook guardrail has no verdict", (check) => {
     check(`and denies: a backend with ${name}`, async () => {
       assert.is(await portkeyOutcome(await ask(chat('hello'), answer)), 'denied');
       assert.is(await portkeyOutcome(await ask(said({ content: 'hello' }), answer)), 'denied');
+    });
+
+  for (const [name, contentFor] of Object.entries(UNUSABLE_CONTENTS))
+    check(`and denies: a judge with ${name}`, async () => {
+      const answer: Answer = (sent) => replying(sent, contentFor(nonceOf(sent)) ?? null);
+      assert.is(await portkeyOutcome(await ask(chat('hello'), answer)), 'denied');
     });
 
   check('and denies: a judge that is led astray', async () => {
