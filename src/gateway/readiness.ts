@@ -54,7 +54,9 @@ const toReadiness = async (
     listed.map(async (alias) => ({ alias, unfit: findUnfitness(alias, (await findTraits(alias.model)) ?? {}) })),
   );
   const warnings = found.flatMap(({ alias, unfit }) => unfit.map(({ reason }) => `${alias.alias}: ${reason}`));
-  const isUseful = found.some(({ unfit }) => !unfit.some(({ isUseless }) => isUseless));
+  const useless = found.filter(({ unfit }) => unfit.some(({ isUseless }) => isUseless)).map(({ alias }) => alias.alias);
+  // Where one of its judges can give no verdict, no text may have one.
+  const isUseful = listed.some((each) => !judgesOf(each).some(({ alias }) => useless.includes(alias)));
   return { reasons: isUseful ? [] : ['no alias can be judged for by its model'], missing, warnings };
 };
 

@@ -162,6 +162,13 @@ describe('readiness', (check) => {
     assert.match(warnings?.[0] ?? '', /^moderation-fast: its chat template drops the system message/);
     assert.match(logged.join(), /"not-ready".*drops the system message/);
   });
+  check('is refused when the only model with a place for its instructions has a second one without', async () => {
+    const guarded = JSON.stringify({
+      mine: { model: 'gemma4:31b', judge: 'qwen3guard', second: 'moderation-accurate' },
+    });
+    const { status, reasons } = await toldBy(() => ({ ...IMPORTED, capabilities: ['thinking'] }), guarded).ready();
+    assert.equal([status, reasons], ['not ready', ['no alias can be judged for by its model']]);
+  });
   check('is given with a warning while one alias has another model', async () => {
     const { ready, logged } = toldBy((model) => (model === 'gemma4:31b' ? IMPORTED : ABLE_MODEL));
     const { status, warnings } = await ready();
