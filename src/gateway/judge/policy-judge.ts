@@ -16,8 +16,8 @@ export type ScoreType = 'judged' | 'probability' | 'binary';
 export type JudgedScores = {
   readonly scores: readonly (number | undefined)[];
   readonly scoreType: ScoreType;
-  /** It names a violation that is none of the policy's categories. */
-  readonly namesOther?: true;
+  /** How much harm it finds of what it does not cover, from 0 to 1: 1 where it names such a violation. Absent where its answers say nothing of it. */
+  readonly otherHarm?: number;
 };
 
 /** A judge of one kind under one policy. */

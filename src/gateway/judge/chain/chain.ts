@@ -67,11 +67,15 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
     scores.length === categories.length && scores.every((score) => score !== undefined);
   const bandsOf = (alias: ModelAlias): readonly DoubtBand[] => categories.map((category) => bandOf(alias, category));
 
+  const cleanBelowOf = (alias: ModelAlias): readonly number[] =>
+    categories.map((category) => Math.min(bandOf(alias, category)[0], category.threshold));
+
   const createStep = (alias: ModelAlias): Step => ({
     ...judgeOf(alias.judge),
     alias,
     clears: categories.map(({ name }) => alias.second?.clears.includes(name) === true),
     doubt: bandsOf(alias),
+    cleanBelow: cleanBelowOf(alias),
   });
 
   const createPlan = (judges: readonly ModelAlias[]): Plan => {
@@ -128,7 +132,7 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
         String(one.think),
         one.judge === 'prompt' ? 'prompt' : guardFormKey(one.judge, one.model),
         one.vision !== false,
-        one.second === undefined ? [] : [...bandsOf(one), ...one.second.clears.toSorted()],
+        one.second === undefined ? [] : [...bandsOf(one), ...cleanBelowOf(one), ...one.second.clears.toSorted()],
       ]);
       // No name of a model has a blank: no single judge has this part.
       return `judges ${JSON.stringify(parts)}`;

@@ -12,7 +12,12 @@ export type JudgeReach = {
   readonly clears: readonly boolean[];
   /** The scores with which it is in doubt. */
   readonly doubt: readonly DoubtBand[];
+  /** The scores from which a text is no longer plainly clean: those of doubt, and of a violation. */
+  readonly cleanBelow: readonly number[];
 };
+
+/** What a judge covers and clears. */
+type Reached = Pick<JudgeReach, 'covers' | 'clears'>;
 
 /** The categories for which a judge is still wanted. */
 export type OpenCategories = readonly boolean[];
@@ -21,32 +26,32 @@ export type OpenCategories = readonly boolean[];
 export const allOpen = (count: number): OpenCategories => Array.from({ length: count }, () => true);
 
 /** The categories about which a judge may have the last word. */
-const reachOf = ({ covers, clears }: Omit<JudgeReach, 'doubt'>): readonly boolean[] =>
+const reachOf = ({ covers, clears }: Reached): readonly boolean[] =>
   covers.map((isCovered, index) => isCovered || clears[index] === true);
 
 /** Whether a judge can say something about an open category. */
-export const isAnyCovered = (judge: Omit<JudgeReach, 'doubt'>, open: OpenCategories): boolean =>
+export const isAnyCovered = (judge: Reached, open: OpenCategories): boolean =>
   reachOf(judge).some((isReached, index) => isReached && open[index] === true);
 
 const isInDoubt = (score: number | undefined, band: DoubtBand | undefined): boolean =>
   score === undefined || (band !== undefined && score >= band[0] && score < band[1]);
 
-/** What a judge has answered. `namesOther`: also a violation that is none of the categories. */
-type Answered = { readonly scores: PartialScores; readonly namesOther?: true };
+/** What a judge has answered. `otherHarm`: the most harm that it finds of what it does not cover. */
+type Answered = { readonly scores: PartialScores; readonly otherHarm?: number };
 
-/** Whether a judge finds all that it covers clean beyond doubt, and names nothing beside it. */
-const findsNothing = ({ scores, namesOther }: Answered, { covers, doubt }: JudgeReach): boolean =>
-  namesOther !== true &&
+/** Whether a judge finds all that it covers plainly clean, and what it was asked beside that as clean as what it clears must be. */
+const findsNothing = ({ scores, otherHarm = 0 }: Answered, { covers, clears, cleanBelow }: JudgeReach): boolean =>
   covers.includes(true) &&
+  cleanBelow.every((limit, index) => clears[index] !== true || otherHarm < limit) &&
   scores.every((score, index) =>
-    covers[index] === true ? score !== undefined && score < (doubt[index]?.[0] ?? 0) : score === undefined,
+    covers[index] === true ? score !== undefined && score < (cleanBelow[index] ?? 0) : score === undefined,
   );
 
-/** A judge's scores, and its highest one for what it clears where it finds nothing. */
+/** A judge's scores, and the most harm that it says of anything for what it clears where it finds nothing. */
 export const withCleared = (answered: Answered, judge: JudgeReach): PartialScores => {
-  const { scores } = answered;
+  const { scores, otherHarm = 0 } = answered;
   if (!findsNothing(answered, judge)) return scores;
-  const highest = Math.max(...scores.flatMap((score) => score ?? []));
+  const highest = Math.max(otherHarm, ...scores.flatMap((score) => score ?? []));
   return scores.map((score, index) => score ?? (judge.clears[index] === true ? highest : undefined));
 };
 
@@ -61,7 +66,7 @@ export const openAfter = (open: OpenCategories, judge: JudgeReach, answered: Ans
 };
 
 /** Which judges of a chain are asked about every text, whatever the others say: those who may settle what none before them can. */
-export const alwaysAsked = (chain: readonly Omit<JudgeReach, 'doubt'>[]): readonly boolean[] => {
+export const alwaysAsked = (chain: readonly Reached[]): readonly boolean[] => {
   const reached = new Set<number>();
   return chain.map((judge) => {
     const added = reachOf(judge).flatMap((isReached, index) => (isReached && !reached.has(index) ? [index] : []));

@@ -127,8 +127,16 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
       return beside.length === 0 ? undefined : Math.max(...beside);
     });
 
-  const namesOther = ({ codes, isNamed }: Finding): boolean =>
-    isNamed && codes.some((code) => !categories.some(({ name }) => categoriesOf[code]?.some((one) => one === name)));
+  const isCovered = (code: string): boolean =>
+    categories.some(({ name }, index) => covers[index] === true && categoriesOf[code]?.some((one) => one === name));
+  /** A word is more than a probability: what is named is found. */
+  const otherHarmOf = (findings: readonly Finding[]): number =>
+    Math.max(
+      0,
+      ...findings
+        .filter(({ codes }) => codes.some((code) => !isCovered(code)))
+        .map(({ isNamed, harm }) => (isNamed ? 1 : harm)),
+    );
 
   return {
     covers,
@@ -143,7 +151,7 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
       );
       const isBinary = findings.some(({ scoreType }) => scoreType === 'binary');
       const scoreType = isBinary ? 'binary' : 'probability';
-      return { scores: scoresOf(findings), scoreType, ...(findings.some(namesOther) ? { namesOther: true } : {}) };
+      return { scores: scoresOf(findings), scoreType, otherHarm: otherHarmOf(findings) };
     },
   };
 };

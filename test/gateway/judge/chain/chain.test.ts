@@ -149,6 +149,32 @@ describe('the judges of an alias', (check) => {
   });
 });
 
+describe('what the first judge clears', (check) => {
+  const [first = '', second = ''] = NAMES;
+  const clearing = (doubt: readonly [number, number]) => ({
+    ...PAIR,
+    a: { ...PAIR.a, clears: [second], doubt: { [first]: doubt } },
+  });
+  const found = (score: number): Partial<Record<JudgeKind, Fake>> => ({
+    'llama-guard': { covers: [true, false, true], says: [score, undefined, 0] },
+    prompt: { covers: ALL, says: [0, 0.9, 0] },
+  });
+  check(
+    'is left to the second where the first finds a violation, though its band of doubt begins above that',
+    async () => {
+      const { threshold = 1 } = POLICY.categories[0] ?? {};
+      const { asked, verdict } = run(found(threshold), clearing([threshold + 0.1, 1]));
+      assert.is((await verdict).scores[1], 0.9);
+      assert.equal(asked, ['guard', 'large']);
+    },
+  );
+  check('is its own where it finds nothing', async () => {
+    const { asked, verdict } = run(found(0.01), clearing([0.1, 0.5]));
+    assert.is((await verdict).scores[1], 0.01);
+    assert.equal(asked, ['guard']);
+  });
+});
+
 describe('a verdict of several judges', (check) => {
   check('is none where the second one fails and was needed for what the first does not cover', async () => {
     const judges = {

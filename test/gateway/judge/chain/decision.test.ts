@@ -16,6 +16,7 @@ const reach = (covers: readonly boolean[], doubt: readonly DoubtBand[] = covers.
   covers,
   clears: covers.map(() => false),
   doubt,
+  cleanBelow: doubt.map(([from]) => from),
 });
 const ALL = [true, true];
 
@@ -88,8 +89,18 @@ describe('what a judge clears', (check) => {
     assert.equal(withCleared({ scores: [undefined, undefined, undefined] }, none), [undefined, undefined, undefined]);
     const scores = [0, 0, undefined];
     assert.equal(withCleared({ scores }, { ...clearing, clears: [true, true, false] }), scores);
-    assert.equal(withCleared({ scores, namesOther: true }, clearing), scores);
-    assert.is(openAfter(allOpen(3), clearing, { scores, namesOther: true })[2], true);
+    assert.equal(withCleared({ scores, otherHarm: 1 }, clearing), scores);
+    assert.is(openAfter(allOpen(3), clearing, { scores, otherHarm: 1 })[2], true);
+  });
+  check('is nothing where it is not sure of what it was asked beside its own, and no better than that', () => {
+    const scores = [0, 0.1, undefined];
+    assert.equal(withCleared({ scores, otherHarm: 0.2 }, clearing), scores);
+    assert.equal(withCleared({ scores, otherHarm: 0.19 }, clearing), [0, 0.1, 0.19]);
+  });
+  check('is nothing where it finds a violation below its band of doubt', () => {
+    const strict = { ...clearing, cleanBelow: [0.1, 0.1, 0.1] };
+    assert.equal(withCleared({ scores: [0.15, 0, undefined] }, strict), [0.15, 0, undefined]);
+    assert.is(openAfter(allOpen(3), strict, { scores: [0.15, 0, undefined] })[2], true);
   });
 });
 

@@ -271,6 +271,23 @@ describe('a probability of a guard model', (check) => {
     );
     assert.is(await scoreOf('unsafe\nS10', { unsafe: 0.4, safe: 0.3, Safe: 0.3 }, 'hate'), 0.5, 'its word says harm');
   });
+  check('of a code beside what the model covers keeps the rest from being cleared', async () => {
+    const asked = async (dangerous: number) => {
+      const clears = Object.keys(eachCategory(0)).filter((name) => !['harassment', 'hate', 'sexual'].includes(name));
+      const { ask } = guardedBy(
+        'shieldgemma',
+        (sent) => {
+          const harm = sent.body?.includes('No Dangerous Content') === true ? dangerous : 0.02;
+          return guardReplying(sent, 'No', [{ No: 1 - harm, Yes: harm }]);
+        },
+        {},
+        { clears, guard: undefined },
+      );
+      return (await ask(ASK)).headers.get('x-moderation-judges');
+    };
+    assert.is(await asked(0.05), 'shieldgemma:9b');
+    assert.match((await asked(0.45)) ?? '', /^shieldgemma:9b, .*for=".*illicit\/violent/);
+  });
   check('is no verdict where it is that of other words', async () => {
     for (const place of [{ safe: 0.9 }, { unsafe: 0.3, I: 0.35, The: 0.35 }]) {
       let asked = 0;
