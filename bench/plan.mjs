@@ -17,7 +17,11 @@ export const INPUTS = {
   guardPromptTokens: [200, 'tokens of a guard model’s template without the text', 'assumed'],
   guardTokens: [32_612, 'tokens a second of one H100, a model of that size, 128 in and 4 out', `published: ${H100}`],
   guardVerdictTokens: [8, 'tokens of a guard model’s verdict', 'assumed'],
-  inDoubt: [0.05, 'share that a small guard model leaves to the judge', 'assumed'],
+  inDoubt: [
+    0.05,
+    'share that a guard model leaves to the judge: with `clears` for every category that it does not cover; else 1',
+    'assumed',
+  ],
   uncachedMicros: [100, 'µs of a gateway’s core for an uncached verdict', 'measured: npm run bench'],
   cachedMicros: [50, 'µs for a cached one', 'measured: npm run bench'],
   redisLimitMicros: [
@@ -50,9 +54,14 @@ export const planOf = (given) => {
       cards(judged, afterPrefix, n.judgeTokens),
     ],
     [
-      'H100s, a guard model first',
-      'judged x guard tokens / guardTokens / load + inDoubt x the row above',
+      'H100s, a guard model first, with `clears`',
+      'judged x guard tokens / guardTokens / load + inDoubt x the row with the prefix cached',
       cards(judged, guard, n.guardTokens) + n.inDoubt * cards(judged, afterPrefix, n.judgeTokens),
+    ],
+    [
+      'H100s, a guard model first, without `clears`',
+      'judged x guard tokens / guardTokens / load + the row with the prefix cached',
+      cards(judged, guard, n.guardTokens) + cards(judged, afterPrefix, n.judgeTokens),
     ],
     [
       'gateway cores',

@@ -69,8 +69,9 @@ describe('the plan for a number of verdicts', (check) => {
 
   check('asks the judge about what the guard model leaves', () => {
     const alone = rowOf('H100s, with the prefix cached', {});
-    const guarded = (inDoubt: number) => rowOf('H100s, a guard model first', { inDoubt });
+    const guarded = (inDoubt: number) => rowOf('H100s, a guard model first, with `clears`', { inDoubt });
     assert.ok(Math.abs(guarded(1) - guarded(0) - alone) < 1e-6);
+    assert.is(rowOf('H100s, a guard model first, without `clears`', {}), guarded(1));
   });
 
   check('divides what a key may send by the processor time of its limit', () =>
