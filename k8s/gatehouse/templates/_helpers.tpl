@@ -67,6 +67,12 @@ labels:
 {{- .Values.bridge.agent.baseUrl | default $own }}
 {{- end }}
 
+{{/* Where the console finds a service: at the given address, or the service of this chart. Takes root, service and url. */}}
+{{- define "gatehouse.consoleUrl" -}}
+{{- $values := get .root.Values .service }}
+{{- if .url }}{{ .url }}{{ else if $values.enabled }}{{ printf "http://%s:%v" (include "gatehouse.serviceName" .) $values.service.port }}{{ end }}
+{{- end }}
+
 {{/* The text of agent.json. */}}
 {{- define "gatehouse.agentConfig" -}}
 {{- $file := ternary "files/agent-relay.json" "files/agent.json" .Values.agent.relay.enabled }}

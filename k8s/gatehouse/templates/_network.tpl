@@ -70,6 +70,12 @@ spec:
 
 {{/* A NetworkPolicy. Takes root, service, port, clients (none: anyone), isClosed (none: no client) and egress rules. */}}
 {{- define "gatehouse.networkPolicy" -}}
+{{- $clients := .clients }}
+{{- /* Where not everyone is let in, the console is. */}}
+{{- if and (or .clients .isClosed) .root.Values.console.enabled (ne .service "console") }}
+{{- $labels := include "gatehouse.selectorLabels" (dict "root" .root "service" "console") | fromYaml }}
+{{- $clients = append $clients (dict "podSelector" (dict "matchLabels" $labels)) }}
+{{- end }}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
@@ -81,14 +87,14 @@ spec:
   policyTypes:
     - Ingress
     - Egress
-  {{- if and .isClosed (not .clients) }}
+  {{- if and .isClosed (not $clients) }}
   ingress: []
   {{- else }}
   ingress:
     - ports:
         - port: {{ .port }}
           protocol: TCP
-      {{- with .clients }}
+      {{- with $clients }}
       from:
         {{- toYaml . | nindent 8 }}
       {{- end }}

@@ -5,6 +5,7 @@ export const LEAST: Values = { secrets: { existingSecret: 'moderation-keys' } };
 
 export const AGENT: Values = { enabled: true, existingSecret: 'agent-secrets' };
 export const BRIDGE: Values = { enabled: true, existingSecret: 'bridge-secrets' };
+export const CONSOLE: Values = { enabled: true, existingSecret: 'console-secrets' };
 /** Agent and bridge beside the gateway. */
 export const ALL: Values = { ...LEAST, agent: AGENT, bridge: BRIDGE };
 
@@ -65,6 +66,12 @@ export const CASES: Readonly<Record<string, Values>> = {
     affinity: {
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: [] }] } },
     },
+  },
+  console: {
+    ...ALL,
+    admin: { existingSecret: 'operators' },
+    console: { ...CONSOLE, ingress: { enabled: true }, env: { CONSOLE_PUBLIC_URL: 'https://console.example.com' } },
+    networkPolicy: { enabled: true },
   },
   'agent-and-bridge': { ...ALL, networkPolicy: { enabled: true } },
   monitored: {

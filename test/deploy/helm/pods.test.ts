@@ -5,6 +5,7 @@ import {
   readBridgeSettings,
   unknownBridgeVariables as unknownBridgeVariablesIn,
 } from '../../../src/bridge/settings.ts';
+import { ConsoleVariables, readConsoleSettings, unknownConsoleVariables } from '../../../src/console/settings.ts';
 import { parsePolicyFile } from '../../../src/gateway/policy/policy-file.ts';
 import {
   GatewayVariables,
@@ -28,7 +29,7 @@ import {
   variablesOf,
 } from './world.ts';
 
-const PORTS: Readonly<Record<string, number>> = { gateway: 8000, agent: 4000, bridge: 4100 };
+const PORTS: Readonly<Record<string, number>> = { gateway: 8000, agent: 4000, bridge: 4100, console: 4200 };
 const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
 
 const deploymentsIn = (all: readonly Manifest[]): readonly Manifest[] =>
@@ -186,6 +187,11 @@ describe('the services', (check) => {
           const { host, agent } = readBridgeSettings(known, () => undefined);
           assert.is(host, '0.0.0.0');
           assert.ok(agent.credentials !== undefined);
+        } else if (service === 'console') {
+          assert.equal([...unknownConsoleVariables(known)], [], name);
+          const { agents, gateway, bridge, way } = readConsoleSettings(known);
+          assert.equal([way.kind, agents.credentials !== undefined], ['password', true], name);
+          assert.ok(gateway.key !== undefined && bridge.url !== undefined && agents.urls.length > 0, name);
         } else {
           assert.equal([...unknownAgentVariables(known)], [], name);
           assert.is(readAgentSettings(known).host, '0.0.0.0');
@@ -198,7 +204,7 @@ describe('the services', (check) => {
         }
       }
     });
-    assert.equal([...seen].sort(), ['agent', 'bridge', 'gateway']);
+    assert.equal([...seen].sort(), ['agent', 'bridge', 'console', 'gateway']);
   });
 
   check.needing(MISSING, 'are given no variable that they do not read', () => {
@@ -206,14 +212,17 @@ describe('the services', (check) => {
       gateway: GatewayVariables.entries,
       agent: AgentVariables.entries,
       bridge: BridgeVariables.entries,
+      console: ConsoleVariables.entries,
     };
     eachCase((all, name) => {
       for (const deployment of deploymentsIn(all)) {
         const service = deployment.metadata.labels[COMPONENT];
         const own = Object.keys(entries[service] ?? {});
-        // The bridge reads no proxies, and the agent what its configuration names.
+        // Bridge and console read no proxies, and the agent what its configuration names.
         const more =
-          service === 'bridge' ? [] : [...PROXIES, ...(service === 'agent' ? namesIn(agentTextIn(all)) : [])];
+          service === 'bridge' || service === 'console'
+            ? []
+            : [...PROXIES, ...(service === 'agent' ? namesIn(agentTextIn(all)) : [])];
         const known = [...own, ...more, ...(name === 'configured' ? ['NODE_OPTIONS'] : [])];
         assert.equal(
           Object.keys(variablesOf(deployment)).filter((it) => !known.includes(it)),

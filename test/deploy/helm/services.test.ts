@@ -6,7 +6,7 @@ import { readBridgeSettings } from '../../../src/bridge/settings.ts';
 import { IMAGE_BODY_BYTES } from '../../../src/gateway/settings.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { describe } from '../../check.ts';
-import { AGENT, ALL, BRIDGE, CASES, DATABASE, LEAST } from './cases.ts';
+import { AGENT, ALL, BRIDGE, CASES, CONSOLE, DATABASE, LEAST } from './cases.ts';
 import {
   agentTextIn,
   COMPONENT,
@@ -19,6 +19,7 @@ import {
   namesIn,
   only,
   ROOT,
+  refusal,
   type Values,
   variablesOf,
 } from './world.ts';
@@ -272,5 +273,57 @@ describe('the bridge in the chart', (check) => {
     const all = manifests({ ...LEAST, bridge, networkPolicy: { enabled: true, egressPorts: [4096] } });
     const [, rule, ...more] = only(all, 'NetworkPolicy', 'bridge').spec.egress;
     assert.equal([rule, more], [{ ports: [4096, 80].map((port) => ({ port, protocol: 'TCP' })) }, []]);
+  });
+});
+
+describe('the console in the chart', (check) => {
+  check.needing(MISSING, 'finds the services of the chart with their own keys, and is let in by the agent', () => {
+    const all = manifests({
+      ...ALL,
+      admin: { existingSecret: 'operators' },
+      console: CONSOLE,
+      networkPolicy: { enabled: true },
+    });
+    const variables = variablesOf(only(all, 'Deployment', 'console'));
+    const nameOf = (service: string) => only(all, 'Service', service).metadata.name;
+    assert.equal(
+      [variables.CONSOLE_GATEWAY_URL, variables.CONSOLE_AGENT_URLS, variables.CONSOLE_BRIDGE_URL],
+      [`http://${nameOf('gateway')}:8000`, `http://${nameOf('agent')}:4000`, `http://${nameOf('bridge')}:4100`],
+    );
+    assert.equal(
+      [variables.GATEWAY_ADMIN_KEY, variables.AGENT_SERVER_PASSWORD, variables.CONSOLE_USERS],
+      ['operators/GATEWAY_ADMIN_KEY', 'agent-secrets/AGENT_SERVER_PASSWORD', 'console-secrets/CONSOLE_USERS'],
+    );
+    assert.match(
+      JSON.stringify(only(all, 'NetworkPolicy', 'agent').spec.ingress),
+      '"app.kubernetes.io/component":"console"',
+    );
+    // Where everyone is let in, no rule may make it fewer.
+    assert.is(only(all, 'NetworkPolicy', 'gateway').spec.ingress[0].from, undefined);
+    assert.is(only(all, 'NetworkPolicy', 'console').spec.egress.length, 5);
+  });
+
+  check.needing(MISSING, 'alone takes its addresses and keys from its own values', () => {
+    const console = {
+      ...CONSOLE,
+      secretKeys: { AGENT_SERVER_PASSWORD: 'agent', GATEWAY_ADMIN_KEY: 'gateway' },
+      gatewayUrl: 'http://gateway.llm.svc:8000',
+      agentUrls: 'http://agent-1.llm.svc:4000,http://agent-2.llm.svc:4000',
+    };
+    const networkPolicy = { enabled: true, egressPorts: [] };
+    const all = manifests({ gateway: { enabled: false }, console, networkPolicy });
+    const variables = variablesOf(only(all, 'Deployment'));
+    assert.equal(
+      [variables.CONSOLE_AGENT_URLS, variables.AGENT_SERVER_PASSWORD, variables.GATEWAY_ADMIN_KEY],
+      [console.agentUrls, 'console-secrets/agent', 'console-secrets/gateway'],
+    );
+    assert.is(variables.CONSOLE_BRIDGE_URL, undefined);
+    const ports = only(all, 'NetworkPolicy').spec.egress[1].ports.map(({ port }: { port: number }) => port);
+    assert.equal(ports, [8000, 4000]);
+  });
+
+  check.needing(MISSING, 'is refused without a Secret', () => {
+    const refused = refusal({ ...LEAST, console: { enabled: true } });
+    assert.match(refused, 'console.existingSecret: expected the name of a Secret with CONSOLE_SECRET, CONSOLE_USERS');
   });
 });

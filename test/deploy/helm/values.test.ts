@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { AgentVariables } from '../../../src/agent/settings.ts';
 import { BridgeVariables } from '../../../src/bridge/settings.ts';
+import { ConsoleVariables } from '../../../src/console/settings.ts';
 import { GatewayVariables } from '../../../src/gateway/settings.ts';
 import { describe } from '../../check.ts';
 import { AGENT, BRIDGE, CASES, DATABASE, LEAST } from './cases.ts';
@@ -154,7 +155,9 @@ describe('values that cannot work', (check) => {
   });
 
   check.needing(MISSING, 'are refused when nothing would be installed', () => {
-    reported({ gateway: { enabled: false } }, ['gateway.enabled: expected true, or agent.enabled or bridge.enabled']);
+    reported({ gateway: { enabled: false } }, [
+      'gateway.enabled: expected true, or agent.enabled, bridge.enabled or console.enabled',
+    ]);
   });
   check.needing(MISSING, 'are refused when a rollout would cut requests before their deadline', () => {
     const gateway = (REQUEST_DEADLINE_MS: number | string, drainSeconds: number) => ({
@@ -309,11 +312,18 @@ describe('settings by name', (check) => {
       ...['HOST', 'PORT', 'BRIDGE_CONFIG', 'BRIDGE_API_KEYS', 'BRIDGE_ALLOW_ANONYMOUS'],
       ...['AGENT_BASE_URL', 'AGENT_SERVER_USERNAME', 'AGENT_SERVER_PASSWORD'],
     ],
+    // Those of a file of another service's, and of a proxy that runs beside it in one pod, have no value.
+    console: [
+      ...['HOST', 'PORT', 'CONSOLE_GATEWAY_URL', 'GATEWAY_ADMIN_KEY', 'CONSOLE_AGENT_URLS', 'AGENT_SERVER_USERNAME'],
+      ...['AGENT_SERVER_PASSWORD', 'CONSOLE_BRIDGE_URL', 'CONSOLE_BRIDGE_KEY', 'RELAY_JOURNAL', 'CONSOLE_USERS'],
+      ...['CONSOLE_SECRET', 'CONSOLE_TRUST_HEADER', 'CONSOLE_NOTIFY_URL'],
+    ],
   };
   for (const [service, { entries }] of Object.entries({
     gateway: GatewayVariables,
     agent: AgentVariables,
     bridge: BridgeVariables,
+    console: ConsoleVariables,
   })) {
     check(`are for the ${service} all that it knows, but for those that have values of their own`, () => {
       const known = Object.keys(entries).filter((name) => !ELSEWHERE[service]?.includes(name));

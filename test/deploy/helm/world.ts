@@ -99,6 +99,8 @@ export const filled = (deployment: Manifest): Readonly<Record<string, string>> =
     REDIS_URL: 'redis://redis:6379',
     AGENT_DATABASE_URL: 'postgres://gatehouse:secret@postgres:5432/gatehouse',
     RELAY_ADMIN_API_KEY: `admin-${'0'.repeat(64)}`,
+    CONSOLE_SECRET: 'a-secret-of-at-least-thirty-two-characters',
+    CONSOLE_USERS: 'ann:admin:scrypt.16384.8.5.c2FsdHNhbHRzYWx0c2FsdA.aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g',
   };
   const texts = Object.entries(variablesOf(deployment)).map(([name, text]) => {
     const isReference = /^[a-z-]+\/[A-Za-z_]+$/.test(text);
