@@ -5,13 +5,19 @@ import { describe, thorough } from '../../check.ts';
 import type { RelayAdminProcess, ToolResult } from './process.ts';
 import { inWorld, keyNumber, previewed, type RelayAdminWorld, rechargesSeen, until } from './world.ts';
 
-const ROUNDS = thorough(12, 30);
+const ROUNDS = thorough(6, 30);
 const LONGEST_LIFE_MS = 40;
 const FAULTS = [undefined, 'drop-before', 'drop-after', 'late', 'stuck', 'slow'] as const;
 
 type Pair = { readonly preview_token: string; readonly idempotency_key: string };
 /** What the slower of two may say, too: it looked at the user while the other one's credit was on its way. */
 const LATE = /^(?:PREVIEW_STALE|IDEMPOTENCY_CONFLICT|UNRESOLVED_RECHARGE): /;
+
+/** Other faults meet other moments in each run. */
+const SHIFT = Math.floor(Math.random() * ROUNDS);
+/** At random, but one life in each part of the time: else all might end at the same stage. */
+const lifeMsOf = (number: number): number =>
+  (((number * 7 + SHIFT) % ROUNDS) + Math.random()) * (LONGEST_LIFE_MS / ROUNDS);
 
 type Round = { readonly number: number; readonly pair: Pair; readonly start: () => RelayAdminProcess };
 
@@ -47,7 +53,7 @@ const killedOnce = async (
   admin: RelayAdminProcess,
 ): Promise<string> => {
   const fault = FAULTS[number % FAULTS.length];
-  const lifeMs = Math.random() * LONGEST_LIFE_MS;
+  const lifeMs = lifeMsOf(number);
   const when = `round ${number}, ${fault}, killed after ${lifeMs.toFixed(1)} ms`;
   const { control } = world;
   if (fault !== undefined) control.useFault(fault);
@@ -122,7 +128,7 @@ describe('killing the relay admin bundle', (check) => {
 });
 
 describe('two relay admin processes over one journal', (check) => {
-  const RACES = 8;
+  const RACES = thorough(4, 8);
   /** Two processes that are up, and so begin at the same moment. */
   const two = async ({ start }: RelayAdminWorld): Promise<readonly [RelayAdminProcess, RelayAdminProcess]> => {
     const both = [start(), start()] as const;
