@@ -33,13 +33,26 @@ const jsonText = (value: unknown): string | undefined => (isNestedBeyond(value) 
 const hasOnly = (value: Readonly<Record<string, unknown>>, names: readonly string[]): boolean =>
   Object.keys(value).every((name) => names.includes(name) || isNothing(value[name]));
 
+const isThoughtSignature = (value: unknown): boolean =>
+  isRecord(value) && typeof value.thought_signature === 'string' && hasOnly(value, ['thought_signature']);
+
+/**
+ * Whether a member is nothing but what a provider signs of its model's thinking and wants back with the call. It is no text: what a user
+ * puts there instead, the provider refuses.
+ */
+const isSignature = (value: unknown): boolean =>
+  isNothing(value) ||
+  isThoughtSignature(value) ||
+  (isRecord(value) && hasOnly(value, ['google']) && isThoughtSignature(value.google));
+
 /**
  * A function that a model calls: its name, and the arguments as they were sent. They are not parsed: of a name that comes
  * twice in them a parser keeps one, and the model reads both.
  */
 const functionTexts = (value: unknown, argumentsName: 'arguments' | 'input'): Texts => {
-  if (!isRecord(value) || !hasOnly(value, ['name', argumentsName])) return undefined;
-  const { name = '', [argumentsName]: given } = value;
+  if (!isRecord(value) || !hasOnly(value, ['name', argumentsName, 'provider_specific_fields'])) return undefined;
+  const { name = '', [argumentsName]: given, provider_specific_fields: signed } = value;
+  if (!isSignature(signed)) return undefined;
   const text = isRecord(given) ? jsonText(given) : given;
   if (typeof name !== 'string' || typeof text !== 'string') return undefined;
   return [name === '' || text === '' ? `${name}${text}` : `${name}\n${text}`];
@@ -49,7 +62,7 @@ const functionTexts = (value: unknown, argumentsName: 'arguments' | 'input'): Te
 const callTexts = (call: unknown): Texts => {
   if (!isRecord(call)) return undefined;
   const kind = isNothing(call.custom) ? 'function' : 'custom';
-  return hasOnly(call, ['id', 'type', 'index', kind])
+  return hasOnly(call, ['id', 'type', 'index', 'extra_content', kind]) && isSignature(call.extra_content)
     ? functionTexts(call[kind], kind === 'custom' ? 'input' : 'arguments')
     : undefined;
 };
@@ -61,19 +74,22 @@ const eachOf = (value: unknown, textsOf: (one: unknown) => Texts): Texts =>
 /** The texts of `tool_calls`, one for each call; undefined where one of them is no call of a tool. */
 export const toolCallTexts = (calls: unknown): Texts => (isNothing(calls) ? [] : eachOf(calls, callTexts));
 
-/** Parts of other types that hold texts: refusals, and Anthropic's blocks. */
+const textPart = (part: unknown): Texts => (isRecord(part) && isTextPart(part) ? plainText(part.text) : undefined);
+
+/** Parts of other types that hold texts: refusals, and Anthropic's blocks. A result of a tool holds no further blocks. */
 const BLOCKS: Readonly<Record<string, (block: Readonly<Record<string, unknown>>) => Texts>> = {
   refusal: ({ refusal }) => plainText(refusal),
   tool_use: ({ name, input }) => functionTexts({ name, input }, 'input'),
-  tool_result: ({ content }) => contentTexts(content),
+  tool_result: ({ content }) => (typeof content === 'string' ? [content] : eachOf(content ?? [], textPart)),
   thinking: ({ thinking }) => plainText(thinking),
+  // Encrypted by the provider.
+  redacted_thinking: ({ data }) => (typeof data === 'string' ? [] : undefined),
 };
 
 const partTexts = (part: unknown): Texts => {
-  if (!isRecord(part)) return undefined;
-  if (isTextPart(part)) return plainText(part.text);
-  const { type } = part;
-  return typeof type === 'string' && Object.hasOwn(BLOCKS, type) ? BLOCKS[type]?.(part) : undefined;
+  const { type } = isRecord(part) ? part : {};
+  const isBlock = isRecord(part) && typeof type === 'string' && Object.hasOwn(BLOCKS, type);
+  return isBlock ? BLOCKS[type]?.(part) : textPart(part);
 };
 
 /** The texts of a message's content, none where it holds none; undefined where some of it is no text. */
@@ -89,6 +105,7 @@ const MEMBERS: Readonly<Record<string, (value: unknown) => Texts>> = {
   refusal: plainText,
   reasoning: plainText,
   reasoning_content: plainText,
+  thinking_blocks: contentTexts,
   tool_calls: toolCallTexts,
   function_call: (value) => functionTexts(value, 'arguments'),
 };

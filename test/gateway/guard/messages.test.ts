@@ -38,6 +38,14 @@ const UNJUDGED: Readonly<Record<string, unknown>> = {
     content: 'a',
     tool_calls: [{ id: 'x', function: { name: 'x', arguments: '{}' }, extra: 'b' }],
   }),
+  'a call whose signature is something else': chat({
+    role: 'assistant',
+    tool_calls: [{ function: { name: 'x', arguments: '{}' }, extra_content: { google: { text: 'b' } } }],
+  }),
+  'a result of a tool in a result of a tool': chat(
+    user([{ type: 'tool_result', content: [{ type: 'tool_result', content: 'a' }] }]),
+  ),
+  'an image in a result of a tool': chat(user([{ type: 'tool_result', content: [{ type: 'image' }] }])),
   'a call of a custom tool and of a function at once': chat({
     role: 'assistant',
     tool_calls: [{ function: { name: 'x', arguments: '' }, custom: { name: 'x', input: '' } }],
@@ -90,6 +98,30 @@ const READ: readonly (readonly [name: string, text: string, message: object])[] 
     'an old call of a function',
     'a\n{}',
     { role: 'assistant', content: '', function_call: { name: 'a', arguments: '{}' } },
+  ],
+  [
+    'calls with a signature',
+    'a\n{}\nb\n{}',
+    {
+      role: 'assistant',
+      tool_calls: [
+        { function: { name: 'a', arguments: '{}', provider_specific_fields: { thought_signature: 'x' } } },
+        { function: { name: 'b', arguments: '{}' }, extra_content: { google: { thought_signature: 'x' } } },
+      ],
+    },
+  ],
+  [
+    "blocks of Anthropic's API",
+    'run\n{"a":1}\nresult\none\nwhy\nno',
+    user([
+      { type: 'tool_use', id: 'x', name: 'run', input: { a: 1 } },
+      { type: 'tool_result', tool_use_id: 'x', content: 'result' },
+      { type: 'tool_result', tool_use_id: 'x', content: [{ type: 'text', text: 'one' }] },
+      { type: 'tool_result', tool_use_id: 'x' },
+      { type: 'thinking', thinking: 'why', signature: 'x' },
+      { type: 'redacted_thinking', data: 'x' },
+      { type: 'refusal', refusal: 'no' },
+    ]),
   ],
   ['a refusal', 'a\nb', { role: 'assistant', content: 'a', refusal: 'b' }],
   ['reasoning', 'a\nb', { role: 'assistant', content: 'a', reasoning_content: 'b' }],

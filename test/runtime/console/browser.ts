@@ -7,7 +7,12 @@ const EXECUTABLE = PLACES.find((path) => existsSync(path));
 /** For checks that need a browser: what is missing here, if anything. */
 export const MISSING_BROWSER = EXECUTABLE === undefined ? 'Chromium' : undefined;
 
-export type Look = { readonly width: number; readonly height: number; readonly scheme: 'light' | 'dark' };
+export type Look = {
+  readonly width: number;
+  readonly height: number;
+  readonly scheme: 'light' | 'dark';
+  readonly isPhone?: boolean;
+};
 export const WIDE: Look = { width: 1280, height: 800, scheme: 'light' };
 
 /** One person with cookies of their own. */
@@ -50,10 +55,11 @@ export const startBrowser = async (): Promise<TestBrowser> => {
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
   return {
-    async person({ width, height, scheme } = WIDE) {
+    async person({ width, height, scheme, isPhone = false } = WIDE) {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: scheme,
+        ...(isPhone ? { isMobile: true, hasTouch: true, deviceScaleFactor: 2 } : {}),
         locale: 'en-GB',
         timezoneId: 'Europe/Berlin',
         reducedMotion: 'reduce',

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { fakeSessionAnswer } from './fake-sessions.ts';
 
 /** A permission request, as an agent server lists it. */
 export type FakeRequest = {
@@ -79,18 +80,18 @@ export const startFakeAgent = async (): Promise<FakeAgent> => {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://agent');
     const replied = /^\/permission\/(\w+)\/reply$/.exec(pathname)?.[1];
-    const session = /^\/session\/(\w+)$/.exec(pathname)?.[1];
     if (replied !== undefined) void reply(request, response, replied);
     else if (pathname === '/permission') send(response, 200, [...open.values()]);
     else if (pathname === '/permission/decisions') send(response, 200, decided);
-    else if (session !== undefined)
-      send(response, 200, { id: session, title: titles.get(session) ?? 'A conversation' });
     else if (pathname === '/global/event') {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       streams.add(response);
       response.on('close', () => streams.delete(response));
       publish('server.connected', {});
-    } else send(response, 404, {});
+    } else {
+      const answer = fakeSessionAnswer(request, titles);
+      send(response, answer === undefined ? 404 : 200, answer ?? {});
+    }
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,6 +8,8 @@ import { deriveScryptKey } from '../../../src/adapter/node/crypto.ts';
 import { formatPasswordHash } from '../../../src/console/accounts/password-hash.ts';
 import { bundle, type Running, start, type Variables } from '../processes.ts';
 import { type FakeAgent, startFakeAgent } from './fake-agent.ts';
+import { BRIDGE_KEY, startFakeBridge } from './fake-bridge.ts';
+import { ADMIN_KEY, type FakeGateway, startFakeGateway } from './fake-gateway.ts';
 
 export const PASSWORD = 'correct-canary-password';
 /** Cheap on purpose: what a real hash costs is no matter of the page. */
@@ -56,43 +58,64 @@ const startWebhook = async (): Promise<FakeWebhook> => {
   };
 };
 
-/** A console as a process, over an agent server of the tests. */
+/** A console as a process, over an agent server, a gateway and a bridge of the tests. */
 export type ConsoleWorld = {
   readonly url: string;
   readonly agent: FakeAgent;
+  readonly gateway: FakeGateway;
   readonly webhook: FakeWebhook;
-  readonly console: Running;
+  /** Ends the console's process alone, and starts it again at the same address. */
+  readonly stopConsole: () => Promise<void>;
+  readonly startConsole: () => Promise<void>;
   readonly end: () => Promise<void>;
 };
 
-/** The users anna (admin), bob (approver) and vera (viewer) have one password. `port`: where it must listen again. */
+/** The users anna (admin), bob (approver) and vera (viewer) have one password.*/
 export const startConsoleWorld = async (variables: Variables = {}): Promise<ConsoleWorld> => {
-  const [agent, webhook, ...users] = await Promise.all([
+  const [agent, gateway, bridge, webhook, ...users] = await Promise.all([
     startFakeAgent(),
+    startFakeGateway(),
+    startFakeBridge(),
     startWebhook(),
     userLine('anna', 'admin'),
     userLine('bob', 'approver'),
     userLine('vera', 'viewer'),
   ]);
-  const running = start(process.execPath, [bundle('console.js')], {
-    variables: {
-      HOST: '127.0.0.1',
-      PORT: '0',
-      CONSOLE_AGENT_URLS: agent.url,
-      CONSOLE_USERS: users.join(','),
-      CONSOLE_NOTIFY_URL: webhook.url,
-      ...variables,
-    },
-  });
-  const [, url = ''] = await running.outputMatching(/"event":"listening","address":"([^"]+)"/);
+  const startProcess = async (port: string): Promise<{ readonly process: Running; readonly url: string }> => {
+    const running = start(process.execPath, [bundle('console.js')], {
+      variables: {
+        HOST: '127.0.0.1',
+        PORT: port,
+        CONSOLE_AGENT_URLS: agent.url,
+        AGENT_SERVER_PASSWORD: 'canary-agent-password',
+        CONSOLE_GATEWAY_URL: gateway.url,
+        GATEWAY_ADMIN_KEY: ADMIN_KEY,
+        CONSOLE_BRIDGE_URL: bridge.url,
+        CONSOLE_BRIDGE_KEY: BRIDGE_KEY,
+        CONSOLE_USERS: users.join(','),
+        CONSOLE_NOTIFY_URL: webhook.url,
+        // Links begin with it. Tests put the port in.
+        CONSOLE_PUBLIC_URL: 'http://127.0.0.1',
+        ...variables,
+      },
+    });
+    const [, url = ''] = await running.outputMatching(/"event":"listening","address":"([^"]+)"/);
+    return { process: running, url };
+  };
+  let current = await startProcess('0');
+  const { url } = current;
   return {
     url,
     agent,
+    gateway,
     webhook,
-    console: running,
+    stopConsole: () => current.process.kill(),
+    async startConsole() {
+      current = await startProcess(new URL(url).port);
+    },
     async end() {
-      await running.kill();
-      await agent.close();
+      await current.process.kill();
+      await Promise.all([agent.close(), gateway.close(), bridge.close()]);
       webhook.close();
     },
   };

@@ -87,7 +87,7 @@ const RechargeTable = ({ title, none, entries }: TableProps) => {
                 <td data-label={columns.when}>
                   <Time at={entry.at} />
                 </td>
-                <td data-label={columns.user}>
+                <td data-label={columns.user} class="reference">
                   <SafeLine text={entry.user} limit={120} />
                 </td>
                 <td data-label={columns.amount} class="number">
@@ -101,7 +101,7 @@ const RechargeTable = ({ title, none, entries }: TableProps) => {
                     <SafeLine text={entry.reason ?? '–'} />
                   </td>
                 ) : null}
-                <td data-label={columns.reference}>
+                <td data-label={columns.reference} class="reference">
                   <code>
                     <SafeLine text={entry.reference} limit={80} />
                   </code>
