@@ -36,7 +36,7 @@ export const targetOf = (file: string, { name }: Import): string | undefined =>
 export const serviceOf = (file: string): string => file.split('/')[1] ?? '';
 
 /** The folder of a service that a file lies in, or the file's own name at the top of it. */
-const partOf = (file: string): string => (file.split('/')[2] ?? '').replace(/\.ts$/, '');
+const partOf = (file: string): string => (file.split('/')[2] ?? '').replace(/\.tsx?$/, '');
 
 /** Groups of files that import each other in a circle, types included. Tarjan's algorithm. */
 export const circlesIn = (sources: Sources): readonly (readonly string[])[] => {

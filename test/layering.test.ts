@@ -120,6 +120,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 const FREE_OF_RUNTIMES = ['core', 'llm', 'gateway', 'agent', 'bridge', 'relay-admin', 'console', 'eval'];
 /** Runs in a browser, which is its runtime. */
 const IN_BROWSER = 'src/console/page/';
+/** The parts of the console's page, as those of a service. */
+const PAGE_PARTS = ['texts', 'format', 'api', 'state', 'parts', 'views', 'shell', 'main'];
 const RUNTIMES =
   /\bnode:|\bprocess\.|\bDeno\b|\bBun\b|\bDate\.now\b|\bMath\.random\b|\.env\b|\bperformance\.now\b|\bsetTimeout\b/;
 const VAGUE = /(?:^|\/)(?:index|utils?|helpers?|common|misc)\.ts$/;
@@ -187,6 +189,14 @@ describe('the source', (check) => {
     check(`of ${service} imports nothing that stands above it`, () =>
       assert.equal(upwardImports(sources, service, parts), []),
     );
+
+  check("of the console's page imports nothing that stands above it", () => {
+    const page = [...sources]
+      .filter(([file]) => file.startsWith(IN_BROWSER))
+      .map(([file, imports]) => [file.replace(IN_BROWSER, 'src/page/'), imports] as const);
+    assert.ok(page.length > 30);
+    assert.equal(upwardImports(new Map(page), 'page', PAGE_PARTS), []);
+  });
 
   check('imports neither main nor a test', () => {
     const strays = [...sources]

@@ -1,5 +1,3 @@
-import type { ApprovalReply, PartName } from './api/types.ts';
-
 const plural = new Intl.PluralRules('en');
 const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString()} ${plural.select(count) === 'one' ? one : many}`;
@@ -68,7 +66,7 @@ export const texts = {
     chat: 'Chat is not set up',
     sessions: 'Sessions are not set up',
     recharges: 'Recharges are not set up',
-  } satisfies Record<PartName, string>,
+  },
   states: {
     loading: 'Loading',
     retry: 'Try again',
@@ -157,10 +155,7 @@ export const texts = {
     faster: (who: string, what: string): string => `${who} was faster: ${what}`,
     ended: 'The request has ended: nobody can decide it any more.',
     argumentsChanged: 'The arguments have changed. Read them again before you decide.',
-    taken: { once: 'Allowed once', always: 'Always allowed', reject: 'Rejected' } satisfies Record<
-      ApprovalReply,
-      string
-    >,
+    taken: { once: 'Allowed once', always: 'Always allowed', reject: 'Rejected' },
     decisionsTitle: 'Decisions',
     decisionsEmpty: 'No decision is kept yet.',
     columns: { when: 'When', what: 'Decision', tool: 'Tool', who: 'Who', reason: 'Reason' },

@@ -111,7 +111,8 @@ try {
     const { page, context } = await browser.person(how);
     await page.goto(`${world.url}/login`);
     await page.getByRole('heading', { name: 'Log in' }).waitFor();
-    writeFileSync(join(folder, `console-login-${look}.webp`), await toWebp(encoder, await page.screenshot()));
+    if (how.isPhone)
+      writeFileSync(join(folder, `console-login-${look}.webp`), await toWebp(encoder, await page.screenshot()));
     await logIn(page, world.url, 'anna');
     for (const { name, path, prepare } of VIEWS) {
       await page.goto(`${world.url}${path}`);
@@ -125,7 +126,7 @@ try {
     }
     await context.close();
   }
-  console.log(`${folder}: ${Object.keys(LOOKS).length * (VIEWS.length + 1)} pictures`);
+  console.log(`${folder}: pictures of ${VIEWS.length + 1} pages`);
   for (const problem of browser.problems()) console.log(`problem: ${problem}`);
 } finally {
   await Promise.all([browser.end(), world.end()]);
