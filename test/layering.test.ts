@@ -76,6 +76,11 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   preact: ['src/console/page/'],
   '@preact/signals': ['src/console/page/'],
   uplot: ['src/console/page/'],
+  '@opentelemetry/api': ['src/adapter/opentelemetry/'],
+  '@opentelemetry/core': ['src/adapter/opentelemetry/'],
+  '@opentelemetry/exporter-trace-otlp-http': ['src/adapter/opentelemetry/'],
+  '@opentelemetry/resources': ['src/adapter/opentelemetry/'],
+  '@opentelemetry/sdk-trace': ['src/adapter/opentelemetry/'],
 };
 
 const isNamedBy = (library: string, file: string): boolean | undefined =>

@@ -1,10 +1,13 @@
 import type { Clock } from './clock.ts';
 import { Fault } from './fault.ts';
+import type { Span } from './http/tracing.ts';
 
 /** A signal that ends when the caller disconnects or its time is over, whichever comes first; `reason` is always a `Fault`. */
 export type Deadline = {
   readonly signal: AbortSignal;
   readonly remainingMs: () => number;
+  /** The operation of a trace that the time is for, where there is a trace. */
+  readonly span?: Span | undefined;
   /** Ends the timer and removes the listener from the caller's signal. Call it in a `finally`. */
   readonly clear: () => void;
   /** Aborts what still runs under it, and clears. The reason is that of the caller, or the one given. */

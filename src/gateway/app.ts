@@ -5,6 +5,7 @@ import { guard, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
+import { type BeginSpan, createRequestSpans, passOn } from '../core/http/tracing.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import { createTimeSlices } from '../core/time-slices.ts';
@@ -64,6 +65,8 @@ export type GatewayNeeds = {
   readonly newNonce: () => string;
   readonly log: Log;
   readonly metrics: GatewayMetrics;
+  /** Records what requests cause; without it a caller's trace is passed on. */
+  readonly beginSpan?: BeginSpan | undefined;
   readonly version: string;
   readonly isStopping: () => boolean;
   /** What the process may use. */
@@ -164,11 +167,9 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   );
   const limits = { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS };
   const noVerdict = createNoVerdict({ settings, metrics, newId: needs.newId });
+  const spans = createRequestSpans(needs.beginSpan ?? passOn);
   const route = {
-    clock,
-    callers,
-    findAlias,
-    policies,
+    ...{ clock, spanOf: spans.of, callers, findAlias, policies },
     moderateBy,
     metrics,
     newId: needs.newId,
@@ -239,12 +240,10 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     hintForPath,
   );
   return guard(routes.handler, {
-    clock,
-    log,
+    ...{ clock, log, bodies, spans },
     newRequestId: () => `req-${needs.newId()}`,
     routeOf: routes.routeOf,
     onAnswered: metrics.answered,
-    bodies,
     errors: GATEWAY_ERRORS,
     replaceFailure: (request, error) => noVerdict.answer(request, error) ?? integrations.answerFailure(request, error),
   });

@@ -1,5 +1,6 @@
 import { Fault } from '../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpResponse, isNeverConnected } from '../core/http/client.ts';
+import type { Span } from '../core/http/tracing.ts';
 import { retryAfterMs } from '../core/retry.ts';
 import { BACKEND_BUSY, currentDialect, type DialectChoice } from './detect.ts';
 import type { BackendKey, KeyRefusal } from './key-state.ts';
@@ -59,17 +60,18 @@ const readError = (status: number, text: string, waitMs: number | undefined): At
 export const attemptRequest = async (
   { baseUrl, dialect, httpClient, now }: AttemptNeeds,
   call: ChatCall,
-  { key, signal }: { readonly key: BackendKey; readonly signal: AbortSignal },
+  { key, signal, span }: { readonly key: BackendKey; readonly signal: AbortSignal; readonly span?: Span | undefined },
 ): Promise<Attempt> => {
   let chatApi: Dialect | undefined;
   let response: HttpResponse;
   try {
     chatApi = await currentDialect(dialect, signal);
     if (chatApi === undefined) return hostFailure('it answers neither like Ollama nor like OpenAI');
+    span?.set({ 'gen_ai.provider.name': chatApi.name });
     response = await httpClient({
       method: 'POST',
       url: baseUrl + chatApi.chatPath,
-      headers: headersFor(key),
+      headers: { ...headersFor(key), ...span?.context },
       body: chatApi.createBody(call),
       signal,
       limitBytes: ANSWER_LIMIT_BYTES,

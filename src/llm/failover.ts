@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
 import type { Breaker } from './breaker.ts';
+import { createCallSpans } from './call-span.ts';
 import type { LlmFault } from './errors.ts';
 import type { KeyPool } from './key-pool.ts';
 import type { BackendKey, KeyLease, KeyStatus } from './key-state.ts';
@@ -81,6 +82,7 @@ const isTimeout = (error: unknown): boolean => error instanceof Fault && error.d
 /** Creates a failover over the pool's keys, within the deadline. Throws only the deadline's own fault, or a bug. */
 export const createFailover = (needs: FailoverNeeds): Failover => {
   const { pool, clock, onAttempt } = needs;
+  const spans = createCallSpans(needs.baseUrl);
 
   const hasUntriedKey = (
     tried: ReadonlySet<BackendKey>,
@@ -107,10 +109,11 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
   /** One call with its own time limit; `hung` when that passes before the caller's deadline. */
   const attemptWithinLimit = async ({ call, lease, deadline, mayMoveOn }: KeyAttempt): Promise<Attempt | 'hung'> => {
     const { key } = lease;
-    if (!mayMoveOn) return attemptRequest(needs, call, { key, signal: deadline.signal });
+    const { span } = deadline;
+    if (!mayMoveOn) return attemptRequest(needs, call, { key, signal: deadline.signal, span });
     const limit = createDeadline(clock, attemptLimitMs(deadline.remainingMs(), true), deadline.signal);
     try {
-      return await attemptRequest(needs, call, { key, signal: limit.signal });
+      return await attemptRequest(needs, call, { key, signal: limit.signal, span });
     } catch (error) {
       if (deadline.signal.aborted) throw deadline.signal.reason;
       if (limit.signal.aborted) return 'hung';
@@ -121,8 +124,9 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
   };
 
   const attemptAndRecord = async (one: KeyAttempt): Promise<Attempt | 'hung'> => {
-    const { call, lease } = one;
+    const { call, lease, deadline } = one;
     const startedAt = clock.now();
+    const span = spans.begin(deadline.span, call.model);
     const report = (kind: AttemptRecord['kind'], reason?: string) =>
       onAttempt({
         kind,
@@ -132,11 +136,13 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
         ...(reason === undefined ? {} : { reason }),
       });
     try {
-      const outcome = await attemptWithinLimit(one);
+      const outcome = await attemptWithinLimit({ ...one, deadline: { ...deadline, span } });
+      spans.end(span, outcome);
       if (outcome === 'hung') report('hung');
       else report(outcome.kind, 'reason' in outcome ? outcome.reason : undefined);
       return outcome;
     } catch (error) {
+      spans.end(span, error instanceof Fault ? error.detail : { kind: 'bug' });
       // Nothing is known about the key: the caller disconnected, its time ran out, or there is a bug.
       lease.release();
       if (isTimeout(error)) report('hung');

@@ -26,6 +26,7 @@ import { openShadowFile } from './gateway/shadow-file.ts';
 import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
+import { openTracing } from './program/tracing.ts';
 import { VERSION } from './program/version.ts';
 
 export { createGateway };
@@ -53,6 +54,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     worker: worker?.place.number,
     write: writeLine,
   });
+  const tracing = await openTracing(variables, 'gateway', log);
   const shadowFile = await openShadowFile(config, worker?.place, (reason) =>
     log('warn', 'shadow-file', { state: 'lost', reason }),
   );
@@ -81,6 +83,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     newNonce,
     log,
     metrics: worker === undefined ? meter : { ...meter, text: worker.state.metricsText },
+    beginSpan: tracing.beginSpan,
     version: VERSION,
     isStopping,
     // The thread's heap is beside that of the process. It is rarely full.
@@ -105,7 +108,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     families,
     async close() {
       stopping.abort();
-      await Promise.all([shadowFile?.flush(), close(), redis?.close(), viewsThread.stop()]);
+      await Promise.all([shadowFile?.flush(), close(), redis?.close(), viewsThread.stop(), tracing.close()]);
     },
   };
 };

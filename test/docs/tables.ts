@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { TracingVariables } from '../../src/adapter/opentelemetry/settings.ts';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import { ConsoleVariables } from '../../src/console/settings.ts';
@@ -34,6 +35,7 @@ export const TABLES: Readonly<Record<string, Variables>> = {
   'docs/bridge.md': BridgeVariables.entries,
   'docs/console.md': ConsoleVariables.entries,
   'docs/relay-admin.md': RelayVariables.entries,
+  'docs/tracing.md': TracingVariables.entries,
 };
 
 const stepsOf = (schema: unknown): readonly unknown[] => {

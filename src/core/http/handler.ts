@@ -3,6 +3,7 @@ import { type CoreFault, Fault } from '../fault.ts';
 import type { Log } from '../log.ts';
 import type { RequestBodies } from './request-bodies.ts';
 import { errorResponse, internalErrorResponse } from './response.ts';
+import type { RequestSpans } from './tracing.ts';
 
 /** A service, whole: it knows no runtime, and adapters bring it to Node, Deno, Bun and Workers. */
 export type Handler = (request: Request) => Promise<Response>;
@@ -24,6 +25,8 @@ type GuardNeeds = {
   readonly onAnswered?: (answered: AnsweredRequest) => void;
   /** What accounts for the bodies of the service's requests. */
   readonly bodies?: Pick<RequestBodies, 'release'>;
+  /** The spans of the service's requests. */
+  readonly spans?: Pick<RequestSpans, 'begin' | 'end'>;
   /** How the service answers failures; in OpenAI's shape by default. */
   readonly errors?: ErrorResponses;
   /** What answers a failure in place of its error, if anything does. The log line names the failure all the same. */
@@ -86,12 +89,25 @@ const withRequestId = (response: Response, requestId: string): Response => {
 export const guard =
   (
     handler: Handler,
-    { clock, log, newRequestId, routeOf, onAnswered, bodies, errors = OPENAI_ERRORS, replaceFailure }: GuardNeeds,
+    {
+      clock,
+      log,
+      newRequestId,
+      routeOf,
+      onAnswered,
+      bodies,
+      spans,
+      errors = OPENAI_ERRORS,
+      replaceFailure,
+    }: GuardNeeds,
   ): Handler =>
   async (request) => {
     const startedAt = clock.now();
     const offeredId = request.headers.get('x-request-id');
     const requestId = offeredId !== null && SANE_REQUEST_ID.test(offeredId) ? offeredId : newRequestId();
+    const method = METHODS.has(request.method) ? request.method : 'other';
+    const route = routeOf(request);
+    spans?.begin(request, { method, route });
     let failure: Failure | undefined;
     let response: Response;
     try {
@@ -102,12 +118,13 @@ export const guard =
     }
     bodies?.release(request);
     const answered: AnsweredRequest = {
-      method: METHODS.has(request.method) ? request.method : 'other',
-      route: routeOf(request),
+      method,
+      route,
       status: response.status,
       durationMs: clock.now() - startedAt,
     };
     const fault = failure?.named.fault;
+    spans?.end(request, { status: response.status, fault });
     const level = fault === 'bug' ? 'error' : fault === undefined || isClientError(response.status) ? 'info' : 'warn';
     log(level, 'request-answered', { requestId, ...answered, ...failure?.named });
     try {

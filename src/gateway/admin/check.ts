@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
+import type { RequestSpans } from '../../core/http/tracing.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { Moderate } from '../judge/moderate.ts';
 import { DEFAULT_ALIAS, type FindAlias } from '../models.ts';
@@ -22,6 +23,7 @@ export const CheckRequest = v.object({
 
 type CheckNeeds = {
   readonly clock: Clock;
+  readonly spanOf: RequestSpans['of'];
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
   readonly moderateBy: (policy: Policy) => Moderate;
@@ -43,7 +45,7 @@ const NO_KEY = -1;
  * the same, but that it is no verdict for a client: neither metrics nor the feed have one.
  */
 export const createCheckRoute = (needs: CheckNeeds) => {
-  const { clock, findAlias, policies, runInSlices } = needs;
+  const { clock, spanOf, findAlias, policies, runInSlices } = needs;
   const judges = new Map<Policy, Moderate>();
   const judgeOf = (policy: Policy): Moderate => {
     const judge = judges.get(policy) ?? needs.moderateBy(policy);
@@ -77,7 +79,7 @@ export const createCheckRoute = (needs: CheckNeeds) => {
   };
 
   return (request: Request): Promise<Response> =>
-    answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
+    answerWithin(request, { clock, spanOf, limitMs: needs.deadlineMs }, async (deadline) => {
       const startedAt = clock.now();
       const asked = parseAdminBody(CheckRequest, await needs.bodies.readJson(request, deadline.signal));
       const alias = findAlias(asked.model ?? DEFAULT_ALIAS);

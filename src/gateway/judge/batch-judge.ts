@@ -1,4 +1,4 @@
-import { createDeadline } from '../../core/async.ts';
+import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { ChatCall } from '../../llm/types.ts';
@@ -26,7 +26,7 @@ type BatchJudgeNeeds = {
 };
 
 /** The time for a batch, and the signal that ends it when nobody waits for any of its verdicts. */
-type BatchLimits = { readonly limitMs: number; readonly signal: AbortSignal };
+type BatchLimits = Pick<Deadline, 'signal' | 'span'> & { readonly limitMs: number };
 
 /**
  * Judges several texts in one call. Gives the scores of each text, in order, or undefined for one that has to be judged
@@ -77,12 +77,12 @@ export const createBatchJudge = (needs: BatchJudgeNeeds): JudgeBatch => {
   const ask = async (
     texts: readonly string[],
     alias: ModelAlias,
-    { limitMs, signal }: BatchLimits,
+    { limitMs, signal, span }: BatchLimits,
   ): Promise<readonly CategoryScores[] | undefined> => {
     const nonces = noncesFor(texts);
     const deadline = createDeadline(clock, limitMs, signal, givenUp);
     try {
-      const reply = await callJudge(callFor(texts, nonces, alias), deadline);
+      const reply = await callJudge(callFor(texts, nonces, alias), { ...deadline, span });
       const answer = reply.kind === 'content' ? parseBatch(reply.content, nonces) : reply;
       if (answer.kind === 'scores') return answer.scores;
       onUnusable(alias.model, `a batch of ${texts.length}: ${answer.reason}`);

@@ -96,6 +96,7 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
 
   /** Starts for every text that a call is to judge beside others. None is called before all are known. */
   const createStarts = (members: readonly Member[], alias: ModelAlias, caller: Caller) => {
+    const { span } = caller;
     const starts = new Map<string, (deadline: Deadline) => Promise<FoundScores>>();
     const wanted = new Map(members.map((member) => [member.key, member]));
     const unasked = [...wanted.values()].filter(({ key }) => !work.isRunning(key));
@@ -103,12 +104,12 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
       if (group.length === 1) continue;
       const texts = group.map(({ text }) => text);
       const call = createBatchCall((signal) =>
-        judgeBatch(texts, alias, { limitMs: caller.remainingMs() * BATCH_SHARE, signal }),
+        judgeBatch(texts, alias, { limitMs: caller.remainingMs() * BATCH_SHARE, signal, span }),
       );
       for (const [index, { item, key }] of group.entries()) {
         starts.set(key, async ({ signal }) => {
           const scores = await call(index, signal);
-          if (scores === undefined) return single.judge(item, alias, signal);
+          if (scores === undefined) return single.judge(item, alias, { signal, span });
           cache.store(key, scores);
           shared?.store(key, scores);
           return { scores, isCached: false, asked: [] };
@@ -123,7 +124,7 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
     alias: ModelAlias,
     caller: Caller,
   ): Promise<readonly ItemVerdict[]> => {
-    const { signal } = caller;
+    const { signal, span } = caller;
     const prepared = await Promise.all(items.map((item) => single.prepare(item, alias, caller)));
     const members = await Promise.all(prepared.map(memberOf));
     const known = await Promise.all(members.map((member) => member && findKnown(member)));
@@ -136,19 +137,19 @@ export const createBatchModerate = (needs: BatchNeeds): Moderate => {
 
     const judgeMember = async ({ item, key }: Member): Promise<FoundScores> => {
       const start = starts.get(key);
-      if (start === undefined && !work.isRunning(key)) return single.judge(item, alias, signal);
+      if (start === undefined && !work.isRunning(key)) return single.judge(item, alias, caller);
       try {
-        return await work.join(key, signal, start ?? ((own) => single.judge(item, alias, own.signal)));
+        return await work.join(key, signal, start ?? ((own) => single.judge(item, alias, { ...own, span })));
       } catch (error) {
         // Joined late, it ended with the time of the request that started it.
         if (signal.aborted || !(error instanceof Fault && error.detail.kind === 'backend-timeout')) throw error;
-        return single.judge(item, alias, signal);
+        return single.judge(item, alias, caller);
       }
     };
     return Promise.all(
       prepared.map(async (item, index): Promise<ItemVerdict> => {
         const [member, scores] = [members[index], known[index]];
-        if (member === undefined) return single.judge(item, alias, signal);
+        if (member === undefined) return single.judge(item, alias, caller);
         const verdict = scores === undefined ? await judgeMember(member) : { scores, isCached: true, asked: [] };
         return { ...verdict, hidden: item.hidden, views: item.views };
       }),

@@ -127,7 +127,7 @@ const runHedged = <T>(
       for (const part of deadlines) part.end();
     };
     const start = (isSecond: boolean) => {
-      const part = createDeadline(clock, deadline.remainingMs(), deadline.signal);
+      const part = { ...createDeadline(clock, deadline.remainingMs(), deadline.signal), span: deadline.span };
       deadlines.push(part);
       running += 1;
       run(part, isSecond).then(

@@ -56,6 +56,9 @@ export type ItemVerdict = FoundScores &
     readonly views: readonly string[];
   };
 
+/** Whose signal ends the work, and in whose trace it is done. */
+type Asker = Pick<Deadline, 'signal' | 'span'>;
+
 /** Whose items they are, by the digest of a gateway key, and how long they may take. */
 export type Caller = Deadline & { readonly owner: string };
 
@@ -76,7 +79,7 @@ export type PreparedItem = {
 export type ItemModeration = {
   readonly prepare: (item: ModerationItem, alias: ModelAlias, caller: Caller) => Promise<PreparedItem>;
   /** Judges every window of every view, the highest scores win. One missing verdict fails the whole item. */
-  readonly judge: (item: PreparedItem, alias: ModelAlias, signal: AbortSignal) => Promise<ItemVerdict>;
+  readonly judge: (item: PreparedItem, alias: ModelAlias, asker: Asker) => Promise<ItemVerdict>;
 };
 
 /** Judges the items of a request: a verdict for each, in order, or one failure for all. */
@@ -114,7 +117,7 @@ function* digestPieces(text: string, digest: TextDigest): Steps<readonly (string
 export const createModerate =
   ({ prepare, judge }: ItemModeration): Moderate =>
   (items, alias, caller) =>
-    Promise.all(items.map(async (item) => judge(await prepare(item, alias, caller), alias, caller.signal)));
+    Promise.all(items.map(async (item) => judge(await prepare(item, alias, caller), alias, caller)));
 
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
 export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
@@ -185,7 +188,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     return { views, hidden, image, key };
   };
 
-  const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key, known }, alias, signal) => {
+  const judgeItem: ItemModeration['judge'] = async ({ views, hidden, image, key, known }, alias, { signal, span }) => {
     const cached = known ?? cache.find(key);
     if (cached !== undefined) return { ...fromStored(cached, categoryCount), isCached: true, asked: [], hidden, views };
     const findOrJudge = async (deadline: Deadline): Promise<FoundScores> => {
@@ -200,7 +203,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
       return { scores, isCached: found !== undefined, asked };
     };
     const join = async (): Promise<ItemVerdict> => {
-      const found = await work.join(key, signal, findOrJudge);
+      const found = await work.join(key, signal, (deadline) => findOrJudge({ ...deadline, span }));
       return { ...found, ...fromStored(found.scores, categoryCount), hidden, views };
     };
     try {

@@ -1,5 +1,6 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { RequestSpans } from '../../core/http/tracing.ts';
 
 /** Headers in which clients send how long they wait: name, and milliseconds per unit. */
 const TIMEOUT_HEADERS = [
@@ -20,15 +21,18 @@ export const deadlineMsFor = (headers: Headers, limitMs: number): number => {
   return shortest;
 };
 
+/** What the deadline of a request is made of. */
+type DeadlineNeeds = { readonly clock: Clock; readonly spanOf: RequestSpans['of'] };
+
 /** Answers a request within its time. What it has started is aborted when it fails: one text without a verdict fails all. */
 export const answerWithin = async (
   request: Request,
-  { clock, limitMs }: { readonly clock: Clock; readonly limitMs: number },
+  { clock, limitMs, spanOf }: DeadlineNeeds & { readonly limitMs: number },
   answer: (deadline: Deadline) => Promise<Response>,
 ): Promise<Response> => {
   const deadline = createDeadline(clock, deadlineMsFor(request.headers, limitMs), request.signal);
   try {
-    const response = await answer(deadline);
+    const response = await answer({ ...deadline, span: spanOf(request) });
     deadline.clear();
     return response;
   } catch (error) {

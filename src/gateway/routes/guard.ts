@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
+import type { RequestSpans } from '../../core/http/tracing.ts';
 import { chatCompletionEvents, chatCompletionJson, guardContent, scoresContent } from '../guard/answer.ts';
 import { type AnswerForm, answerFormOf } from '../guard/answer-form.ts';
 import { asUnjudged, guardTexts, parseGuardRequest } from '../guard/request.ts';
@@ -19,6 +20,7 @@ import { verdictHeaders } from './verdict-headers.ts';
 
 type GuardRouteNeeds = {
   readonly clock: Clock;
+  readonly spanOf: RequestSpans['of'];
   readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
@@ -40,7 +42,7 @@ type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolea
  * verdict is an error, 5xx wherever another service may have one: it is never answered as safe.
  */
 export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
-  const { clock, callers, findAlias, policies, metrics } = needs;
+  const { clock, spanOf, callers, findAlias, policies, metrics } = needs;
   const judgesBy = (judgedBy: (policy: Policy) => Policy) =>
     new Map(
       policies.policies.map((policy) => {
@@ -84,7 +86,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
   return async (request, observer) => {
     const caller = await callers.identify(request);
     await callers.count(caller);
-    return answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
+    return answerWithin(request, { clock, spanOf, limitMs: needs.deadlineMs }, async (deadline) => {
       const body = await needs.bodies.readJson(request, deadline.signal).catch((error: unknown) => {
         throw asUnjudged(error);
       });

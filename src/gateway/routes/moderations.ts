@@ -2,6 +2,7 @@ import type { Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
+import type { RequestSpans } from '../../core/http/tracing.ts';
 import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
@@ -18,6 +19,7 @@ import { listed, verdictHeaders } from './verdict-headers.ts';
 
 type ModerationRouteNeeds = {
   readonly clock: Clock;
+  readonly spanOf: RequestSpans['of'];
   readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
@@ -40,7 +42,7 @@ type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; read
 
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds): VerdictRoute => {
-  const { clock, callers, findAlias, policies, metrics } = needs;
+  const { clock, spanOf, callers, findAlias, policies, metrics } = needs;
   const judges = new Map(
     policies.policies.map((policy) => [
       policy,
@@ -82,7 +84,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds): VerdictRoute
     const caller = await callers.identify(request);
     needs.noVerdict.admit(request, policies.select(DEFAULT_ALIAS, caller.keyIndex));
     await callers.count(caller);
-    return answerWithin(request, { clock, limitMs: needs.deadlineMs }, async (deadline) => {
+    return answerWithin(request, { clock, spanOf, limitMs: needs.deadlineMs }, async (deadline) => {
       const parsed = await parseRequest(request, { keyIndex: caller.keyIndex, deadline, observer });
       const { moderate } = judgeOf(parsed.policy);
       const verdicts = await moderate(parsed.items, parsed.alias, { ...deadline, owner: caller.owner });

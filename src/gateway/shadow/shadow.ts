@@ -1,4 +1,4 @@
-import { createDeadline } from '../../core/async.ts';
+import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
@@ -91,11 +91,11 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
   const policyFor = (policy: Policy): Policy =>
     (policy.categories.some(({ name }) => name === policy.guard[0]?.name) ? guardPolicy : needs.policy) ?? policy;
 
-  const judge = async (live: JudgedText, alias: ModelAlias, policy: Policy, signal: AbortSignal): Promise<void> => {
+  const judge = async (live: JudgedText, alias: ModelAlias, policy: Policy, deadline: Deadline): Promise<void> => {
     const { text } = live.item;
     const item = { views: live.verdict.views, hidden: [], image: undefined, key: `shadow ${started}` };
     started += 1;
-    const { scores } = await judgesBy(policy).judge(item, alias, signal);
+    const { scores } = await judgesBy(policy).judge(item, alias, deadline);
     const compared = compareVerdicts({ policy: live.policy, scores: live.verdict.scores }, { policy, scores });
     for (const { name, foundBy } of compared) if (foundBy !== undefined) countFound(name, foundBy);
     const isDifferent = compared.some(isDisagreement);
@@ -119,7 +119,7 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
     const deadline = createDeadline(clock, needs.deadlineMs, signal);
     try {
       deadline.signal.throwIfAborted();
-      await judge(live, alias, policy, deadline.signal);
+      await judge(live, alias, policy, deadline);
     } catch (error) {
       const kind = error instanceof Fault ? error.detail.kind : undefined;
       count(signal.aborted || (kind !== undefined && SKIPPED.has(kind)) ? 'skipped' : 'failed');

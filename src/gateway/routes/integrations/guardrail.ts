@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { RequestBodies } from '../../../core/http/request-bodies.ts';
+import type { RequestSpans } from '../../../core/http/tracing.ts';
 import type { GatewayFault } from '../../errors.ts';
 import type { ItemVerdict, Moderate, ModerationItem } from '../../judge/moderate.ts';
 import type { GatewayMetrics } from '../../metrics.ts';
@@ -39,6 +40,7 @@ export type AskGuardrail = (request: Request, question: GuardrailQuestion) => Pr
 
 export type GuardrailNeeds = {
   readonly clock: Clock;
+  readonly spanOf: RequestSpans['of'];
   readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
@@ -88,7 +90,7 @@ const isUnjudged = ({ kind }: GatewayFault): boolean => kind === 'unjudged-input
 
 /** Creates what all integrations ask: the judging of `/v1/moderations`, for a whole conversation at once. */
 export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
-  const { clock, callers, findAlias, policies, limits, readInput, metrics } = needs;
+  const { clock, spanOf, callers, findAlias, policies, limits, readInput, metrics } = needs;
   const judgesBy = (judgedBy: (policy: Policy) => Policy) =>
     new Map(
       policies.policies.map((policy) => {
@@ -133,7 +135,7 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
   return async (request, { read, respond, observer, limitMs = needs.deadlineMs, shownBy = request }) => {
     const caller = await callers.identify(shownBy);
     await callers.count(caller);
-    return answerWithin(request, { clock, limitMs: Math.min(limitMs, needs.deadlineMs) }, async (deadline) => {
+    return answerWithin(request, { clock, spanOf, limitMs: Math.min(limitMs, needs.deadlineMs) }, async (deadline) => {
       const alias = findAlias(request.headers.get(ALIAS_HEADER) ?? DEFAULT_ALIAS);
       observer?.describe(alias.alias);
       const policy = policies.select(alias.alias, caller.keyIndex);

@@ -1,0 +1,20 @@
+import { readTracingSettings } from '../../adapter/opentelemetry/settings.ts';
+import type { Variables } from '../../core/config.ts';
+import { type BeginSpan, passOn } from '../../core/http/tracing.ts';
+import type { Log } from '../../core/log.ts';
+import { VERSION } from './version.ts';
+
+/** How a service traces: what begins its spans, and what sends the last ones at its end. */
+type ServiceTracing = { readonly beginSpan: BeginSpan; readonly close: () => Promise<void> };
+
+/**
+ * Tracing as the variables say. Without an endpoint nothing is recorded or loaded, and callers' contexts are passed on. Throws a
+ * `ConfigError`.
+ */
+export const openTracing = async (variables: Variables, service: string, log: Log): Promise<ServiceTracing> => {
+  const settings = readTracingSettings(variables);
+  if (settings === undefined) return { beginSpan: passOn, close: async () => {} };
+  for (const [setting, reason] of settings.ignored) log('warn', 'setting-without-effect', { setting, reason });
+  const { createTracing } = await import('../../adapter/opentelemetry/tracing.ts');
+  return createTracing(settings, { service, version: VERSION, log });
+};
