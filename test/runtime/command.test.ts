@@ -1,6 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { deriveScryptKey } from '../../src/adapter/node/crypto.ts';
+import { keyOfPassword, parsePasswordHash } from '../../src/console/accounts/password-hash.ts';
 import { describe } from '../check.ts';
 import { bundle, ROOT, run } from './processes.ts';
 
@@ -64,5 +67,26 @@ describe('gatehouse', (check) => {
     const evaluation = await gatehouse('eval', '--nonsense');
     assert.is(evaluation.code, 1);
     assert.match(evaluation.stderr, /^gatehouse eval: /);
+  });
+
+  check('hashes a password that it reads from standard input, and takes none as an argument', async () => {
+    const hashing = (input: string, ...words: readonly string[]) =>
+      spawnSync(process.execPath, [bundle('gatehouse.js'), 'console', 'hash-password', ...words], {
+        input,
+        encoding: 'utf8',
+      });
+    const { status, stdout, stderr } = hashing('a canary password\nand more');
+    assert.equal([status, stderr], [0, '']);
+    const hash = parsePasswordHash(stdout.trim());
+    assert.is(hash && (await keyOfPassword('a canary password', hash, deriveScryptKey)), hash?.key);
+    for (const [input, words] of [
+      ['short\n', []],
+      ['', ['a canary password']],
+    ] as const) {
+      const refused = hashing(input, ...words);
+      assert.equal([refused.status, refused.stdout], [1, '']);
+      assert.match(refused.stderr, /^gatehouse console hash-password: expected /);
+      assert.not.match(refused.stderr, 'canary');
+    }
   });
 });
