@@ -2,7 +2,6 @@ import { createDeadline, type Deadline, pause, untilAborted } from '../core/asyn
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
-import type { Breaker } from './breaker.ts';
 import { createCallSpans } from './call-span.ts';
 import type { LlmFault } from './errors.ts';
 import type { KeyPool } from './key-pool.ts';
@@ -39,7 +38,7 @@ export type AllKeysFailed = {
 };
 
 /** Makes a call with as many keys as needed, each at most once. `avoid` is used only if no other key is left. */
-type Failover = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer | AllKeysFailed>;
+export type Failover = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer | AllKeysFailed>;
 
 /** One call with one key. With other keys left it must not use all of its caller's time. */
 type KeyAttempt = {
@@ -77,7 +76,8 @@ const stillBusy = (retryAfterMs = BUSY_RETRY_AFTER_MS): AllKeysFailed => ({
   isHostFailure: false,
 });
 
-const isTimeout = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
+/** Whether a call ended because its time was over. */
+export const isTimeout = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
 
 /** Creates a failover over the pool's keys, within the deadline. Throws only the deadline's own fault, or a bug. */
 export const createFailover = (needs: FailoverNeeds): Failover => {
@@ -207,42 +207,3 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
     }
   };
 };
-
-/**
- * Calls the backend. Faults: `no-backend-key` when every key is cooling down, `backend-error` when the host failed with
- * every key or the breaker is open, `backend-timeout` and `client-left` from the deadline.
- */
-export type Upstream = (call: ChatCall, deadline: Deadline, avoid?: BackendKey) => Promise<ChatAnswer>;
-
-/** A timeout of a caller with less time than this is no evidence against the host. */
-const MIN_HANG_MS = 8000;
-
-const BREAKER_IS_OPEN = new Fault<LlmFault>({
-  kind: 'backend-error',
-  reason: 'it failed several times in a row and is not called for a moment',
-});
-
-const isHangOfHost = (error: unknown, durationMs: number): boolean => isTimeout(error) && durationMs >= MIN_HANG_MS;
-
-/** Puts a failover behind a breaker, so that a failing host gets no calls for a while. */
-export const createUpstream =
-  (failover: Failover, breaker: Breaker, clock: Clock): Upstream =>
-  async (call, deadline, avoid) => {
-    const admission = breaker.admit();
-    if (admission === undefined) throw BREAKER_IS_OPEN;
-    const startedAt = clock.now();
-    try {
-      const answer = await failover(call, deadline, avoid);
-      if (answer.kind === 'answer') {
-        admission.succeed();
-        return answer;
-      }
-      if (answer.isHostFailure) admission.fail();
-      throw answer.fault;
-    } catch (error) {
-      if (isHangOfHost(error, clock.now() - startedAt)) admission.fail();
-      throw error;
-    } finally {
-      admission.release();
-    }
-  };

@@ -1,9 +1,9 @@
 import { createDeadline } from '../../src/core/async.ts';
 import { Fault } from '../../src/core/fault.ts';
-import { createBreaker } from '../../src/llm/breaker.ts';
+import { createBreaker, createUpstream } from '../../src/llm/breaker.ts';
 import { createFixedDialect, type DialectChoice } from '../../src/llm/detect.ts';
 import type { LlmFault } from '../../src/llm/errors.ts';
-import { type AttemptRecord, createFailover, createUpstream } from '../../src/llm/failover.ts';
+import { type AttemptRecord, createFailover } from '../../src/llm/failover.ts';
 import { createKeyPool } from '../../src/llm/key-pool.ts';
 import type { BackendKey, KeyChange } from '../../src/llm/key-state.ts';
 import { ollama } from '../../src/llm/ollama.ts';

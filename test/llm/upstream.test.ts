@@ -123,7 +123,23 @@ describe('the backend behind its breaker', (check) => {
     assert.not.ok(await blamed(25_000, 20_000));
   });
 
-  check('is free for another trial when the one that tried it left', async () => {
+  check('is tried to the end, though the one that tried it left', async () => {
+    const late = Promise.withResolvers<Answer>();
+    const world = createBackendWorld({ script: (_sent, index) => (index < 5 ? failing(500) : late.promise) });
+    await failuresOf(world, 5);
+    await world.clock.advance(2_000);
+    const client = new AbortController();
+    const trial = world.askUpstream(undefined, client.signal);
+    await world.clock.advance(10);
+    client.abort();
+    assert.equal(detailOf(await rejection(world.askUpstream())), { kind: 'backend-error', reason: LEFT_ALONE });
+    late.resolve(GOOD);
+    await trial;
+    assert.ok(isClosed(world));
+    assert.is(world.clock.pending(), 0);
+  });
+
+  check('is free for another trial when the one that tried it left, and its time is over', async () => {
     const world = createBackendWorld({
       script: (_sent, index) => (index < 5 ? failing(500) : index === 5 ? 'silence' : GOOD),
     });
@@ -133,9 +149,19 @@ describe('the backend behind its breaker', (check) => {
     const trial = rejection(world.askUpstream(undefined, client.signal));
     await world.clock.advance(10);
     client.abort();
+    await world.clock.advance(25_000);
     assert.is(detailOf(await trial).kind, 'client-left');
     await world.askUpstream();
     assert.ok(isClosed(world));
+  });
+
+  check('is not tried for one that has left already', async () => {
+    const world = createBackendWorld({ script: () => failing(500) });
+    await failuresOf(world, 5);
+    await world.clock.advance(2_000);
+    await rejection(world.askUpstream(undefined, AbortSignal.abort()));
+    assert.is(world.calls.length, 5);
+    assert.is(world.breaker.status().state, 'half-open');
   });
 
   check('is free for another trial when the one that tried it met a bug of ours', async () => {

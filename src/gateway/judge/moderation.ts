@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
-import type { Upstream } from '../../llm/failover.ts';
+import type { Upstream } from '../../llm/breaker.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { JudgeKind } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';

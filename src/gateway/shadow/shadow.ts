@@ -167,7 +167,8 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
       categories: [...categories].map(([category, counts]) => ({ category, ...counts })),
     }),
     interrupt() {
-      interruption.abort();
+      // For a reason of its own: a call that its caller has left may go on.
+      interruption.abort(new Fault<GatewayFault>({ kind: 'overloaded', retryAfterMs: 0 }));
       interruption = new AbortController();
     },
   };

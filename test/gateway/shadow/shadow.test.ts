@@ -178,6 +178,23 @@ describe('the shadow gives way', (check) => {
     assert.is(world.shadowCalls()[0]?.signal.aborted, true);
     assert.equal(world.counted[0], 'skipped');
   });
+  check('also with the call that tries its backend after a rest', async () => {
+    let isDown = true;
+    const shadow: Answer = (sent) => (isDown ? received(500, 'down') : hangs(sent));
+    const world = shadowed({ shadow }, {}, { variables: { MAX_CONCURRENCY: '1' } });
+    for (let time = 0; time < 5; time += 1) {
+      await world.ask({ ...BODY, input: `text ${time}` });
+      await world.clock.advance(0);
+    }
+    isDown = false;
+    await world.clock.advance(2_000);
+    await world.ask(BODY);
+    await world.clock.advance(0);
+    const trial = world.shadowCalls().at(-1);
+    assert.is(trial?.signal.aborted, false);
+    await resultsOf(await world.ask({ ...BODY, input: 'another text' }));
+    assert.is(trial?.signal.aborted, true);
+  });
   check('to requests that wait', async () => {
     const world = shadowed(
       { live: (sent) => ((sent.body ?? '').includes('slow') ? hangs(sent) : says()(sent)), shadow: hangs },

@@ -12,6 +12,7 @@ import {
   type Answer,
   gatewayOver,
   nonceOf,
+  received,
   replying,
   shownTextOf,
   verdictJson,
@@ -149,6 +150,33 @@ describe('a cascade', (check) => {
       assert.match(askedOf(doubtful) ?? '', /^small, large; for=".*hate, /, words);
       assert.ok(Number((await scoresOf(doubtful))?.hate) >= 0.6);
     }
+  });
+  check('judges again after a time without the backend, though each text takes two calls at once', async () => {
+    let isDown = true;
+    // An answer takes longer than the refusal of the other call.
+    const late =
+      (answer: Answer): Answer =>
+      async (sent) => {
+        if (isDown) return received(500, 'down');
+        await new Promise((resolve) => setImmediate(resolve));
+        return answer(sent);
+      };
+    const MODERATION_MODELS = JSON.stringify({
+      fast: { model: 'small', judge: 'qwen3guard', second: 'large' },
+      large: 'large',
+    });
+    const guard: Answer = (sent) => replying(sent, 'Safety: Safe\nCategories: None');
+    const world = cascade({ small: late(guard), large: late(says({})) }, { variables: { MODERATION_MODELS } });
+    for (let time = 0; time < 3; time += 1)
+      assert.is((await world.ask({ ...BODY, input: `down ${time}` })).status, 502);
+    isDown = false;
+    const statuses: number[] = [];
+    for (let time = 0; time < 4; time += 1) {
+      await world.clock.advance(30_000);
+      statuses.push((await world.ask({ ...BODY, input: `up ${time}` })).status);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.equal(statuses, [502, 200, 200, 200]);
   });
   check('is one request with one deadline', async () => {
     const world = cascade({ small: says({ HA: 40 }), large: () => new Promise<never>(() => {}) });
