@@ -58,16 +58,30 @@ const functionTexts = (value: unknown, argumentsName: 'arguments' | 'input'): Te
   return [name === '' || text === '' ? `${name}${text}` : `${name}\n${text}`];
 };
 
+const plainText = (value: unknown): Texts => (typeof value === 'string' ? [value] : undefined);
+
+/** An id of a call as programs make them. LiteLLM appends what a provider has signed. */
+const ID = /^[\w.:|-]{1,128}(?:__thought__[\w+/=-]+)?$/;
+
+/** A word that programs write and some chat templates show to the model: nothing where it is one of theirs, else a text. */
+const wordText = (value: unknown, isUsual: (word: string) => boolean): Texts =>
+  isNothing(value) || (typeof value === 'string' && isUsual(value)) ? [] : plainText(value);
+
+const idText = (id: unknown): Texts => wordText(id, (word) => ID.test(word));
+
 /** One of `tool_calls`: a function's, or that of a custom tool. */
 const callTexts = (call: unknown): Texts => {
   if (!isRecord(call)) return undefined;
   const kind = isNothing(call.custom) ? 'function' : 'custom';
   return hasOnly(call, ['id', 'type', 'index', 'extra_content', kind]) && isSignature(call.extra_content)
-    ? functionTexts(call[kind], kind === 'custom' ? 'input' : 'arguments')
+    ? allTexts([
+        idText(call.id),
+        wordText(call.type, (type) => type === kind),
+        functionTexts(call[kind], kind === 'custom' ? 'input' : 'arguments'),
+      ])
     : undefined;
 };
 
-const plainText = (value: unknown): Texts => (typeof value === 'string' ? [value] : undefined);
 const eachOf = (value: unknown, textsOf: (one: unknown) => Texts): Texts =>
   Array.isArray(value) ? allTexts(value.map(textsOf)) : undefined;
 
@@ -79,8 +93,9 @@ const textPart = (part: unknown): Texts => (isRecord(part) && isTextPart(part) ?
 /** Parts of other types that hold texts: refusals, and Anthropic's blocks. A result of a tool holds no further blocks. */
 const BLOCKS: Readonly<Record<string, (block: Readonly<Record<string, unknown>>) => Texts>> = {
   refusal: ({ refusal }) => plainText(refusal),
-  tool_use: ({ name, input }) => functionTexts({ name, input }, 'input'),
-  tool_result: ({ content }) => (typeof content === 'string' ? [content] : eachOf(content ?? [], textPart)),
+  tool_use: ({ id, name, input }) => allTexts([idText(id), functionTexts({ name, input }, 'input')]),
+  tool_result: ({ tool_use_id: id, content }) =>
+    allTexts([idText(id), typeof content === 'string' ? [content] : eachOf(content ?? [], textPart)]),
   thinking: ({ thinking }) => plainText(thinking),
   // Encrypted by the provider.
   redacted_thinking: ({ data }) => (typeof data === 'string' ? [] : undefined),
@@ -98,6 +113,9 @@ export const contentTexts = (content: unknown): Texts => {
   return isNothing(content) ? [] : eachOf(content, partTexts);
 };
 
+/** Many chat templates write a role as it is, so that any other is a text like the content. */
+const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function', 'model']);
+
 /** What of a message a model reads, each with how its texts are found. Whatever is not here is no text. */
 const MEMBERS: Readonly<Record<string, (value: unknown) => Texts>> = {
   content: contentTexts,
@@ -108,17 +126,19 @@ const MEMBERS: Readonly<Record<string, (value: unknown) => Texts>> = {
   thinking_blocks: contentTexts,
   tool_calls: toolCallTexts,
   function_call: (value) => functionTexts(value, 'arguments'),
+  role: (value) => wordText(value, (role) => ROLES.has(role)),
+  tool_call_id: idText,
 };
 
 /** What says nothing to a model. */
-const SILENT_MEMBERS: readonly string[] = ['role', 'tool_call_id', 'cache_control'];
+const SILENT_MEMBERS: readonly string[] = ['cache_control'];
 
 /** The texts of a message, or the name of the first member that is no text: one of ours, or `''` where it is unknown. */
 type MessageTexts = { readonly texts: readonly string[] } | { readonly unreadable: string };
 
 /**
  * All that a model reads of a message, no text of it empty: the content, and calls of tools with their arguments, a refusal,
- * reasoning and a name beside it.
+ * reasoning, a name beside it, and a role or an id that is a text of its own.
  */
 export const messageTexts = (message: ChatMessage): MessageTexts => {
   const found: string[] = [];

@@ -32,7 +32,9 @@ export type Asked<T> = { readonly kind: 'verdict'; readonly verdict: T } | Witho
 
 const faultOf = ({ kind, reason, isFinal = false }: WithoutVerdict) =>
   new Fault<GatewayFault>(
-    kind === 'rejected' ? { kind: 'backend-error', reason, isFinal } : { kind: 'backend-unusable', reason },
+    kind === 'rejected'
+      ? { kind: 'backend-error', reason, isFinal, isRejected: true }
+      : { kind: 'backend-unusable', reason },
   );
 
 /**

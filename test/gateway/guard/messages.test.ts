@@ -126,6 +126,34 @@ const READ: readonly (readonly [name: string, text: string, message: object])[] 
   ['a refusal', 'a\nb', { role: 'assistant', content: 'a', refusal: 'b' }],
   ['reasoning', 'a\nb', { role: 'assistant', content: 'a', reasoning_content: 'b' }],
   ['a name', 'a\nb', { ...user('a'), name: 'b' }],
+  ['a role that nobody knows', 'a b\nc', { role: 'a b', content: 'c' }],
+  ['an id that is a text', 'a b\nc', { role: 'tool', tool_call_id: 'a b', content: 'c' }],
+  [
+    'an id that is too long',
+    `${'word-'.repeat(26)}\nc`,
+    { role: 'tool', tool_call_id: 'word-'.repeat(26), content: 'c' },
+  ],
+  [
+    'an id and a type of a call that are texts',
+    'a b\nc d\nrun\n{}',
+    { role: 'assistant', tool_calls: [{ ...called('run', '{}'), id: 'a b', type: 'c d' }] },
+  ],
+  [
+    'ids of blocks that are texts',
+    'a b\nrun\n{}\nc d\ne',
+    user([
+      { type: 'tool_use', id: 'a b', name: 'run', input: {} },
+      { type: 'tool_result', tool_use_id: 'c d', content: 'e' },
+    ]),
+  ],
+  [
+    'no ids as programs make them',
+    'run\n{}',
+    {
+      role: 'assistant',
+      tool_calls: [{ ...called('run', '{}'), id: `call_1|fc_2__thought__${'aB1+/'.repeat(99)}==` }],
+    },
+  ],
 ];
 const REFUSED: Readonly<Record<string, readonly [body: unknown, error: string]>> = {
   'no JSON': ['{', '400 invalid_json'],

@@ -30,9 +30,10 @@ export const readLitellm = (body: unknown): GuardrailInput => {
   if (calls === undefined) throw unreadable('tool_calls', 'calls with a name and arguments');
   const tools = definitionsText(body.tools);
   if (tools === undefined) throw unreadable('tools', 'fewer levels');
+  // What stays comes first and what is new last, so that the groups of a growing conversation stay the same.
   return {
-    texts: [...stringsOf(body.texts, 'texts'), ...chat.texts, ...calls, tools],
-    images: [...stringsOf(body.images, 'images'), ...chat.images],
+    texts: [tools, ...chat.texts, ...stringsOf(body.texts, 'texts'), ...calls],
+    images: [...chat.images, ...stringsOf(body.images, 'images')],
   };
 };
 
@@ -64,10 +65,19 @@ export const createLitellmRoute =
     ask(request, { read: readLitellm, respond, observer, shownBy: showingKey(request) });
 
 /**
- * The error of a reply that is no verdict. LiteLLM takes 502, 503 and 504 for an outage, which `unreachable_fallback: fail_open` lets
- * pass: a text that leads the judge astray must not look like one.
+ * The error of a reply that is no verdict, and of a call that the judge's server refused. LiteLLM takes 502, 503 and 504 for an outage,
+ * which `unreachable_fallback: fail_open` lets pass: a text that leads the judge astray, or that its server filters, must not
+ * look like one.
  */
-export const litellmFailure = (detail: GatewayFault | undefined): Response | undefined =>
-  detail?.kind === 'backend-unusable'
-    ? serverError(500, 'backend_unusable_reply', `The backend gave no usable verdict: ${detail.reason}`, NEVER_RETRY)
+export const litellmFailure = (detail: GatewayFault | undefined): Response | undefined => {
+  if (detail?.kind === 'backend-unusable')
+    return serverError(
+      500,
+      'backend_unusable_reply',
+      `The backend gave no usable verdict: ${detail.reason}`,
+      NEVER_RETRY,
+    );
+  return detail?.kind === 'backend-error' && detail.isRejected === true
+    ? serverError(500, 'backend_error', `The backend refused the call: ${detail.reason}`, NEVER_RETRY)
     : undefined;
+};

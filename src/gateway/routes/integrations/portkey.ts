@@ -50,9 +50,10 @@ const REQUEST_MEMBERS: Readonly<Record<string, (value: unknown, param: string) =
   input: readPrompt,
 };
 
-const readRequest = (request: Json): GuardrailInput =>
+/** The messages come last: what is new in a growing conversation is at their end, so that the groups before it stay the same. */
+const readRequest = ({ messages, ...others }: Json): GuardrailInput =>
   joined(
-    Object.entries(request)
+    Object.entries({ ...others, messages })
       .filter(([name]) => !SILENT.includes(name))
       .map(([name, value]) => {
         const read = Object.hasOwn(REQUEST_MEMBERS, name) ? REQUEST_MEMBERS[name] : undefined;
@@ -62,21 +63,25 @@ const readRequest = (request: Json): GuardrailInput =>
       }),
   );
 
+/** A choice holds a message or a text. Some servers send both, and a client may read either. */
 const readChoice = (choice: unknown, param: string): GuardrailInput => {
   if (!isRecord(choice)) throw unreadable(param, 'a message or a text');
-  if (typeof choice.text === 'string') return { texts: [choice.text], images: [] };
-  const { message } = choice;
-  return readChatMessages(
-    [isRecord(message) && !isChatMessage(message) ? { role: 'assistant', ...message } : message],
-    param,
-  );
+  const { text, message, delta } = choice;
+  const said = [message, delta].filter((one) => !isNothing(one));
+  if (said.length === 0 && typeof text !== 'string') throw unreadable(param, 'a message or a text');
+  const messages = said.map((one) => (isRecord(one) && !isChatMessage(one) ? { role: 'assistant', ...one } : one));
+  return joined([isNothing(text) ? NO_INPUT : readPrompt(text, param), readChatMessages(messages, param)]);
 };
 
 /** An answer in the form of OpenAI's API, or of Anthropic's. */
 const readResponse = ({ choices, type, content }: Json): GuardrailInput => {
-  if (Array.isArray(choices)) return joined(choices.map((choice) => readChoice(choice, 'response.choices')));
-  if (type === 'message') return readContent(content, 'response.content');
-  throw unreadable('response', 'a chat completion, a completion or a message');
+  if (!Array.isArray(choices) && type !== 'message')
+    throw unreadable('response', 'a chat completion, a completion or a message');
+  const chosen: readonly unknown[] = Array.isArray(choices) ? choices : [];
+  return joined([
+    ...chosen.map((choice) => readChoice(choice, 'response.choices')),
+    isNothing(content) ? NO_INPUT : readContent(content, 'response.content'),
+  ]);
 };
 
 const jsonOf = (body: unknown, name: 'request' | 'response'): Json => {

@@ -56,6 +56,8 @@ const PLACES: Readonly<Record<string, object>> = {
     ],
   },
   'a call in a message': { structured_messages: [{ role: 'assistant', content: null, tool_calls: [call('a bomb')] }] },
+  'the role of a message': { structured_messages: [{ role: 'a bomb', content: 'some text' }] },
+  'the id of a call': { structured_messages: [{ role: 'tool', tool_call_id: 'a bomb', content: 'some text' }] },
   'reasoning in a message': { structured_messages: [{ role: 'assistant', content: 'a', reasoning_content: 'bomb' }] },
 };
 
@@ -102,6 +104,25 @@ describe("LiteLLM's generic guardrail", (check) => {
     assert.is(most, 1);
     const last = await askIntegration(world, PATH, bodyOf({ texts: [...texts, 'a bomb'] }));
     assert.is(await litellmOutcome(last), BLOCKED);
+  });
+
+  check('finds them again too where tools and their calls stand between them', async () => {
+    const world = gatewayOver(bombFinder);
+    const tools = [{ type: 'function', function: { name: 'run', description: 'runs a command' } }];
+    const turns = Array.from({ length: 60 }, (_, index) => [
+      { role: 'user', content: `message ${index}` },
+      { role: 'assistant', content: null, tool_calls: [call(`{"step":${index}}`)] },
+      { role: 'tool', tool_call_id: 'x', content: `result ${index}` },
+    ]);
+    let most = 0;
+    for (let length = 45; length <= 60; length++) {
+      const structured_messages = turns.slice(0, length).flat();
+      const texts = structured_messages.flatMap(({ content }) => content ?? []);
+      const before = world.calls.length;
+      await askIntegration(world, PATH, bodyOf({ texts, structured_messages, tools }));
+      if (length > 45) most = Math.max(most, world.calls.length - before);
+    }
+    assert.is(most, 2);
   });
 
   check('takes the key in either header', async () => {
@@ -174,7 +195,7 @@ describe("LiteLLM's generic guardrail has no verdict", (check) => {
       assert.is(world.calls.length, 0);
     });
 
-  for (const [name, { answer }] of Object.entries(FAULTS))
+  for (const [name, { answer, against }] of Object.entries(FAULTS))
     for (const NO_VERDICT of ['error', 'flag'])
       check(
         `from a backend with ${name}, and closes unless its operator lets outages pass (${NO_VERDICT})`,
@@ -182,7 +203,9 @@ describe("LiteLLM's generic guardrail has no verdict", (check) => {
           const world = gatewayOver(answer, { variables: { NO_VERDICT } });
           const reply = await askIntegration(world, PATH, bodyOf());
           assert.ok(reply.status >= 400);
-          assert.is(await litellmOutcome(reply), 'failed');
+          assert.is(await litellmOutcome(reply.clone()), 'failed');
+          // Another text may be answered: a user could bring this about.
+          assert.is(await litellmOutcome(reply, 'fail_open'), against === 'request' ? 'failed' : 'passed');
         },
       );
 

@@ -35,6 +35,7 @@ const after = (json: unknown) => ({
 });
 const chat = (content: unknown, more: Json = {}) =>
   before({ model: 'gpt-5', messages: [{ role: 'user', content }], ...more });
+const growing = (messages: readonly Json[], tools: readonly Json[]) => before({ model: 'gpt-5', messages, tools });
 const said = (message: Json) =>
   after({ id: 'x', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] });
 
@@ -73,6 +74,10 @@ const PLACES: Readonly<Record<string, unknown>> = {
   'an answer': said({ role: 'assistant', content: 'a bomb' }),
   'a call in an answer': said({ role: 'assistant', content: null, tool_calls: [call] }),
   'a completion': after({ choices: [{ text: 'a bomb', index: 0 }] }),
+  'a message beside a text': after({ choices: [{ text: 'hello', message: { role: 'assistant', content: 'a bomb' } }] }),
+  'a piece beside a text': after({ choices: [{ text: 'hello', delta: { content: 'a bomb' } }] }),
+  'a text beside a message': after({ choices: [{ text: 'a bomb', message: { role: 'assistant', content: 'hello' } }] }),
+  'a content beside choices': after({ type: 'message', content: 'a bomb', choices: [{ text: 'hello' }] }),
   'the second of two answers': after({
     choices: [{ message: { role: 'assistant', content: 'hello' } }, { message: { content: 'a bomb' } }],
   }),
@@ -102,6 +107,19 @@ describe("Portkey's webhook guardrail", (check) => {
     for (const user of ['ana', 'ben'])
       await askIntegration(world, PATH, chat('hello', { user, metadata: { trace: user }, prompt_cache_key: user }));
     assert.equal(world.calls.map(shownTextOf), ['hello']);
+  });
+
+  check('finds the earlier messages of a growing conversation again, with the tools after them', async () => {
+    const world = gatewayOver(judging());
+    const tools = [{ type: 'function', function: { name: 'run', description: 'runs a command' } }];
+    const messages = Array.from({ length: 80 }, (_, index) => ({ role: 'user', content: `message ${index}` }));
+    let most = 0;
+    for (let length = 65; length <= 80; length++) {
+      const before = world.calls.length;
+      await askIntegration(world, PATH, growing(messages.slice(0, length), tools));
+      if (length > 65) most = Math.max(most, world.calls.length - before);
+    }
+    assert.is(most, 1);
   });
 
   check('has an answer before Portkey stops waiting, or when its operator says', async () => {
