@@ -185,7 +185,10 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
     // Before the routes of an id: the router takes the first that fits.
-    ...createInputTokensRoute({ tracked, authenticate, conversations, agent: sharingAgent, bodies, runInSlices }),
+    ...createInputTokensRoute({
+      ...{ tracked, authenticate, conversations, catalog, bodies, runInSlices },
+      agent: sharingAgent,
+    }),
     ...createStoredResponseRoutes({
       tracked,
       authenticate,

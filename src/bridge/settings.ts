@@ -5,8 +5,11 @@ import {
   collectProblems,
   nearestName,
   OneOf,
+  type ReadFile,
+  readOrReason,
   readVariables,
   unknownVariables,
+  unreadableFile,
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
@@ -92,10 +95,10 @@ type SettingsFile = { readonly variables: Variables; readonly problems: readonly
 const fileProblem = (problem: string): SettingsFile => ({ variables: {}, problems: [`BRIDGE_CONFIG: ${problem}`] });
 
 /** Without a path there are no settings. */
-const readSettingsFile = (path: string | undefined, readFile: (path: string) => string | undefined): SettingsFile => {
+const readSettingsFile = (path: string | undefined, readFile: ReadFile): SettingsFile => {
   if (path === undefined || path === '') return { variables: {}, problems: [] };
-  const text = readFile(path);
-  if (text === undefined) return fileProblem('expected the path of a file that can be read');
+  const { text, reason } = readOrReason(readFile, path);
+  if (text === undefined) return fileProblem(unreadableFile(reason));
   const value = parseJsonValue(text);
   if (!isRecord(value)) return fileProblem('expected a file that holds a JSON object');
   const entries = Object.entries(value).map(([name, given]) => ({ name, given, problem: entryProblem(name, given) }));
@@ -219,10 +222,7 @@ const toSettings = (read: ParsedVariables): BridgeSettings => {
  * The bridge's settings from its variables and, under them, the file that `BRIDGE_CONFIG` names. Throws one `ConfigError`
  * with every problem.
  */
-export const readBridgeSettings = (
-  variables: Variables,
-  readFile: (path: string) => string | undefined,
-): BridgeSettings => {
+export const readBridgeSettings = (variables: Variables, readFile: ReadFile): BridgeSettings => {
   const file = readSettingsFile(variables.BRIDGE_CONFIG?.trim(), readFile);
   const problems = [...file.problems];
   const given = Object.entries(variables).filter(([, text]) => text !== undefined && text.trim() !== '');

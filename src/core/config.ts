@@ -40,6 +40,25 @@ export class ConfigError extends Error {
   }
 }
 
+/** The text of a file; undefined when it cannot be read, after `onUnreadable` was told why, as far as the system says. */
+export type ReadFile = (path: string, onUnreadable?: (reason: string) => void) => string | undefined;
+
+/** A file's text, or why it cannot be read. */
+export const readOrReason = (
+  readFile: ReadFile,
+  path: string,
+): { readonly text: string | undefined; readonly reason: string } => {
+  let reason = '';
+  const text = readFile(path, (why) => {
+    reason = why;
+  });
+  return { text, reason };
+};
+
+/** What is wrong with a path whose file cannot be read. `reason`: the system's words; empty where there are none. */
+export const unreadableFile = (reason: string): string =>
+  `expected the path of a file that can be read${reason === '' ? '' : `: ${reason}`}`;
+
 /** Stands in where a schema has no words of its own, because valibot's quote the value. */
 export const expectedText = ({ received, expected, type }: v.BaseIssue<unknown>): string =>
   `expected ${received === 'undefined' ? 'a value' : (expected ?? type)}`;

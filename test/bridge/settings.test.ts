@@ -6,6 +6,7 @@ import {
   unknownBridgeVariables,
 } from '../../src/bridge/settings.ts';
 import type { ConfigError } from '../../src/core/config.ts';
+import { readIfPresent } from '../../src/main/program/read-file.ts';
 import { describe } from '../check.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -264,6 +265,9 @@ describe('the file of the bridge', (check) => {
       assert.equal(problemsOf({}, text), ['BRIDGE_CONFIG: expected a file that holds a JSON object'], text);
     const missing = () => readBridgeSettings({ BRIDGE_CONFIG: '/nowhere' }, NO_FILE);
     assert.throws(missing, /^BRIDGE_CONFIG: expected the path of a file that can be read$/);
+    const away = () => readBridgeSettings({ BRIDGE_CONFIG: '/nowhere' }, readIfPresent);
+    const why = 'BRIDGE_CONFIG: expected the path of a file that can be read: no such file or directory (ENOENT)';
+    assert.throws(away, (error: ConfigError) => error.message === why);
   });
 });
 

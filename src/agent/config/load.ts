@@ -1,11 +1,11 @@
-import type { Variables } from '../../core/config.ts';
+import { type ReadFile, readOrReason, unreadableFile, type Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 import { parsePermissionRules } from '../protocol/permission-rules.ts';
 import { type ConfigIssue, modelNames, parseModelRef } from './names.ts';
 import { redactConfig } from './redacted.ts';
 import { resolveAgents, resolveMcpServers, resolveProviders } from './resolve.ts';
 import type { ConfigSettings } from './schema.ts';
-import { type ConfigSource, findSource, mergeConfig, type ReadFile, readConfigSources } from './sources.ts';
+import { type ConfigSource, findSource, mergeConfig, readConfigSources } from './sources.ts';
 import { type AgentServerConfig, DEFAULT_RULES, FIRST_AGENT, primaryAgentIds } from './types.ts';
 import { validateConfig } from './validate.ts';
 
@@ -27,14 +27,17 @@ const readInstructions = (
   readFile: ReadFile,
 ): { readonly instructions: Instructions; readonly issues: readonly ConfigIssue[] } => {
   const given: readonly unknown[] = isRecord(file) && Array.isArray(file.instructions) ? file.instructions : [];
-  const loaded = given.map((path) => ({ path, text: typeof path === 'string' ? readFile(path)?.trim() : undefined }));
+  const loaded = given.map((path) => {
+    const { text = undefined, reason = '' } = typeof path === 'string' ? readOrReason(readFile, path) : {};
+    return { path, text: text?.trim(), reason };
+  });
   return {
     instructions: loaded.flatMap(({ path, text }) =>
       typeof path === 'string' && text !== undefined ? [{ path, text }] : [],
     ),
-    issues: loaded.flatMap(({ path, text }, index) =>
+    issues: loaded.flatMap(({ path, text, reason }, index) =>
       typeof path === 'string' && path !== '' && text === undefined
-        ? [{ path: ['instructions', index], text: 'expected the path of a file that can be read' }]
+        ? [{ path: ['instructions', index], text: unreadableFile(reason) }]
         : [],
     ),
   };

@@ -1,4 +1,4 @@
-import { ConfigError, type Variables } from '../../core/config.ts';
+import { ConfigError, type ReadFile, readOrReason, type Variables } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 import { parseJsonc } from './jsonc.ts';
 import { type ConfigIssue, type ConfigPath, quoteName } from './names.ts';
@@ -6,8 +6,8 @@ import { type ConfigIssue, type ConfigPath, quoteName } from './names.ts';
 /** The sources of the texts that replace `{env:NAME}` and `{file:path}`. */
 type ReferenceSources = {
   readonly variables: Variables;
-  /** The text of a file by its path as it is written, or undefined when it cannot be read. */
-  readonly readFile: (path: string) => string | undefined;
+  /** Takes paths as they are written. */
+  readonly readFile: ReadFile;
 };
 
 const REFERENCE = /\{(env|file):([^{}]*)\}/g;
@@ -16,6 +16,9 @@ const REFERENCE = /\{(env|file):([^{}]*)\}/g;
 export const hasReference = (text: string): boolean => text.search(REFERENCE) >= 0;
 
 const nonEmpty = (text: string | undefined): string | undefined => text?.trim() || undefined;
+
+/** What follows an error that may have a reason. */
+const withColon = (reason: string): string => (reason === '' ? '' : `: ${reason}`);
 
 /** Replaces the references in all texts of a value, but not in names. Replacements are not searched for references. */
 const resolveReferences = (
@@ -34,7 +37,9 @@ const resolveReferences = (
         const found = Object.hasOwn(variables, name) ? nonEmpty(variables[name]) : undefined;
         return found ?? addMissing(path, `expected a value: the variable ${quoteName(name)} is not set`);
       }
-      return nonEmpty(readFile(name)) ?? addMissing(path, `expected something to read in the file ${quoteName(name)}`);
+      const { text, reason } = readOrReason(readFile, name);
+      const expected = `expected something to read in the file ${quoteName(name)}`;
+      return nonEmpty(text) ?? addMissing(path, `${expected}${withColon(reason)}`);
     });
   const fillValue = (value: unknown, path: ConfigPath): unknown => {
     if (typeof value === 'string') return fill(value, path);
@@ -54,9 +59,6 @@ export type ConfigSource = {
   readonly issues: readonly ConfigIssue[];
 };
 
-/** Returns the text of a file, or undefined when it cannot be read. Paths are relative to the working directory. */
-export type ReadFile = (path: string) => string | undefined;
-
 type SourceText = { readonly name: string; readonly text: string; readonly directory: string };
 
 /** The file that is read when `AGENT_CONFIG` names none. */
@@ -72,14 +74,16 @@ const parentDirectory = (path: string): string =>
 const readSourceTexts = (variables: Variables, readFile: ReadFile): readonly SourceText[] => {
   const path = nonEmpty(variables.AGENT_CONFIG);
   const content = nonEmpty(variables.AGENT_CONFIG_CONTENT);
-  const text = readFile(path ?? DEFAULT_FILE);
-  if (text === undefined && path !== undefined) {
-    throw new ConfigError([
-      `AGENT_CONFIG: expected the path of a file that can be read; cannot read ${quoteName(path)}`,
-    ]);
-  }
-  if (text === undefined && content === undefined) throw new ConfigError([NO_CONFIGURATION]);
   const file = path ?? DEFAULT_FILE;
+  const { text, reason } = readOrReason(readFile, file);
+  // Without a name, a file that is not there is none. One that is there was meant, unless the variable holds everything.
+  const isThere = reason !== '' && !reason.includes('ENOENT');
+  const isMeant = path !== undefined || (content === undefined && isThere);
+  if (text === undefined && isMeant)
+    throw new ConfigError([
+      `AGENT_CONFIG: expected the path of a file that can be read; cannot read ${quoteName(file)}${withColon(reason)}`,
+    ]);
+  if (text === undefined && content === undefined) throw new ConfigError([NO_CONFIGURATION]);
   return [
     ...(text === undefined ? [] : [{ name: file.replace(/^\.\//, ''), text, directory: parentDirectory(file) }]),
     ...(content === undefined ? [] : [{ name: INLINE_VARIABLE, text: content, directory: '' }]),
@@ -115,7 +119,7 @@ export const readConfigSources = (variables: Variables, readFile: ReadFile): rea
     const resolve = (path: string): string => resolvePath(path, directory, nonEmpty(variables.HOME));
     const { value, issues } = resolveReferences(outcome.value, {
       variables,
-      readFile: (path) => readFile(resolve(path)),
+      readFile: (path, onUnreadable) => readFile(resolve(path), onUnreadable),
     });
     return [{ name, written: outcome.value, resolved: resolveInstructions(value, resolve), issues }];
   });

@@ -1,10 +1,20 @@
 import { readFileSync } from 'node:fs';
+import { getSystemErrorMap } from 'node:util';
+import type { ReadFile } from '../../core/config.ts';
 
-/** The text of a file; `undefined` when it cannot be read. */
-export const readIfPresent = (path: string): string | undefined => {
+/** Why a file cannot be read, in the words of the system with its code. Those of Node repeat the path. Empty where it does not say. */
+export const unreadableReason = (error: unknown): string => {
+  const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : 0;
+  const [code, words] = getSystemErrorMap().get(errno) ?? [];
+  return words === undefined ? '' : `${words} (${code})`;
+};
+
+/** The text of a file; `undefined` when it cannot be read, after `onUnreadable` was told why. */
+export const readIfPresent: ReadFile = (path, onUnreadable) => {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
+  } catch (error) {
+    onUnreadable?.(unreadableReason(error));
     return undefined;
   }
 };

@@ -1,4 +1,7 @@
 import * as assert from 'uvu/assert';
+import { readAgentConfig } from '../../../src/agent/config/load.ts';
+import type { Variables } from '../../../src/core/config.ts';
+import { readIfPresent } from '../../../src/main/program/read-file.ts';
 import { describe } from '../../check.ts';
 import { configOf, LEAST, problemsFrom, problemsOf, readFrom } from './world.ts';
 
@@ -32,6 +35,39 @@ describe('where a configuration comes from', (check) => {
       ['AGENT_CONFIG: expected the path of a file that can be read; cannot read "gone.json"'],
     );
   });
+
+  check(
+    'says why a file cannot be read: the one that is named, the default one, one of a reference, or instructions',
+    () => {
+      const refused = (variables: Variables, file = '') =>
+        problemsFrom(() =>
+          readAgentConfig(variables, (path, onUnreadable) => {
+            if (path === './agent.json' && file !== '') return file;
+            onUnreadable?.('permission denied (EACCES)');
+            return undefined;
+          }),
+        );
+      for (const [variables, name] of [
+        [{ AGENT_CONFIG: 'gone.json' }, 'gone.json'],
+        [{}, './agent.json'],
+      ] as const)
+        assert.equal(refused(variables), [
+          `AGENT_CONFIG: expected the path of a file that can be read; cannot read "${name}": permission denied (EACCES)`,
+        ]);
+      const problems = refused({}, JSON.stringify({ ...LEAST, instructions: ['a.md'], model: '{file:b}' })).join('\n');
+      assert.match(
+        problems,
+        'instructions[0]: expected the path of a file that can be read: permission denied (EACCES)',
+      );
+      assert.match(problems, 'expected something to read in the file "b": permission denied (EACCES)');
+      const missing = problemsFrom(() => readAgentConfig({ AGENT_CONFIG: '/nowhere/agent.json' }, readIfPresent));
+      assert.match(missing.join(), 'cannot read "/nowhere/agent.json": no such file or directory (ENOENT)');
+      assert.match(
+        problemsFrom(() => readAgentConfig({}, readIfPresent)).join(),
+        'AGENT_CONFIG: expected a configuration',
+      );
+    },
+  );
 
   check('is named by its problems, and by line and column where it is no JSON', () => {
     const problemIn = (text: string) =>

@@ -90,6 +90,17 @@ describe('the tokens of an input', (check) => {
     }),
   );
 
+  check('are refused where a response would be: an unknown model, nothing to count, a value of another type', () =>
+    withClient(async (client, world) => {
+      const refusal = (body: OpenAI.Responses.InputTokenCountParams) =>
+        failureOf(client.responses.inputTokens.count(body));
+      assert.is(await refusal({ input: 'hi', model: 'no/model' }), '404 model_not_found model');
+      assert.is(await refusal({}), '400 missing_required_parameter input');
+      assert.is(await refusal({ input: [] }), '400 empty_array input');
+      assert.is(prompts(world).length, 0);
+    }),
+  );
+
   check('begin with what the provider counted for the conversation', () =>
     withClient(async (client) => {
       const { id: conversation } = await client.conversations.create();
@@ -105,6 +116,22 @@ describe('the tokens of an input', (check) => {
       const gone = client.responses.inputTokens.count({ ...asked, conversation: 'conv_x_000000000000' });
       assert.is(await failureOf(gone), '404 not_found');
       assert.is((await client.responses.inputTokens.count({ ...asked, conversation: 'new-one' })).input_tokens, 10);
+    }),
+  );
+});
+
+describe('the compaction of a conversation', (check) => {
+  check('is not there, and the error says what to do; the client reads it once, as of an unknown path', () =>
+    withClient(async (client, world) => {
+      const refusal = await client.responses.compact({ model: null, input: 'One' }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      assert.instance(refusal, OpenAI.NotFoundError);
+      const { code, type, message } = refusal as InstanceType<typeof OpenAI.NotFoundError>;
+      assert.equal([code, type], ['not_found', 'invalid_request_error']);
+      assert.match(message, /the agent summarises one that has become too long by itself\. Leave this request out/);
+      assert.is(prompts(world).length, 0);
     }),
   );
 });

@@ -301,7 +301,7 @@ describe('a gateway whose workers cannot run', (check) => {
       [
         1,
         [
-          'gatehouse gateway: MODERATION_POLICY_FILE: expected the path of a file that can be read: no such file or directory',
+          'gatehouse gateway: MODERATION_POLICY_FILE: expected the path of a file that can be read: no such file or directory (ENOENT)',
         ],
       ],
     );

@@ -4,12 +4,14 @@ import type { RouteTable } from '../../../core/http/router.ts';
 import { cutText } from '../../../core/text.ts';
 import type { RunInSlices, Steps } from '../../../core/time-slices.ts';
 import { isNotFound } from '../../agent/errors.ts';
+import { refuseUnsupportedFiles } from '../../agent/file-types.ts';
+import type { ModelCatalog } from '../../agent/models.ts';
 import type { MessageInfo, MessageRecord } from '../../agent/schema.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { responseNotFoundText, sessionInConversationID } from '../../conversation/response-id.ts';
 import type { ClientConversations } from '../../conversation/stored/created.ts';
 import type { Conversations, Owner } from '../../conversation/types.ts';
-import { badInput, type ConversationReference, type PromptFile } from '../../request.ts';
+import { badInput, type ConversationReference, filesOfRequest, type PromptFile } from '../../request.ts';
 import { parseBodyObject } from '../body.ts';
 import type { TrackRequest } from '../tracked.ts';
 import { parseResponsesRequest } from './request.ts';
@@ -22,6 +24,7 @@ type InputTokensOptions = {
     readonly ofClients: Pick<ClientConversations, 'find'>;
   };
   readonly agent: Pick<AgentClient, 'messages'>;
+  readonly catalog: Pick<ModelCatalog, 'find'>;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly runInSlices: RunInSlices;
 };
@@ -32,6 +35,10 @@ const QUARTERS_OF_OTHER = 3;
 /** Providers count images by their size in pixels, between some eighty and two thousand tokens. */
 const IMAGE_TOKENS = 1000;
 const ASCII_LIMIT = 0x80;
+
+/** What may be counted alone. A response is always of some input. */
+const COUNTED_WITHOUT_INPUT = ['instructions', 'previous_response_id', 'conversation', 'tools'] as const;
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** About how many tokens texts are. */
 function* estimateTokens(texts: Iterable<string>): Steps<number> {
@@ -71,9 +78,12 @@ function* estimateStored(messages: readonly MessageRecord[]): Steps<number> {
   return (counted === undefined ? 0 : contextAfter(counted.info)) + since;
 }
 
-/** `POST /v1/responses/input_tokens`: an estimate, as the models' own tokenizers are not here. It says that it is one. */
+/**
+ * `POST /v1/responses/input_tokens`: an estimate, as the models' own tokenizers are not here. It says that it is one, and refuses
+ * what a response would refuse.
+ */
 export const createInputTokensRoute = (options: InputTokensOptions): RouteTable => {
-  const { tracked, authenticate, conversations, agent, bodies, runInSlices } = options;
+  const { tracked, authenticate, conversations, agent, catalog, bodies, runInSlices } = options;
 
   /** The messages that a request continues. */
   const readStored = async (
@@ -113,10 +123,13 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
       POST: tracked(async (request, _params, signal) => {
         const owner = authenticate(request);
         const body = parseBodyObject(await bodies.readJson(request));
-        const hasInput = body.input !== undefined && body.input !== null;
-        const parsed = parseResponsesRequest(hasInput ? body : { ...body, input: '.' }, request.headers);
+        const hasInput = isGiven(body.input);
+        const isSomethingGiven = COUNTED_WITHOUT_INPUT.some((name) => isGiven(body[name]));
+        const counted = hasInput || !isSomethingGiven ? body : { ...body, input: '.' };
+        const parsed = parseResponsesRequest(counted, request.headers);
         const { system, history, prompt, conversation } = parsed;
         const sent = hasInput ? prompt : [];
+        refuseUnsupportedFiles(filesOfRequest({ history, prompt: sent }), await catalog.find(parsed.model));
         const texts = [
           system,
           ...history.map(({ text }) => text),

@@ -127,14 +127,17 @@ const createItemParser = () => {
   };
 };
 
+/** OpenAI takes no request with instructions alone either. */
+const NEEDED = "it is what is answered, also where 'instructions' are sent";
+
 /** The items of a request's input, in order. A string is one message of the user. */
 const parseItems = (input: unknown): readonly InputItem[] => {
   if (typeof input === 'string') return [{ index: 0, speaker: 'user', parts: parseContent(input, 'input') }];
   if (input === undefined || input === null)
-    throw badInput('missing_required_parameter', 'input', "Missing required parameter: 'input'");
+    throw badInput('missing_required_parameter', 'input', `Missing required parameter: 'input': ${NEEDED}`);
   if (!Array.isArray(input))
     throw badInput('invalid_type', 'input', "Invalid type at 'input': expected a string or an array of items");
-  if (input.length === 0) throw badInput('empty_array', 'input', "Expected at least one item at 'input'");
+  if (input.length === 0) throw badInput('empty_array', 'input', `Expected at least one item at 'input': ${NEEDED}`);
   const read = createItemParser();
   return input.map((item: unknown, index) => {
     const at = `input[${index}]`;
@@ -179,7 +182,11 @@ const parsePrompt = (dialogue: readonly InputItem[], start: number): readonly Pr
   if (last === undefined) throw badInput('invalid_value', 'input', "Expected a message of the user at 'input'");
   const at = `input[${last.index}]`;
   if (start === dialogue.length)
-    throw badInput('unsupported_value', at, `Expected the user's message to be the last item, at '${at}'`);
+    throw badInput(
+      'unsupported_value',
+      at,
+      `Expected something to answer: there is no message of the user, instruction or result of a call up to '${at}'`,
+    );
   const prompt = joinAdjacentTexts(dialogue.slice(start).flatMap(({ parts }) => parts));
   if (prompt.length === 0)
     throw badInput('invalid_value', 'input', "Expected something to answer at 'input': it is empty");

@@ -62,6 +62,11 @@ const refuseStream = (request: Request): void => {
   }
 };
 
+const NO_COMPACTION = new Fault({
+  kind: 'not-found',
+  hint: 'Conversations are not compacted by request here: the agent summarises one that has become too long by itself. Leave this request out, and go on with the same items, previous_response_id or conversation',
+});
+
 /** Reads responses, which are not stored here but rebuilt from the agent's sessions. */
 const createResponseReader = ({
   conversations,
@@ -148,6 +153,12 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
     }
   };
   return {
+    // Before the routes of an id, which have no POST: clients read a 404 as an endpoint that is not there, and repeat none.
+    '/v1/responses/compact': {
+      POST() {
+        throw NO_COMPACTION;
+      },
+    },
     '/v1/responses/:id': {
       GET: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);

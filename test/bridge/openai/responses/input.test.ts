@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { parseInput } from '../../../../src/bridge/openai/responses/input.ts';
 import { textOfParts } from '../../../../src/bridge/request.ts';
+import { Fault } from '../../../../src/core/fault.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 import { responseID } from './world.ts';
@@ -14,6 +15,9 @@ const historyOf = (...items: unknown[]) => parseInput([...items, user('Go on')])
 
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
 const PDF = 'JVBERi0xLjc=';
+
+const saying = (text: string) => (error: unknown) =>
+  error instanceof Fault && error.detail.kind === 'bad-input' && String(error.detail.message).includes(text);
 
 describe("the items of a request's input", (check) => {
   check('are one message where they are a text', () => {
@@ -135,12 +139,20 @@ describe("the items of a request's input", (check) => {
 
   check('are refused without anything to answer', () => {
     assert.is(refused([]), 'empty_array at input');
+    for (const nothing of [undefined, null]) {
+      assert.is(refused(nothing), 'missing_required_parameter at input');
+      assert.throws(() => parseInput(nothing), saying("it is what is answered, also where 'instructions' are sent"));
+    }
     assert.is(refused(''), 'invalid_value at input');
     assert.is(refused([user(' ')]), 'invalid_value at input');
     assert.is(refused([{ role: 'system', content: ' ' }]), 'invalid_value at input');
     assert.is(refused([assistant('Two')]), 'unsupported_value at input[0]');
     const call = { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}' };
     assert.is(refused([user('One'), call]), 'unsupported_value at input[1]');
+    assert.throws(
+      () => parseInput([user('One'), call]),
+      saying("no message of the user, instruction or result of a call up to 'input[1]'"),
+    );
     assert.is(refused([user('One'), { type: 'reasoning', id: 'rs_1', summary: [] }]), 'unsupported_value at input[1]');
   });
 
