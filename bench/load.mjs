@@ -58,6 +58,7 @@ const finish = () => {
     requestsPerSecond: counted / elapsedSeconds,
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),
+    maxMs: quantile(1),
     sent,
     failures,
   };
