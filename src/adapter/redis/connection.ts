@@ -22,8 +22,9 @@ const redisErrorCode = (error: unknown): string => {
 };
 
 /**
- * Settles like `answer`, or rejects with a `RedisTimeout` after `limitMs`. An event loop that was blocked runs its timers
- * before it reads from sockets, so an answer that has arrived gets one more turn.
+ * Settles like `answer`, or rejects with a `RedisTimeout` after `limitMs`, which begin when the command is sent: at the end of this
+ * turn of the event loop, with all others of the turn. An event loop that was blocked runs its timers before it reads from
+ * sockets, so an answer that has arrived gets one more turn.
  */
 const withTimeLimit = <T>(
   answer: Promise<T>,
@@ -31,8 +32,14 @@ const withTimeLimit = <T>(
   after: (delayMs: number, task: () => void) => () => void,
 ): Promise<T> =>
   new Promise((resolve, reject) => {
-    const cancel = after(limitMs, () => setImmediate(() => reject(new RedisTimeout('No answer in time'))));
-    answer.then(resolve, reject).finally(cancel);
+    let cancel = (): void => {};
+    const begin = setImmediate(() => {
+      cancel = after(limitMs, () => setImmediate(() => reject(new RedisTimeout('No answer in time'))));
+    });
+    answer.then(resolve, reject).finally(() => {
+      clearImmediate(begin);
+      cancel();
+    });
   });
 
 type RedisConnectionOptions = {
@@ -151,7 +158,8 @@ export const createRedisConnection = ({
     async close() {
       state = 'closed';
       cancelProbe();
-      // QUIT is answered after all earlier commands.
+      // QUIT is answered after all earlier commands, and sent at once: those of this turn of the event loop go first.
+      await new Promise((resolve) => setImmediate(resolve));
       await Promise.allSettled(both.map((redis) => limited(redis.quit())));
       for (const redis of both) redis.disconnect();
     },
