@@ -9,14 +9,17 @@ import type { Excerpt } from './prompt.ts';
 export type ScoreType = 'judged' | 'probability' | 'binary';
 
 /**
- * What a judge found in an excerpt. `scores`: one for each category of the policy, in its order, in whole hundredths. Those that the judge covers are
- * numbers. Of the others a number is what it found beside its own, which may raise another judge's score; undefined says nothing,
- * and never counts as zero.
+ * What a judge found in an excerpt. `scores`: one for each category of the policy, in its order, in whole hundredths. Those that the
+ * judge covers are numbers. Of the others a number is what it found beside its own, which may raise another judge's score; undefined
+ * says nothing, and never counts as zero.
  */
 export type JudgedScores = {
   readonly scores: readonly (number | undefined)[];
   readonly scoreType: ScoreType;
-  /** How much harm it finds of what it does not cover, from 0 to 1: 1 where it names such a violation. Absent where its answers say nothing of it. */
+  /**
+   * How much harm it finds of what it does not cover, from 0 to 1: 1 where it names such a violation. Absent where its answers say
+   * nothing of it.
+   */
   readonly otherHarm?: number;
 };
 

@@ -25,7 +25,7 @@ export type OpenCategories = readonly boolean[];
 /** Before any judge has been asked. */
 export const allOpen = (count: number): OpenCategories => Array.from({ length: count }, () => true);
 
-/** The categories about which a judge may have the last word. */
+/** The categories that a judge may settle. */
 const reachOf = ({ covers, clears }: Reached): readonly boolean[] =>
   covers.map((isCovered, index) => isCovered || clears[index] === true);
 

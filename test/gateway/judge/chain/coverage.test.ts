@@ -75,7 +75,7 @@ describe('a start', (check) => {
     assert.match(problem ?? '', /violence\/graphic, jailbreak, politics;/);
     assert.not.match(problemsOf({ mine: GUARD }).join(), 'jailbreak');
   });
-  check('is refused for what no judge with eyes covers, where images are taken', () => {
+  check('is refused for what no judge with vision covers, where images are taken', () => {
     const seeing = { ...GUARD, model: 'llama-guard4', vision: true };
     const table = { mine: { ...seeing, second: 'moderation-accurate' } };
     assert.match(
