@@ -17,7 +17,7 @@ export type FeedRing = {
   /** The end of what has come so far. */
   readonly end: () => FeedPosition;
   /**
-   * What follows on a position, and the position after it. A position in an earlier period has lost an unknown number, unless it
+   * What follows on a position, and the position after it. A position in another period has lost an unknown number, unless it
    * is the beginning of a period: a reader that was there before the first event of this one.
    */
   readonly after: (position: FeedPosition) => { readonly items: readonly FeedItem[]; readonly position: FeedPosition };
@@ -39,6 +39,8 @@ export const createFeedRing = (): FeedRing => {
     },
     end: () => ({ period, next }),
     after(position) {
+      // An id of another replica, or of before a clock was set back: its period never comes here.
+      if (position.period > period && period > 0) return { items: [{ skipped: null }], position: { period, next } };
       if (position.period > period || (position.period === period && position.next >= next))
         return { items: [], position };
       const isLost = position.period < period && position.next > 1;

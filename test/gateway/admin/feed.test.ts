@@ -102,6 +102,22 @@ describe('the feed', (check) => {
     );
   });
 
+  check(
+    'goes on for a reader whose last event is of another replica, or of before the clock was set back',
+    async () => {
+      const { clock, open, publish } = createWorld();
+      const before = readEvents(open());
+      publish(1);
+      await clock.advance(LOOK_MS);
+      const [period] = before.next()[0]?.id?.split('-') ?? [];
+      const reader = readEvents(open(`${Number(period) + 60_000}-7`));
+      await clock.advance(LOOK_MS);
+      publish(2);
+      await clock.advance(LOOK_MS);
+      assert.equal(shortOf(reader.next()), ['skipped null', 2]);
+    },
+  );
+
   check('skips what a slow reader has not taken in time, and says how much, in bounded memory', async () => {
     const { clock, open, publish } = createWorld();
     const response = open();
