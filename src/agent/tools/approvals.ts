@@ -12,6 +12,7 @@ import {
 } from '../protocol/permissions.ts';
 import type { Rule } from '../protocol/types.ts';
 import type { PermissionBoard } from '../store/cluster.ts';
+import { isStoreFailure } from '../store/errors.ts';
 
 /** A permission request before it has an id. */
 type NewPermissionRequest = Omit<PermissionRequest, 'id' | 'time'>;
@@ -75,6 +76,13 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, digest, publish 
       other.permission === permission && actionForAll(allowed, permission, other.patterns) === 'allow';
     await answerAll(isCovered, { reply: 'always', by, through: id });
   };
+  /** Answers the requests that a reply to another one decides as well. */
+  const answerOthers = async (request: PermissionRequest, reply: PermissionReply & By): Promise<void> => {
+    const { id: through, sessionID } = request;
+    if (reply.reply === 'always') await answerCovered(request, reply);
+    if (reply.reply === 'reject' && reply.message === undefined)
+      await answerAll((other) => other.sessionID === sessionID, { reply: 'cancelled', by: reply.by, through });
+  };
   return {
     hashArguments(input) {
       const text = canonicalJson(input);
@@ -130,13 +138,10 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, digest, publish 
       const request = (await board.open()).find(({ id }) => id === requestID);
       if (request === undefined) return false;
       if (!(await answer(request, reply))) return false;
-      if (reply.reply === 'always') await answerCovered(request, reply);
-      if (reply.reply === 'reject' && reply.message === undefined)
-        await answerAll((other) => other.sessionID === request.sessionID, {
-          reply: 'cancelled',
-          by: reply.by,
-          through: requestID,
-        });
+      // This one is decided and in effect. Those that the store does not take now stay open: somebody decides them, or their time ends.
+      await answerOthers(request, reply).catch((error: unknown) => {
+        if (!isStoreFailure(error)) throw error;
+      });
       return true;
     },
     allowed: board.allowedRules,

@@ -10,6 +10,7 @@ import type {
 } from '../../../src/agent/protocol/permissions.ts';
 import { createSingleServer } from '../../../src/agent/store/cluster.ts';
 
+import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
 import { createApprovals } from '../../../src/agent/tools/approvals.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -133,6 +134,31 @@ describe('approvals', (check) => {
       [['once', 'ana']],
     );
   });
+
+  check(
+    'take a reply that is kept, also while the store does not take those that it would decide as well',
+    async () => {
+      let kept = 0;
+      const { approvals, ask } = world({
+        record: async () => {
+          kept += 1;
+          if (kept > 1) throw new StoreUnavailableError();
+        },
+      });
+      const first = ask('a', 'pay');
+      const second = ask('a', 'pay');
+      await turn();
+      const [{ id } = { id: '' }, other] = await approvals.open();
+      assert.is(await approvals.reply(id, { reply: 'always', ...BY }), true);
+      assert.equal(await first, { reply: 'always' });
+      // The other one still waits for somebody.
+      assert.equal(
+        (await approvals.open()).map((one) => one.id),
+        [other?.id],
+      );
+      void second;
+    },
+  );
 
   check('say of what another reply decided by whom and with which', async () => {
     const { approvals, ask, kept } = world();
