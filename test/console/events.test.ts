@@ -132,6 +132,26 @@ describe('the events of the page', (check) => {
     world.stop();
   });
 
+  check('stay with a gateway that has no verdict for long, and lose none over a connection that fails', async () => {
+    const world = await createConsoleWorld();
+    const page = await following(world);
+    for (let each = 0; each < 10; each++) {
+      gatewayStreams(world)[0]?.send(': heartbeat\n\n');
+      await world.clock.advance(10_000);
+    }
+    assert.is(gatewayStreams(world).length, 1);
+    gatewayStreams(world)[0]?.send(verdict(7));
+    await world.clock.advance(200);
+    gatewayStreams(world)[0]?.end();
+    world.services.failures.set('/admin/events', new TypeError('a fault of the client'));
+    await world.clock.advance(2000);
+    world.services.failures.clear();
+    await world.clock.advance(5000);
+    assert.is(gatewayStreams(world).at(-1)?.headers['last-event-id'], '7');
+    await page.leave();
+    world.stop();
+  });
+
   check('pass nothing on that the gateway should not send, and nothing that is too long', async () => {
     const world = await createConsoleWorld();
     const page = await following(world);

@@ -162,7 +162,7 @@ export const createAgentEventStream = ({
       );
     } catch (error) {
       onBug(error);
-      return { reason: 'bug', lastID, retryMs: 0 };
+      return { reason: 'bug', lastID, retryMs: 0, wasOpen: false };
     }
   };
   const run = async (): Promise<void> => {

@@ -32,22 +32,21 @@ export const createVerdictFeed = ({ client, stream, clock, followers }: VerdictF
   const read = async (signal: AbortSignal): Promise<void> => {
     let lastID = '';
     for (let failures = 0; !signal.aborted; failures++) {
-      let isOpen = false;
       const url = `${client.address}/admin/events`;
       const end = await readEventConnection(
         {
           ...{ stream, clock, url, lastID },
           headers: client.headers,
+          isOpenByBytes: true,
           onItem(item) {
-            isOpen = true;
             if (item.kind === 'event' && !signal.aborted) onEvent(item.name, item.data);
             return 'open';
           },
         },
         signal,
-      ).catch(() => ({ retryMs: 0, lastID: '' }));
+      ).catch(() => ({ retryMs: 0, lastID, wasOpen: false }));
       lastID = end.lastID;
-      if (isOpen) failures = 0;
+      if (end.wasOpen) failures = 0;
       const ms = Math.min(LONGEST_DELAY_MS, Math.max(end.retryMs, FIRST_DELAY_MS * 2 ** failures));
       await pause(clock, ms, signal).catch(() => {});
     }

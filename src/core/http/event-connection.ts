@@ -11,6 +11,8 @@ type EventConnectionOptions = {
   readonly lastID: string;
   /** Called with each item; returns what it means for the connection. */
   readonly onItem: (item: SseItem) => ConnectionState;
+  /** Whether the first bytes open it: of a server that begins with a comment, and may have no event for long. */
+  readonly isOpenByBytes?: boolean;
 };
 
 /** `opening`: the first event has not come. `over`: the server has announced the end. */
@@ -21,6 +23,7 @@ export type ConnectionEnd = {
   readonly reason: string;
   readonly lastID: string;
   readonly retryMs: number;
+  readonly wasOpen: boolean;
 };
 
 /** OpenCode's agent server never answers a client that connects just before it is ready, so a silent start is given up early. */
@@ -40,7 +43,7 @@ const refusalReason = (status: number, type: string | null): string | undefined 
 
 /** Reads a server's event stream over one connection, from the request until it is closed. Rejects only for a bug. */
 export const readEventConnection = async (
-  { stream, clock, url, headers, lastID, onItem }: EventConnectionOptions,
+  { stream, clock, url, headers, lastID, onItem, isOpenByBytes = false }: EventConnectionOptions,
   stopping: AbortSignal,
 ): Promise<ConnectionEnd> => {
   const parser = createSseParser({ limitChars: EVENT_LIMIT_CHARS, lastID });
@@ -57,6 +60,7 @@ export const readEventConnection = async (
     cancelTimeout = clock.after(SILENCE_LIMIT_MS, close('silent'));
   };
   let isIDRefused = false;
+  let wasOpen = false;
   const read = async (): Promise<void> => {
     const resume = lastID === '' ? {} : { 'last-event-id': lastID };
     const sent = { ...headers, accept: 'text/event-stream', ...resume };
@@ -64,11 +68,13 @@ export const readEventConnection = async (
     isIDRefused = status === 400;
     const refusal = refusalReason(status, header('content-type'));
     if (refusal !== undefined) return close(refusal)();
-    let state: ConnectionState = 'opening';
+    let state: ConnectionState = isOpenByBytes ? 'open' : 'opening';
     for await (const bytes of chunks) {
       for (const item of parser.push(bytes)) state = onItem(item);
       if (state === 'over') return close('disposed')();
-      if (state === 'open') restartTimeout();
+      if (state !== 'open') continue;
+      wasOpen = true;
+      restartTimeout();
     }
   };
   if (stopping.aborted) stop();
@@ -85,5 +91,5 @@ export const readEventConnection = async (
     stopping.removeEventListener('abort', stop);
     controller.abort();
   }
-  return { reason, lastID: isIDRefused ? '' : headerID(parser.lastID()), retryMs: parser.retryMs() ?? 0 };
+  return { reason, lastID: isIDRefused ? '' : headerID(parser.lastID()), retryMs: parser.retryMs() ?? 0, wasOpen };
 };

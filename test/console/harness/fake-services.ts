@@ -63,6 +63,8 @@ export const createFakeServices = (services: Readonly<Record<string, Answering>>
   const away = new Set<string>();
   const sent: Sent[] = [];
   const streams: OpenStream[] = [];
+  /** What opening a stream of a path fails with. */
+  const failures = new Map<string, Error>();
   const find = (url: string): readonly [string, Answering] => {
     const [base, answer] = Object.entries(services).find(([each]) => url.startsWith(each)) ?? [];
     if (base === undefined || answer === undefined || away.has(base)) throw new HttpClientError('ECONNREFUSED');
@@ -86,11 +88,13 @@ export const createFakeServices = (services: Readonly<Record<string, Answering>>
   const stream: OpenHttpStream = async ({ url, headers, body, signal }) => {
     signal.throwIfAborted();
     const [base] = find(url);
+    const failure = failures.get(url.slice(base.length));
+    if (failure !== undefined) throw failure;
     const opened = streamOf(signal);
     streams.push({ url: url.slice(base.length), headers, body, signal, send: opened.send, end: opened.end });
     const type = url.includes('/export') ? 'application/x-ndjson' : 'text/event-stream';
     const named: Readonly<Record<string, string>> = { 'content-type': type, 'x-session-id': 'chat-1' };
     return { status: 200, header: (name) => named[name] ?? null, chunks: opened.chunks };
   };
-  return { httpClient, stream, away, sent, streams };
+  return { httpClient, stream, away, failures, sent, streams };
 };
