@@ -82,7 +82,14 @@ export const createConsole = (options: ConsoleOptions): Console => {
   const running = createConsoleParts(options);
   const { clients, hide } = running;
   const accounts = createAccounts(settings.users, options.deriveKey);
-  const cookies = createSessionCookies({ accounts, secret, clock, mac, newSessionID: options.newToken });
+  const cookies = createSessionCookies({
+    accounts,
+    secret,
+    clock,
+    mac,
+    newSessionID: options.newToken,
+    publicUrl: settings.publicUrl,
+  });
   const access = createAccess({ way: settings.way, accounts, cookies, secret, mac });
   const budget = createServiceBudget({
     limitBytes: BODY_LIMIT_BYTES,
@@ -113,7 +120,6 @@ export const createConsole = (options: ConsoleOptions): Console => {
       byName: throttle(FREE_BY_NAME),
       byAddress: throttle(FREE_BY_ADDRESS),
       places: createSemaphore(1, LOGINS_WAITING),
-      publicUrl: settings.publicUrl,
     }),
     ...createApprovalRoutes({ ...context, ...running }),
     ...createModerationRoutes({ ...context, gateway: clients.gateway, notConfigured: sentence(parts.moderation) }),

@@ -105,6 +105,15 @@ describe('a login', (check) => {
     for (const one of [world, secure]) one.stop();
   });
 
+  check('is not taken over by a cookie that another host of the same site has set, where it is https', async () => {
+    const world = await createConsoleWorld({ variables: { CONSOLE_PUBLIC_URL: 'https://console.example' } });
+    const { cookie } = await world.login('vera');
+    const statusOf = async (value: string) =>
+      (await world.send('GET', '/api/approvals', { headers: { cookie: value } })).status;
+    assert.equal([await statusOf(cookie), await statusOf(cookie.replace('__Host-', ''))], [200, 401]);
+    world.stop();
+  });
+
   check('is over after twelve hours, and at the logout also for a copy of its cookie', async () => {
     const world = await createConsoleWorld();
     const first = await world.login('ann');
@@ -216,6 +225,16 @@ describe('guessing passwords', (check) => {
     assert.is((await wrong(world, 'name99', '192.0.2.1')).status, 429);
     assert.is((await wrong(world, 'name99', '192.0.2.2')).status, 401);
     assert.is(world.scrypt.asked.length, asked + 1);
+    world.stop();
+  });
+
+  check('is slowed down for a whole network of IPv6 addresses, which one machine may have', async () => {
+    const world = await createConsoleWorld();
+    const statuses: number[] = [];
+    for (let each = 0; each < 21; each++)
+      statuses.push((await wrong(world, `name${each}`, `2001:db8::${each.toString(16)}:1`)).status);
+    assert.equal([statuses.lastIndexOf(401), statuses.at(-1)], [19, 429]);
+    assert.is((await wrong(world, 'name99', '2001:db8:0:1::1')).status, 401);
     world.stop();
   });
 

@@ -4,12 +4,13 @@ import { createConsoleWorld, SECRET } from './harness/world.ts';
 
 const HOOK = { CONSOLE_NOTIFY_URL: 'https://hook.example/in', CONSOLE_PUBLIC_URL: 'https://console.example' };
 
+type Given = Readonly<Record<string, unknown>>;
 type WorldNeeds = NonNullable<Parameters<typeof createConsoleWorld>[0]>;
 
 /** A console that has announced a request; `path` is that of its link. */
-const announced = async (given: Readonly<Record<string, unknown>> = { user_id: 7 }, needs: WorldNeeds = {}) => {
+const announced = async (given: Given = { user_id: 7 }, needs: WorldNeeds = {}, more: Given = {}) => {
   const world = await createConsoleWorld({ ...needs, variables: { ...HOOK, ...needs.variables } });
-  world.agents[0].ask('per_1', given);
+  world.agents[0].ask('per_1', given, more);
   await world.clock.advance(5000);
   const messages = () =>
     world.services.sent.filter(({ headers, method }) => method === 'POST' && !('authorization' in headers));
@@ -173,6 +174,16 @@ describe('a one-time link', (check) => {
     world.stop();
   });
 
+  check('does not offer to allow what cannot be shown', async () => {
+    const deep = Array.from({ length: 100 }).reduce<unknown>((inner) => [inner], 'x');
+    const world = await announced({ deep });
+    assert.not.match(await (await world.send('GET', world.path)).text(), 'Allow once<');
+    const pressed = await press(world, 'once');
+    assert.equal([pressed.status, pressed.headers.get('content-type')], [400, 'text/html; charset=utf-8']);
+    assert.is((await press(world, 'reject')).status, 200);
+    world.stop();
+  });
+
   check('says that the request still waits where the agent server does not answer', async () => {
     const world = await announced();
     world.services.away.add('http://agent-1');
@@ -204,6 +215,28 @@ describe('the webhook', (check) => {
     const { headers } = await world.login('vera');
     const shown = await (await world.send('GET', '/api/approvals', { headers })).json();
     assert.equal((shown as { open: { link?: unknown }[] }).open[0]?.link, { announced: true });
+    world.stop();
+  });
+
+  check('is told of no secret in the title of the conversation either', async () => {
+    const world = await announced({ user_id: 7 }, {}, { title: 'use sk-canary0123456789abcdef for it' });
+    assert.not.match(JSON.stringify(world.messages()), 'canary');
+    assert.match(JSON.stringify(world.messages()), 'for it');
+    world.stop();
+  });
+
+  check('is told again of a request whose agent server was away while it could not be told', async () => {
+    let isDown = true;
+    const world = await announced({ user_id: 7 }, { hook: () => ({ status: isDown ? 500 : 200, value: {} }) });
+    // The third attempt has failed; before the fourth the agent server is away and back.
+    await world.clock.advance(10_000);
+    world.services.away.add('http://agent-1');
+    await world.clock.advance(22_000);
+    isDown = false;
+    const before = world.messages().length;
+    world.services.away.delete('http://agent-1');
+    await world.clock.advance(20_000);
+    assert.is(world.messages().length, before + 1);
     world.stop();
   });
 

@@ -31,10 +31,9 @@ type DecisionsNeeds = {
   readonly onDecided: (decision: Decision) => void;
 };
 
-const NOT_ALLOWED = new Fault<ConsoleFault>({
-  kind: 'forbidden',
-  message: 'The arguments of this call cannot be shown, so it can only be rejected',
-});
+const forbidden = (message: string) => new Fault<ConsoleFault>({ kind: 'forbidden', message });
+const NOT_ALLOWED = forbidden('The arguments of this call cannot be shown, so it can only be rejected');
+const NOT_ALWAYS = forbidden('What would be allowed from now on cannot be shown: allow the call once, or reject it');
 
 const SHOWN = 100;
 const KNOWN_LIMIT = 1000;
@@ -113,6 +112,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     }
     if (approval.argumentsHash !== argumentsHash) throw notDecided('arguments_changed');
     if (argumentsHash === NOT_SHOWN && reply !== 'reject') throw NOT_ALLOWED;
+    if (reply === 'always' && approval.always.length === 0) throw NOT_ALWAYS;
     const { client, requests } = agents[approval.agent] ?? {};
     if (client === undefined || requests === undefined) throw notDecided('ended');
     const body = {

@@ -1,8 +1,11 @@
 import * as v from 'valibot';
 
-const Texts = v.fallback(v.array(v.string()), []);
+/** Each becomes a sentence, so there are not millions of them. */
+const Texts = v.fallback(v.pipe(v.array(v.string()), v.maxLength(1000)), []);
 const Name = v.optional(v.fallback(v.optional(v.string()), undefined));
 const Id = v.pipe(v.string(), v.regex(/^\w{1,128}$/));
+/** As a date can have. */
+const Time = v.pipe(v.number(), v.minValue(0), v.maxValue(8.64e15));
 
 /** An open permission request of an agent server, as `GET /permission` lists it. OpenCode's own ends with `always`. */
 export const RequestRecord = v.object({
@@ -18,7 +21,7 @@ export const RequestRecord = v.object({
   parent: v.optional(v.object({ id: Id })),
   agent: Name,
   argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
-  time: v.optional(v.object({ asked: v.number(), ends: v.number() })),
+  time: v.optional(v.fallback(v.optional(v.object({ asked: Time, ends: Time })), undefined)),
 });
 export type RequestRecord = v.InferOutput<typeof RequestRecord>;
 
@@ -34,7 +37,7 @@ export const DecisionRecord = v.object({
   reply: v.picklist(['once', 'always', 'reject', 'expired', 'cancelled']),
   by: Name,
   message: Name,
-  at: v.number(),
+  at: Time,
   covers: v.optional(v.fallback(v.array(RuleRecord), [])),
 });
 export type DecisionRecord = v.InferOutput<typeof DecisionRecord>;

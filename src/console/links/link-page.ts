@@ -1,4 +1,5 @@
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
+import { NOT_SHOWN } from '../approvals/open-approvals.ts';
 import type { Approval, Decision, Money } from '../protocol.ts';
 
 /** A page for one request, without a script. `status` is that of its response. */
@@ -71,18 +72,20 @@ ${mayAllow ? '<button class="allow" name="decision" value="once">Allow once</but
 const argumentsText = (approval: Approval): string => JSON.stringify(approval.arguments, null, 2) ?? 'none';
 
 /** Whether the page shows all of the arguments: only then can the call be allowed there. */
-export const isShownWhole = (approval: Approval): boolean => argumentsText(approval).length <= SHOWN_CHARS;
+export const isShownWhole = (approval: Approval): boolean =>
+  approval.argumentsHash !== NOT_SHOWN && argumentsText(approval).length <= SHOWN_CHARS;
 
 /** An open request with every argument, and two buttons. */
 export const askingPage = (approval: Approval): LinkPage => {
   const { tool, title, patterns, money, ends } = approval;
   const text = argumentsText(approval);
   const isWhole = isShownWhole(approval);
-  const note = isWhole
-    ? ''
-    : paragraph(
-        `These are the first ${SHOWN_CHARS} characters of ${text.length}. Open the console to see all of them and to allow the call: here it can only be rejected.`,
-      );
+  const note =
+    text.length <= SHOWN_CHARS
+      ? ''
+      : paragraph(
+          `These are the first ${SHOWN_CHARS} characters of ${text.length}. Open the console to see all of them and to allow the call: here it can only be rejected.`,
+        );
   return {
     status: 200,
     html: htmlOf(

@@ -81,7 +81,8 @@ const messageFor = ({ url, format }: NotifySettings, approval: Approval, link: s
     const { root, topic } = ntfyPlace(url);
     return { url: root, body: { topic, title, message: text, click: link, tags: ['question'] } };
   }
-  const { id, tool, sessionID, title: session, ends } = approval;
+  const { id, tool, sessionID, ends } = approval;
+  const session = redactedLine(approval.title, 200);
   const times = ends === undefined ? {} : { ends: new Date(ends).toISOString() };
   return { url, body: { event: 'approval', id, tool, session: sessionID, title: session, text, link, ...times } };
 };
@@ -129,8 +130,11 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
       if (result === 'sent' || result === 'failed' || delayMs === undefined)
         return meter.recordNotification(result === 'sent' ? 'sent' : 'failed');
       await pause(clock, delayMs, stopping.signal);
-      // Nobody needs to be told of what is over.
-      if (!openIDs.has(id)) return meter.recordNotification('ended');
+      // Nobody needs to be told of what is over. If its agent server was only away, it is announced when it is back.
+      if (!openIDs.has(id)) {
+        seen.delete(id);
+        return meter.recordNotification('ended');
+      }
     }
   };
   return {

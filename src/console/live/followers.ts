@@ -53,8 +53,16 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
   const stopping = new AbortController();
   const toEvent = (event: string, data: unknown): SseEvent => ({ event, data: hide(JSON.stringify(data)) });
 
+  /** As it was last sent. It may be megabytes, and all followers get the same. */
+  const encoded = new Map<Snapshot, SseEvent>();
+  const snapshotEvent = (name: Snapshot): SseEvent => {
+    const event = encoded.get(name) ?? toEvent(name, read(name));
+    encoded.set(name, event);
+    return event;
+  };
+
   const taken = (follower: Follower): readonly SseEvent[] => {
-    const snapshots = [...follower.snapshots].map((name) => toEvent(name, read(name)));
+    const snapshots = [...follower.snapshots].map(snapshotEvent);
     const { events, verdicts, skipped } = follower;
     follower.snapshots.clear();
     [follower.events, follower.verdicts, follower.skipped] = [[], [], 0];
@@ -103,18 +111,22 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
             await waitUntilWoken(follower);
             // Those that come within a moment are one batch.
             if (!isOver()) await pauseFor(BATCH_EVERY_MS);
-            if (clock.now() - checkedAt < CHECK_EVERY_MS) continue;
+            if (Math.abs(clock.now() - checkedAt) < CHECK_EVERY_MS) continue;
             checkedAt = clock.now();
             if (!(await isStillAllowed())) return;
           }
         } finally {
           followers.delete(follower);
+          if (followers.size === 0) encoded.clear();
           onCountChange(followers.size);
         }
       };
       return pushedSseResponse(sendEvents, { clock, heartbeat: () => PING, onBug });
     },
-    mark: (snapshot) => toAll(({ snapshots }) => snapshots.add(snapshot)),
+    mark(snapshot) {
+      encoded.delete(snapshot);
+      toAll(({ snapshots }) => snapshots.add(snapshot));
+    },
     send(event, data) {
       const made = toEvent(event, data);
       toAll(({ events }) => {

@@ -29,7 +29,7 @@ const withoutSecretValues = (value: unknown, isSecret = false): unknown => {
   if (!isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
-      const isHidden = isSecret || SECRET_PLACES.test(name) || (typeof inner === 'string' && isSecretName(name));
+      const isHidden = isSecret || SECRET_PLACES.test(name) || isSecretName(name);
       return [name, withoutSecretValues(inner, isHidden)];
     }),
   );

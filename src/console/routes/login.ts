@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { createDeadline } from '../../core/async.ts';
 import { Fault } from '../../core/fault.ts';
-import { peerOf } from '../../core/http/peer.ts';
+import { networkOf, peerOf } from '../../core/http/peer.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { LoginThrottle } from '../accounts/login-throttle.ts';
@@ -22,7 +22,6 @@ type LoginRoutesNeeds = ApiContext & {
   /** Deriving a key takes a core and much memory. */
   readonly places: Semaphore;
   readonly meter: Pick<ConsoleMetrics, 'recordLogin'>;
-  readonly publicUrl: string | undefined;
   readonly parts: Parts;
   readonly version: string;
 };
@@ -38,26 +37,9 @@ const LOGIN_LIMIT_MS = 10_000;
 const NO_PASSWORDS = 'Nobody logs in here: this console has no accounts with passwords';
 
 export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
-  const {
-    access,
-    bodies,
-    clock,
-    reply,
-    accounts,
-    cookies,
-    byName,
-    byAddress,
-    places,
-    meter,
-    publicUrl,
-    parts,
-    version,
-  } = needs;
-  /** Saying https where it is not does a visitor harm alone: the cookie is not taken. */
-  const isSecure = ({ headers }: Request): boolean =>
-    publicUrl?.startsWith('https:') === true || headers.get('x-forwarded-proto') === 'https';
+  const { access, bodies, clock, reply, accounts, cookies, byName, byAddress, places, meter, parts, version } = needs;
   const begin = (request: Request, name: string): string => {
-    const address = peerOf(request) ?? 'unknown';
+    const address = networkOf(peerOf(request) ?? 'unknown');
     const waitMs = byAddress.begin(address) || byName.begin(name);
     if (waitMs <= 0) return address;
     meter.recordLogin('throttled');
@@ -84,10 +66,7 @@ export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
         if (user === undefined) throw new Fault<ConsoleFault>({ kind: 'wrong-login' });
         byName.succeed(name);
         byAddress.succeed(address);
-        return new Response(null, {
-          status: 204,
-          headers: { 'set-cookie': await cookies.begin(user, isSecure(request)) },
-        });
+        return new Response(null, { status: 204, headers: { 'set-cookie': await cookies.begin(user, request) } });
       },
     },
     '/api/logout': {
@@ -95,7 +74,7 @@ export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
         const visitor = await access.visitorOf(request);
         if (visitor === undefined || access.way !== 'password') return new Response(null, { status: 204 });
         await access.requireCsrf(request, visitor);
-        const cookie = cookies.end(visitor.session, isSecure(request));
+        const cookie = cookies.end(visitor.session, request);
         return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
       },
     },

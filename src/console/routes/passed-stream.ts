@@ -12,17 +12,25 @@ type PassedStreamNeeds = {
   readonly brokenOff: string;
 };
 
-/** Passes a service's text on as it comes. A client that reads slowly is waited for, and one that leaves ends the request. */
+/** Longer than any secret, however JSON writes it. */
+const HELD_CHARS = 8192;
+
+/** Passes a service's text on line by line, as it comes. A client that reads slowly is waited for, and one that leaves ends the request. */
 export const passStream = ({ source, headers, hide, abort, brokenOff }: PassedStreamNeeds): Response =>
   streamedResponse(async ({ write }, left) => {
     left.addEventListener('abort', abort, { once: true });
     const decoder = new TextDecoder();
+    // The end of a line may be the beginning of a secret.
+    let held = '';
     try {
       for await (const bytes of source.chunks) {
         if (left.aborted) break;
-        const text = decoder.decode(bytes, { stream: true });
-        if (text !== '') await write(hide(text));
+        held = hide(held + decoder.decode(bytes, { stream: true }));
+        const end = Math.max(held.lastIndexOf('\n') + 1, held.length - HELD_CHARS);
+        await write(held.slice(0, end));
+        held = held.slice(end);
       }
+      await write(held);
     } catch {
       // Its head is sent: only the text itself can say that it is not whole.
       if (!left.aborted) await write(brokenOff);
