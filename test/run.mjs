@@ -62,7 +62,10 @@ const startSharedPostgres = () =>
       .once('data', (line) => resolve({ url: line.trim(), stop: () => child.stdin.end() }));
     child.once('exit', () => resolve({ url: undefined, stop: () => {} }));
   });
-const usesPostgres = (file) => readFileSync(file, 'utf8').includes('postgres/world.ts');
+const usesPostgres = (file) => {
+  const text = readFileSync(file, 'utf8');
+  return /\bstartPostgres\(/.test(text) && !text.includes('isOwn: true');
+};
 const shared = files.filter(usesPostgres).length > 1 ? startSharedPostgres() : undefined;
 
 // The last such line counts: a test may print what another run has printed.

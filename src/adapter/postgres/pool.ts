@@ -5,7 +5,7 @@ type Client = { readonly end: (given: { readonly timeout: number }) => Promise<v
 type PooledClient<Sql> = { readonly sql: Sql; awaitedMs: number };
 
 /** For what else runs on a connection that has failed. */
-const END_LIMIT_SECONDS = 1;
+const END_LIMIT_MS = 1000;
 
 /** Clients with one connection each. */
 export type ClientPool<Sql> = {
@@ -45,7 +45,8 @@ export const createClientPool = <Sql extends Client>(open: () => Sql, size: numb
     const place = clients.indexOf(dead);
     if (place < 0 || isEnded) return;
     clients.splice(place, 1);
-    void dead.sql.end({ timeout: END_LIMIT_SECONDS }).catch(() => {});
+    // Not at once: the driver may be about to connect again for what runs, and would keep that connection for ever.
+    setTimeout(() => void dead.sql.end({ timeout: 0 }).catch(() => {}), END_LIMIT_MS);
   };
   add();
   return {

@@ -105,7 +105,9 @@ describe('commits of several servers', (check) => {
       await untilOpen(root);
       const after = b!.report('after');
       assert.not.ok(await hasSettled(after));
-      await root`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%commit_group(%' AND pid <> pg_backend_pid()`;
+      await root`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE '%commit_group(%' AND pid <> pg_backend_pid()`;
       await after;
       await release();
       await held;
@@ -249,7 +251,9 @@ describe('a server of the earlier release', (check) => {
       // It would not see the group that is held when it reads up to this one.
       await until('it waits', async () => {
         const rows = await a!.connection.query(
-          (sql) => sql`SELECT 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted`,
+          (sql) => sql`
+            SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE datname = current_database() AND locktype = 'transactionid' AND NOT granted`,
         );
         return rows.length === 1;
       }).catch(async (error) => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openPostgres, type PostgresConnection } from '../../../src/adapter/postgres/connection.ts';
 import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
@@ -85,6 +86,22 @@ describe('the connections of a server to PostgreSQL', (check) => {
         for (const [index, rows] of found.entries())
           if (!(rows instanceof StoreUnavailableError)) assert.equal(rows, [String(index + 1)]);
       }
+    }),
+  );
+
+  check('are gone soon after they were cut off, though other queries waited for them', () =>
+    withPool(1, async ({ query }) => {
+      const others = async () => {
+        const [row] = await query(
+          (sql) => sql`
+            SELECT count(*)::int AS count FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+        );
+        return row?.count;
+      };
+      const limit = performance.now() + 10_000;
+      while ((await others()) > 0 && performance.now() < limit) await sleep(100);
+      assert.is(await others(), 0);
     }),
   );
 

@@ -42,8 +42,7 @@ const withTrouble = async (
         );
       },
       end: () => connection.query((sql) => sql.unsafe('DROP TRIGGER fail ON message; DROP FUNCTION fail')),
-    });
-    await world.server.stop();
+    }).finally(world.server.stop);
   } finally {
     await peers.close();
     await store.close();
