@@ -47,8 +47,11 @@ export const openBoundedLines = async (needs: BoundedLinesNeeds): Promise<Bounde
     try {
       const { size } = await file.stat();
       if (size > 0 && size + bytes.byteLength > needs.limitBytes) return false;
-      await file.write(bytes);
-      return true;
+      const { bytesWritten } = await file.write(bytes);
+      if (bytesWritten === bytes.byteLength) return true;
+      // The next line would go on in this one, and no reader takes the two.
+      await file.truncate(size);
+      throw Object.assign(new Error('The disk did not take the whole line'), { code: 'ENOSPC' });
     } finally {
       await file.close();
     }

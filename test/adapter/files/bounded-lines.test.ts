@@ -8,6 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
@@ -93,6 +94,27 @@ describe('lines in a bounded file', (check) => {
       write('d');
       await flush();
       assert.equal(lost, ['EMODE', 'EMODE']);
+    }),
+  );
+  check('are whole or not there where the disk takes only a part, and that is told', () =>
+    inDirectory(async (directory) => {
+      const path = join(directory, 'lines.jsonl');
+      const { write, flush, lost } = await opened(path);
+      write('one');
+      await flush();
+      const file = await open(path);
+      const handles = Object.getPrototypeOf(file) as Pick<FileHandle, 'write'>;
+      await file.close();
+      const whole = handles.write;
+      handles.write = function (this: FileHandle, bytes: Uint8Array) {
+        return Reflect.apply(whole, this, [bytes.subarray(0, 2)]);
+      } as FileHandle['write'];
+      write('two');
+      await flush();
+      handles.write = whole;
+      write('three');
+      await flush();
+      assert.equal([lost, readFileSync(path, 'utf8')], [['ENOSPC'], 'one\nthree\n']);
     }),
   );
   check('do not fill the memory while the disk takes none', () =>
