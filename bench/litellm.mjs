@@ -3,11 +3,12 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-// Newer versions of FastAPI lack what this one imports.
-const PACKAGES = ['litellm[proxy]==1.95.0', 'fastapi==0.120.4'];
+const VERSION = '1.106.2';
+// Other versions of FastAPI and Starlette lack what this one imports.
+const PACKAGES = [`litellm[proxy]==${VERSION}`, 'fastapi==0.165.0', 'starlette==1.10.0'];
 const INSTALL_LIMIT_MS = 600_000;
 
-const home = join(import.meta.dirname, 'peers', 'litellm-1.95.0');
+const home = join(import.meta.dirname, 'peers', `litellm-${VERSION}`);
 const python = join(home, 'bin', 'python');
 const installed = join(home, 'installed');
 
@@ -39,7 +40,14 @@ export const litellmPlan = async (port, backendUrl) => {
   return {
     command: join(home, 'bin', 'litellm'),
     args: ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'],
-    env: { HOME: home, LITELLM_LOG: 'ERROR', LITELLM_TELEMETRY: 'False', LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
+    env: {
+      HOME: home,
+      LITELLM_LOG: 'ERROR',
+      LITELLM_TELEMETRY: 'False',
+      LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+      // Else it asks for a key of its own, which no other row does.
+      LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY: 'true',
+    },
     readyPath: '/health/liveliness',
   };
 };
