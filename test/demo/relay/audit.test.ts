@@ -46,6 +46,8 @@ const CUTS: readonly (readonly [name: string, messages: readonly unknown[], chun
     [{ role: 'assistant', content: null, tool_calls: [{ function: { arguments: 'a' } }] }, user('b')],
     ['b'],
   ],
+  ['what can be read beside parts that cannot', [user(['a', { type: 7, text: 'b' }, { text: 'c' }])], ['c']],
+  ['what can be read beside messages that cannot', ['a', { content: 'b' }, { role: 7 }, user('c')], ['c']],
   ['nothing', [user('  ')], []],
 ];
 

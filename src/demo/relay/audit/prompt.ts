@@ -5,9 +5,10 @@ const AUDITED_ROLES: readonly string[] = ['user', 'system', 'developer', 'assist
 const TEXT_TYPES: readonly string[] = ['', 'text', 'input_text', 'output_text'];
 
 const Part = v.looseObject({ type: v.nullish(v.string(), ''), text: v.fallback(v.string(), '') });
-const Chat = v.object({
-  messages: v.array(v.object({ role: v.string(), content: v.fallback(v.union([v.string(), v.array(Part)]), '') })),
-});
+/** A message or a part in another form is left out alone: the others are audited. */
+const Parts = v.array(v.fallback(Part, { type: '', text: '' }));
+const Message = v.object({ role: v.string(), content: v.fallback(v.union([v.string(), Parts]), '') });
+const Chat = v.object({ messages: v.array(v.fallback(Message, { role: '', content: '' })) });
 
 type Segment = { readonly role: string; readonly text: string };
 
