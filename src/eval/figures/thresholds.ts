@@ -33,9 +33,10 @@ const pointFor = (
 ): CurvePoint | undefined => {
   // A threshold of 0 flags whatever there is.
   const usable = points.filter(({ score, flagged }) => score > 0 && flagged >= LEAST_FLAGGED);
+  // Divided, because 0.55 times 100 is a little more than 55 in binary numbers, and 55 of 100 is 0.55.
   return measure === 'recall'
-    ? usable.find(({ truePositives }) => truePositives >= share * positives)
-    : usable.findLast(({ truePositives, flagged }) => truePositives >= share * flagged);
+    ? usable.find(({ truePositives }) => truePositives / positives >= share)
+    : usable.findLast(({ truePositives, flagged }) => truePositives / flagged >= share);
 };
 
 /** The points of a resample: `sorted` has the highest score first, and `counts` how often each sample is drawn. */

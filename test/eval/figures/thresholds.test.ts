@@ -41,6 +41,12 @@ describe('a suggested threshold', (check) => {
     assert.is(suggested(recall(1)).threshold.value, 0.15);
   });
 
+  check('is found where a share is reached exactly', () => {
+    const mixed = [...many(55, 0.9, true), ...many(45, 0.9, false), ...many(45, 0.2, true), ...many(55, 0.2, false)];
+    assert.is(suggested(precision(0.55), mixed).recall.value, 0.55);
+    assert.is(suggested(recall(0.55), mixed).precision.value, 0.55);
+  });
+
   check('comes with intervals that hold the value, are no wider than needed, and are the same each time', () => {
     const one = suggested(precision(0.75));
     for (const { value, low, high } of [one.threshold, one.precision, one.recall])
