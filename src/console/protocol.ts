@@ -43,6 +43,9 @@ export type Approval = {
   readonly link?: { readonly announced: boolean };
 };
 
+/** All open requests, the oldest first. Of agent servers that are `away`, which do not answer, nobody knows what waits there. */
+export type ApprovalList = { readonly open: readonly Approval[]; readonly away: readonly number[] };
+
 /** What became of a permission request. */
 export type Decision = {
   readonly agent: number;

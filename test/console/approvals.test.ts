@@ -244,6 +244,12 @@ describe('a decision', (check) => {
     world.services.away.add('http://agent-1');
     const away = await ann('POST', '/api/approvals/0/per_1', body);
     assert.equal([away.status, await codeOf(away)], [502, 'service_down']);
+    // Also once the console has seen that it is away: that is no end of the request.
+    await world.clock.advance(5000);
+    const later = await ann('POST', '/api/approvals/0/per_1', body);
+    assert.equal([later.status, await codeOf(later)], [502, 'service_down']);
+    const shown = (await (await ann('GET', '/api/approvals')).json()) as { open: unknown[]; away: number[] };
+    assert.equal([shown.open, shown.away], [[], [0]]);
     world.services.away.delete('http://agent-1');
     await world.clock.advance(5000);
     assert.is((await ann('POST', '/api/approvals/0/per_1', body)).status, 200);

@@ -35,6 +35,9 @@ const forbidden = (message: string) => new Fault<ConsoleFault>({ kind: 'forbidde
 const NOT_ALLOWED = forbidden('The arguments of this call cannot be shown, so it can only be rejected');
 const NOT_ALWAYS = forbidden('What would be allowed from now on cannot be shown: allow the call once, or reject it');
 
+/** It may wait there, and nobody can know. */
+const AWAY = new Fault<ConsoleFault>({ kind: 'service-down', part: 'agent', reason: 'its requests are not known now' });
+
 const SHOWN = 100;
 const KNOWN_LIMIT = 1000;
 
@@ -108,7 +111,8 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     const approval = approvals.find(id);
     if (approval === undefined) {
       const everywhere = known.get(id) ?? (await recent(signal)).find((decision) => decision.id === id);
-      throw everywhere === undefined ? notDecided('ended') : await explain(everywhere.agent, id, signal);
+      if (everywhere !== undefined) throw await explain(everywhere.agent, id, signal);
+      throw approvals.away().length > 0 ? AWAY : notDecided('ended');
     }
     if (approval.argumentsHash !== argumentsHash) throw notDecided('arguments_changed');
     if (argumentsHash === NOT_SHOWN && reply !== 'reject') throw NOT_ALLOWED;

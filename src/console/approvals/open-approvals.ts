@@ -10,10 +10,12 @@ export type OpenApprovals = {
   /** The oldest first. */
   readonly list: () => readonly Approval[];
   readonly find: (id: string) => Approval | undefined;
+  /** The agent servers that do not answer: their requests are not in the list, and may wait all the same. */
+  readonly away: () => readonly number[];
 };
 
 type OpenApprovalsNeeds = {
-  readonly agents: readonly Pick<AgentRequests, 'open' | 'session'>[];
+  readonly agents: readonly Pick<AgentRequests, 'open' | 'session' | 'state'>[];
   readonly digest: (text: string) => string;
   /** Whether the link of a request was sent to the webhook; undefined where there is none. */
   readonly isAnnounced: ((id: string) => boolean) | undefined;
@@ -90,5 +92,6 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
       const found = records().get(id);
       return found && toApproval(found.record, found.agent);
     },
+    away: () => agents.flatMap(({ state }, agent) => (state().state === 'down' ? [agent] : [])),
   };
 };

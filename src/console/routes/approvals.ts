@@ -6,7 +6,7 @@ import type { Followers } from '../live/followers.ts';
 import { type ApiContext, changing, parseGiven, pathSegment, reading } from './context.ts';
 
 type ApprovalRoutesNeeds = ApiContext & {
-  readonly approvals: Pick<OpenApprovals, 'list'>;
+  readonly approvals: Pick<OpenApprovals, 'list' | 'away'>;
   readonly decisions: Pick<Decisions, 'decide' | 'recent'>;
   readonly followers: Pick<Followers, 'follow'>;
 };
@@ -23,7 +23,7 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
   return {
     '/api/approvals': {
       GET: reading(needs, 'viewer', async ({ signal }) =>
-        reply.json({ open: approvals.list(), decided: await decisions.recent(signal) }),
+        reply.json({ open: approvals.list(), away: approvals.away(), decided: await decisions.recent(signal) }),
       ),
     },
     '/api/approvals/:agent/:id': {

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import type { Approval, Decision } from '../../protocol.ts';
+import type { Approval, ApprovalList, Decision } from '../../protocol.ts';
 import { ApiError } from '../api/request.ts';
 import type { ApprovalReply } from '../api/types.ts';
 import { api } from './visitor.ts';
@@ -45,13 +45,22 @@ const endedNow = (shown: ShownApproval): ShownApproval => {
   return { ...shown, ended: decisionOf(id) ?? ownDecision(shown.approval, reply) };
 };
 
-/** Takes the list of all open requests. What is no longer in it has ended, by a known decision or an unknown one. */
-export const takeOpen = (open: readonly Approval[]): void => {
+/** Whether the agent server of a request does not answer, and its time is not over: then nobody knows whether it waits. */
+const isUnknown = ({ agent, ends = Number.POSITIVE_INFINITY }: Approval, away: readonly number[]): boolean =>
+  away.includes(agent) && Date.now() < ends;
+
+/**
+ * Takes the list of all open requests. What is no longer in it has ended, by a known decision or an unknown one, unless its agent
+ * server is `away`.
+ */
+export const takeOpen = ({ open, away }: ApprovalList): void => {
   const before = shownApprovals.value ?? [];
   const kept = before.map((shown): ShownApproval => {
-    const fresh = open.find(({ id }) => id === shown.approval.id);
-    if (shown.ended !== undefined) return shown;
-    if (fresh === undefined) return endedNow(shown);
+    const { approval, ended } = shown;
+    const fresh = open.find(({ id }) => id === approval.id);
+    // One that was taken for ended without a decision, and waits after all, is open again.
+    if (ended !== undefined && (fresh === undefined || decisionOf(approval.id) !== undefined)) return shown;
+    if (fresh === undefined) return isUnknown(approval, away) ? shown : endedNow(shown);
     const hasChanged = shown.hasChanged === true || fresh.argumentsHash !== shown.approval.argumentsHash;
     return { approval: fresh, hasChanged };
   });
@@ -99,12 +108,13 @@ const decidedIn = ({ details }: ApiError, approval: Approval): Decision => {
 
 /** Loads the open requests and the kept decisions. */
 export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
-  const { open, decided } = await api.get<{
-    readonly open: readonly Approval[];
-    readonly decided: readonly Decision[];
-  }>('/api/approvals', signal);
+  const { decided, ...list } = await api.get<
+    ApprovalList & {
+      readonly decided: readonly Decision[];
+    }
+  >('/api/approvals', signal);
   takeDecisions(decided);
-  takeOpen(open);
+  takeOpen(list);
 };
 
 /**

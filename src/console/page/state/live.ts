@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { Approval, Decision, ServiceState } from '../../protocol.ts';
+import type { ApprovalList, Decision, ServiceState } from '../../protocol.ts';
 import { openEvents, type StreamState } from '../api/event-source.ts';
 import type { FeedVerdict } from '../api/types.ts';
 import { takeDecision, takeOpen } from './approvals.ts';
@@ -24,7 +24,7 @@ export const onVerdicts = (listener: (verdicts: readonly FeedVerdict[]) => void)
 
 // The console wrote these events from what it had parsed itself.
 const listeners = {
-  approvals: (data: unknown) => takeOpen((data as { readonly open: readonly Approval[] }).open),
+  approvals: (data: unknown) => takeOpen(data as ApprovalList),
   decided: (data: unknown) => takeDecision(data as Decision),
   verdict: (data: unknown) => {
     for (const listener of verdictListeners) listener(data as readonly FeedVerdict[]);
