@@ -127,12 +127,15 @@ describe('nine tools over a relay that repeats the key and what users wrote', (c
     });
   }
   check('read shows none of it on any of its routes', async () => {
-    for (const path of READ_EXAMPLES)
+    for (const path of READ_EXAMPLES) {
+      const world = createWatchedWorld();
       for (const poison of POISONS) {
-        const world = createWatchedWorld();
+        world.sent.length = 0;
+        world.control.clearRequests();
         world.onReceiving = (received) => poisoned(received, poison);
         await watchedCall(world, 'read', { path }, poison.includes(UNKNOWN_NAME) ? UNKNOWN_NAME : '');
       }
+    }
   });
   check('who has a secret for an e-mail address is found, and the secret is not shown', async () => {
     for (const email of [

@@ -177,7 +177,7 @@ describe('events of several servers', (check) => {
             }
           }),
       ),
-      { numRuns: thorough(6, 12) },
+      { numRuns: thorough(3, 12) },
     ),
   );
 
@@ -281,7 +281,7 @@ describe('leases under a race', (check) => {
             assert.equal(await peers[0]!.leases.statuses(), {});
           }),
       ),
-      { numRuns: thorough(4, 8) },
+      { numRuns: thorough(2, 8) },
     ),
   );
 

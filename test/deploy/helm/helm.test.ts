@@ -13,9 +13,14 @@ const SNAPSHOTS = join(import.meta.dirname, 'snapshots');
 // UPDATE_SNAPSHOTS=1 node test/run.mjs test deploy/helm.test: writes them anew, to be read before they are kept.
 const isUpdating = process.env.UPDATE_SNAPSHOTS === '1';
 
+const texts = new Map<string, string>();
+/** Asks helm once for each case. */
 const rendered = (name: string): string => {
+  const known = texts.get(name);
+  if (known !== undefined) return known;
   const { status, stdout, stderr } = template(CASES[name] ?? {});
   assert.is(status, 0, stderr);
+  texts.set(name, stdout);
   return stdout;
 };
 

@@ -89,25 +89,25 @@ describe('the maintainer of the example configuration', (check) => {
     }),
   );
 
-  for (const [how, body, words] of [
-    ['rejected', { reply: 'reject' }, /^The user rejected this call\.$/],
-    ['rejected with a message', { reply: 'reject', message: 'not today' }, /Their message: not today$/],
-  ] as const) {
-    check(
-      `sends nothing when it is ${how}`,
-      inRelayWorld(async (world) => {
-        const agent = await world.startExample();
+  check(
+    'sends nothing when it is rejected, with a message or without one',
+    inRelayWorld(async (world) => {
+      const agent = await world.startExample();
+      for (const [message, words] of [
+        [undefined, /^The user rejected this call\.$/],
+        ['not today', /Their message: not today$/],
+      ] as const) {
         const { id, answered } = await maintain(agent);
-        await reply(agent, (await nextQuestion(agent)).id, body);
+        await reply(agent, (await nextQuestion(agent)).id, { reply: 'reject', message });
         const { info, parts } = await answered;
         const state = await lastState(agent, id);
         assert.match(state?.status === 'error' ? state.error : '', words);
-        if (how === 'rejected') assert.is(info.finish, 'tool-calls');
-        else assert.match(promptTexts(parts), 'not today');
+        if (message === undefined) assert.is(info.finish, 'tool-calls');
+        else assert.match(promptTexts(parts), message);
         assertNothingSent(world);
-      }),
-    );
-  }
+      }
+    }),
+  );
 
   check(
     'sends nothing when no one answers in time',
