@@ -1,6 +1,7 @@
 import { pauseUntil } from '../core/async.ts';
 import type { Handler } from '../core/http/handler.ts';
 import type { RouteTable } from '../core/http/router.ts';
+import { createRequestSpans, passOn } from '../core/http/tracing.ts';
 import type { RouteContext } from './context.ts';
 import { createEventPruning } from './events/pruning.ts';
 import { type AgentState, createAgentHandler } from './http/handler.ts';
@@ -36,6 +37,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
   };
   const { recovery, retention, expiry, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
   const { publisher, runs, mcp } = others;
+  const spans = createRequestSpans(needs.beginSpan ?? passOn);
   const resume = createResume({ recovery, runs, clock, log, onBug });
   const context: RouteContext = {
     ...others,
@@ -50,6 +52,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     metrics,
     configViews,
     userName: needs.credentials?.username,
+    spanOf: spans.of,
     readBody: createReadBody(bodies),
     ending: ending.signal,
     onBug,
@@ -65,6 +68,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     ...createAgentHandler(context, {
       newRequestId: needs.newRequestId,
       bodies,
+      spans,
       credentials: needs.credentials,
       isForThisMachine: needs.isForThisMachine,
       storeTrouble: peers.storeTrouble,

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import type { RequestSpans } from '../core/http/tracing.ts';
 import type { Log } from '../core/log.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
 import type { Publisher } from './events/publisher.ts';
@@ -35,6 +36,7 @@ export type RouteContext = {
   readonly streams: OpenStreams;
   /** The name that clients log in with, if they do. */
   readonly userName: string | undefined;
+  readonly spanOf: RequestSpans['of'];
   readonly readBody: ReadBody;
   readonly acceptPrompt: (sessionID: string, prompt: PromptBody, isOwed: boolean) => Promise<AcceptedPrompt>;
   /** Takes the results of client tools. */

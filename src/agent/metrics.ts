@@ -1,5 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { AnsweredRequest } from '../core/http/handler.ts';
+import type { Span, TraceContext } from '../core/http/tracing.ts';
+import { beginModelCall, endModelCall } from './model/call-span.ts';
 import type { ModelRequest } from './model/types.ts';
 import type { MessageTokens } from './protocol/types.ts';
 import type { PeerCounts } from './store/cluster.ts';
@@ -59,21 +61,34 @@ export type ModelCallMetrics = {
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
 };
 
-/** Makes one request to a model and counts it, however it ends. An end without tokens means that the answer broke off. */
+/** What is asked, and in which span of a trace. `ask` makes its calls in the trace that it is given. */
+type CountedCall<End> = {
+  readonly signal: AbortSignal;
+  readonly span: Span | undefined;
+  readonly ask: (trace: TraceContext | undefined) => Promise<End>;
+};
+
+/** Makes one request to a model and counts it, however it ends; in a trace it is a span. An end without tokens means that the answer broke off. */
 export const countModelCall = async <End extends { readonly tokens: MessageTokens | undefined }>(
   { clock, metrics }: ModelCallMetrics,
   { target }: ModelRequest,
-  { signal, ask }: { readonly signal: AbortSignal; readonly ask: () => Promise<End> },
+  { signal, span: parent, ask }: CountedCall<End>,
 ): Promise<End> => {
   const startedAt = clock.now();
+  const span = beginModelCall(parent, target);
   let end: End | undefined;
+  let failure: unknown;
   try {
-    end = await ask();
+    end = await ask(span?.context);
     return end;
+  } catch (error) {
+    failure = error;
+    throw error;
   } finally {
     const tokens = end?.tokens;
     const outcome = tokens !== undefined ? 'answered' : signal.aborted ? 'left' : 'failed';
     const model = `${target.providerID}/${target.upstreamID}`;
+    endModelCall(span, { outcome, tokens, failure });
     metrics.modelCallEnded({ model, outcome, tokens, durationMs: clock.now() - startedAt });
   }
 };

@@ -2,6 +2,7 @@ import { createServiceBudget, type MemoryBounds } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Credentials } from '../core/http/auth.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
+import type { BeginSpan } from '../core/http/tracing.ts';
 import type { CompileSchema } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { createTimeSlices } from '../core/time-slices.ts';
@@ -67,6 +68,8 @@ export type AgentServerNeeds = {
   /** The bounds of request bodies, and of the messages that running turns hold. */
   readonly memory: MemoryBounds;
   readonly metrics: AgentMetrics;
+  /** Records what requests cause; without it a caller's trace is passed on. */
+  readonly beginSpan?: BeginSpan | undefined;
 };
 
 /** How long a prompt waits for tool servers that are still being connected. */

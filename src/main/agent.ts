@@ -24,6 +24,7 @@ import { createCommandLookup } from './agent/tool-commands.ts';
 import { AGENT_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
 import { readIfPresent } from './program/read-file.ts';
+import { openTracing } from './program/tracing.ts';
 import { VERSION } from './program/version.ts';
 
 /** When the SDK of the models and the metrics library are loaded after the start, unless a request needs them before. Loading blocks the process. */
@@ -44,6 +45,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   if (settings === undefined || config === undefined || problems.length > 0) throw new ConfigError(problems);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'agent', clock, write: writeLine });
+  const tracing = await openTracing(variables, 'agent', log);
   const ids = createIds(clock, randomBytes);
   const { store, peers, close } = await openAgentStore(settings.database, {
     ids,
@@ -114,6 +116,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     memory: { ...settings.bodies, memoryBytes: usableMemoryBytes() },
     retention: settings.retention,
     metrics,
+    beginSpan: tracing.beginSpan,
   });
   log('info', 'starting', {
     version: VERSION,
@@ -143,7 +146,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     },
     onStopping: server.stop,
     async close() {
-      await Promise.all([close(), outward.close()]);
+      await Promise.all([close(), outward.close(), tracing.close()]);
     },
   };
 };

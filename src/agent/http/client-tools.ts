@@ -7,16 +7,17 @@ import { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
 export const clientToolRoutes = ({
   sessions,
   runs,
+  spanOf,
   readBody,
   takeClientResults,
   onBug,
-}: Pick<RouteContext, 'sessions' | 'runs' | 'readBody' | 'takeClientResults' | 'onBug'>): RouteTable => ({
+}: Pick<RouteContext, 'sessions' | 'runs' | 'spanOf' | 'readBody' | 'takeClientResults' | 'onBug'>): RouteTable => ({
   '/session/:id/client-tool-results': {
     POST: (request, { id = '' }) =>
       runs.whileAccepting(async () => {
         await sessions.get(id);
         const { resumed, ...taken } = await takeClientResults(id, await readBody(request, ClientToolResultsBody));
-        if (resumed !== undefined) runs.run(resumed.session, resumed.user).catch(onBug);
+        if (resumed !== undefined) runs.run(resumed.session, resumed.user, { span: spanOf(request) }).catch(onBug);
         return jsonResponse(200, taken);
       }),
   },

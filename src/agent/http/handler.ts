@@ -5,6 +5,7 @@ import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
 import { createStandardRoutes } from '../../core/http/standard-routes.ts';
+import type { RequestSpans } from '../../core/http/tracing.ts';
 import type { RouteContext } from '../context.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { clientToolRoutes } from './client-tools.ts';
@@ -95,6 +96,7 @@ const createRouteTable = (
 type HandlerNeeds = {
   readonly newRequestId: () => string;
   readonly bodies: Pick<RequestBodies, 'release'>;
+  readonly spans: RequestSpans;
   /** None: everyone who reaches the server may do everything. */
   readonly credentials: Credentials | undefined;
   /** The server listens on this machine alone: without credentials it answers nothing but programs of this machine. */
@@ -106,7 +108,7 @@ type HandlerNeeds = {
 /** Every route of the agent server, behind its checks of origin, credentials and state. */
 export const createAgentHandler = (
   context: RouteContext,
-  { newRequestId, bodies, credentials, isForThisMachine, storeTrouble, stateNow }: HandlerNeeds,
+  { newRequestId, bodies, spans, credentials, isForThisMachine, storeTrouble, stateNow }: HandlerNeeds,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
   const { clock, log } = context;
   const table = createRouteTable(context, { stateNow, storeTrouble });
@@ -129,6 +131,9 @@ export const createAgentHandler = (
   const onAnswered = context.metrics.requestAnswered;
   return {
     table,
-    handler: guard(handle, { clock, log, newRequestId, routeOf, onAnswered, bodies, errors: AGENT_ERROR_RESPONSES }),
+    handler: guard(handle, {
+      ...{ clock, log, newRequestId, routeOf, onAnswered, bodies, spans },
+      errors: AGENT_ERROR_RESPONSES,
+    }),
   };
 };

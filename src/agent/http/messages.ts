@@ -116,13 +116,14 @@ export const messageRoutes = ({
   sessions,
   runs,
   streams,
+  spanOf,
   readBody,
   acceptPrompt,
   ending,
   onBug,
 }: Pick<
   RouteContext,
-  'clock' | 'store' | 'sessions' | 'runs' | 'streams' | 'readBody' | 'acceptPrompt' | 'ending' | 'onBug'
+  'clock' | 'store' | 'sessions' | 'runs' | 'streams' | 'spanOf' | 'readBody' | 'acceptPrompt' | 'ending' | 'onBug'
 >): RouteTable => {
   const readAnswer = async (
     { session }: AcceptedPrompt,
@@ -137,7 +138,8 @@ export const messageRoutes = ({
       const prompt = await readBody(request, PromptBody);
       const isOwed = prompt.noReply !== true;
       const accepted = await acceptPrompt(id, prompt, isOwed);
-      const answer = isOwed ? runs.run(accepted.session, accepted.user, { asksForAnswer: true }) : undefined;
+      const known = { asksForAnswer: true, span: spanOf(request) };
+      const answer = isOwed ? runs.run(accepted.session, accepted.user, known) : undefined;
       return { accepted, answer };
     });
   const isAborted = ({ info }: MessageWithParts): boolean =>

@@ -42,7 +42,7 @@ export const createAgentTools = (
           inputSchema,
           origin: { server, tool },
           patternsFor: () => ['*'],
-          run: (input, { signal }) => call({ name: tool, input }, signal),
+          run: (input, { signal, span }) => call({ name: tool, input, ...(span && { trace: span.context }) }, signal),
         });
     }
   }

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { createDeadline, untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { TraceContext } from '../../core/http/tracing.ts';
 import { visibleLines } from '../../core/text.ts';
 import type { LocalMcpServer, RemoteMcpServer } from '../config/types.ts';
 import { McpServerError } from './errors.ts';
@@ -32,7 +33,12 @@ export type McpTransports = {
   readonly remote: (server: Pick<RemoteMcpServer, 'url' | 'headers'>) => McpTransport;
 };
 
-export type McpCall = { readonly name: string; readonly input: Readonly<Record<string, unknown>> };
+/** A call of a tool. `trace`: sent as `_meta` of the request (https://modelcontextprotocol.io/seps/414-request-meta). */
+export type McpCall = {
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly trace?: TraceContext;
+};
 
 /** A connection to one tool server. Its functions reject with the signal's reason, or with a `McpServerError`. */
 export type McpConnection = {
@@ -141,10 +147,9 @@ export const connectMcp = async (
         throw error;
       }
     },
-    async call({ name, input }, outer) {
-      return parseToolResult(
-        await withTimeLimit((inner) => request('tools/call', { name, arguments: { ...input } }, inner), outer),
-      );
+    async call({ name, input, trace }, outer) {
+      const params = { name, arguments: { ...input }, ...(trace && { _meta: { ...trace } }) };
+      return parseToolResult(await withTimeLimit((inner) => request('tools/call', params, inner), outer));
     },
     closed: closed.promise,
   };

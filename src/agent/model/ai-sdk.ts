@@ -5,6 +5,7 @@ import type { LanguageModelV4, LanguageModelV4FunctionTool } from '@ai-sdk/provi
 import { untilAborted } from '../../core/async.ts';
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { TraceContext } from '../../core/http/tracing.ts';
 import { isRecord } from '../../core/json.ts';
 import { beginAtOnce, createTimeSlices } from '../../core/time-slices.ts';
 import { BUNDLED_ADAPTERS, type BundledAdapter, isBundledAdapter } from './adapters.ts';
@@ -136,6 +137,13 @@ const toolChoiceFor = (npm: BundledAdapter, { toolChoice, target }: ModelRequest
   return npm === '@ai-sdk/anthropic' && toolChoice === 'required' && thinks ? 'auto' : (toolChoice ?? 'auto');
 };
 
+/** What a call has beside its request. */
+type StreamContext = {
+  readonly texts: LongTexts;
+  readonly signal: AbortSignal;
+  readonly trace: TraceContext | undefined;
+};
+
 /**
  * Asks the adapter itself. The SDK's own `streamText` around it would run tools, retry, repair and measure, none of which a
  * step wants, and costs more than the adapter.
@@ -144,7 +152,7 @@ const startStream = async (
   model: LanguageModelV4,
   npm: BundledAdapter,
   request: ModelRequest,
-  { texts, signal }: { readonly texts: LongTexts; readonly signal: AbortSignal },
+  { texts, signal, trace }: StreamContext,
 ): Promise<AiParts> => {
   const { target, system, messages, sessionID } = request;
   const { maxOutputTokens, temperature, topP } = target;
@@ -162,7 +170,7 @@ const startStream = async (
     ...(topP === undefined ? {} : { topP }),
     ...(reasoning === undefined ? {} : { reasoning }),
     providerOptions: { [OPTIONS_KEY[npm]]: options },
-    headers: { 'x-session-affinity': sessionID, 'x-session-id': sessionID },
+    headers: { 'x-session-affinity': sessionID, 'x-session-id': sessionID, ...trace },
     abortSignal: signal,
   });
   return stream;
@@ -203,7 +211,7 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
   const written: WrittenTexts = new WeakMap();
   const modelOf = createModelCache(needs, calls);
   const reportUnsupported = createUnsupportedReporter(needs);
-  return async function* events(request, signal) {
+  return async function* events(request, signal, trace) {
     signal.throwIfAborted();
     const { target } = request;
     const { providerID, apiKey, headers } = target;
@@ -223,7 +231,7 @@ export const createAiModel = (needs: AiModelNeeds): ChatModel => {
       const onUnsupported = (feature: string) => reportUnsupported(npm, target, feature);
       const mayCall = request.toolChoice !== 'none' || !sendsTools(npm, request);
       const sent = withToolsOfHistory(npm, request);
-      const starting = startStream(modelOf(npm, target), npm, sent, { texts, signal: call.signal });
+      const starting = startStream(modelOf(npm, target), npm, sent, { texts, signal: call.signal, trace });
       yield* readEvents(await untilAborted(starting, signal), { providerID, mayCall, onUnsupported, onWhole }, signal);
     } catch (error) {
       signal.throwIfAborted();

@@ -12,10 +12,10 @@ export const countAttempts = (model: ChatModel): CountedModel => {
   const counts = new WeakMap<ModelRequest, number>();
   let count = 0;
   return {
-    model(request, signal) {
+    model(request, ...more) {
       count = (counts.get(request) ?? 0) + 1;
       counts.set(request, count);
-      return model(request, signal);
+      return model(request, ...more);
     },
     attempts: () => count,
   };

@@ -1,3 +1,4 @@
+import type { TraceContext } from '../../core/http/tracing.ts';
 import type { Finish, MessageTokens } from '../protocol/types.ts';
 
 /** A message of a conversation with a model. */
@@ -70,8 +71,11 @@ export type ModelEvent =
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly input: unknown; readonly raw: string }
   | { readonly kind: 'finished'; readonly finish: Finish; readonly tokens: MessageTokens };
 
-/** Calls a model for one step. Never retries by itself, and ends the call when the signal aborts. */
-export type ChatModel = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
+/**
+ * Calls a model for one step. Never retries by itself, and ends the call when the signal aborts. The call is made in `trace`, where
+ * there is one.
+ */
+export type ChatModel = (request: ModelRequest, signal: AbortSignal, trace?: TraceContext) => AsyncIterable<ModelEvent>;
 
 export type ModelErrorKind = 'auth' | 'api' | 'network' | 'overflow' | 'content-filter' | 'cut-off' | 'unknown-adapter';
 

@@ -1,4 +1,5 @@
 import { ANSWER_CUT_OFF_TEXT } from '../../core/http/answer-cut-off.ts';
+import type { Span } from '../../core/http/tracing.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, statusPublication } from '../events/records.ts';
 import type { AssistantMessage, MessageError, Session, SessionStatus, UserMessage } from '../protocol/types.ts';
@@ -35,12 +36,18 @@ export type QueuedPrompt = {
   readonly leaseID: string | undefined;
   /** Whether it is known to ask for an answer, and not for a summary. */
   readonly asksForAnswer: boolean;
+  /** What asked for it, in its trace. A server that takes a prompt over does not know. */
+  readonly span: Span | undefined;
 };
 /**
  * What is known of a stored prompt. `isOwed` (true): the store has it as owed, so that another server may have given the
  * answer by then; it is not asked for again. `asksForAnswer` (false): nobody needs to look whether it asks for a summary.
  */
-type KnownOfPrompt = { readonly isOwed?: boolean; readonly asksForAnswer?: boolean };
+type KnownOfPrompt = {
+  readonly isOwed?: boolean;
+  readonly asksForAnswer?: boolean;
+  readonly span?: Span | undefined;
+};
 /** Answers a prompt, and publishes that the session is busy when it begins. Rejects only when the store fails. */
 export type AnswerPrompt = (prompt: QueuedPrompt, signal: AbortSignal) => Promise<AssistantMessage>;
 /** Publishes a session's status, here and to other servers. */
@@ -94,6 +101,7 @@ type QueuedRun = {
   readonly user: UserMessage;
   readonly isOwed: boolean;
   readonly asksForAnswer: boolean;
+  readonly span: Span | undefined;
   readonly controller: AbortController;
   readonly done: PromiseWithResolvers<AssistantMessage>;
   /** Settles when the run has ended, and the session was published as idle if it was the last one. */
@@ -109,7 +117,7 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
   let isStopped = false;
 
   const answerWithLease = (lease: SessionLease, run: QueuedRun, queue: SessionQueue): Promise<AssistantMessage> => {
-    const { session, user, asksForAnswer, controller } = run;
+    const { session, user, asksForAnswer, span, controller } = run;
     const showStatus = async (status: SessionStatus): Promise<void> => {
       queue.status = status;
       await Promise.all([publishStatus(session, status), lease.showStatus(status)]);
@@ -120,7 +128,7 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
       const idle = queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
       return joinPublications(answerStatePublication(user, 'ended'), idle);
     };
-    return answer({ session, user, showStatus, atEnd, leaseID: lease.id, asksForAnswer }, controller.signal);
+    return answer({ session, user, showStatus, atEnd, leaseID: lease.id, asksForAnswer, span }, controller.signal);
   };
   const runNext = async (run: QueuedRun, queue: SessionQueue): Promise<void> => {
     const { session, user, controller, done } = run;
@@ -170,12 +178,13 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
     await Promise.all([abortAll(meant), isHere ? undefined : leases.abort(sessionID)]);
   };
   return {
-    run(session, user, { isOwed = true, asksForAnswer = false } = {}) {
+    run(session, user, { isOwed = true, asksForAnswer = false, span } = {}) {
       const done = Promise.withResolvers<AssistantMessage>();
       // A rejection that no caller waits for must not end the process.
       done.promise.catch(() => {});
       const controller = new AbortController();
-      const run: QueuedRun = { session, user, isOwed, asksForAnswer, controller, done, ended: Promise.withResolvers() };
+      const ended = Promise.withResolvers<void>();
+      const run: QueuedRun = { session, user, isOwed, asksForAnswer, span, controller, done, ended };
       if (isStopped || closing.has(session.id)) run.controller.abort(new RunAborted({ isByStop: isStopped }));
       const queue = queues.get(session.id);
       if (queue !== undefined) queue.runs.push(run);

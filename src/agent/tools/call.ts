@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { Span } from '../../core/http/tracing.ts';
 import { nearName } from '../../core/identifier.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
@@ -37,6 +38,8 @@ type CallNeeds = PermissionCheckNeeds & {
   readonly sessionLimitBytes: number;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
+  /** The turn in its trace; each call that is made is a span below it. */
+  readonly span: Span | undefined;
   /** Called when a tool fails unexpectedly. The model gets an error, and the turn goes on. */
   readonly onBug: (error: unknown) => void;
 };
@@ -72,6 +75,18 @@ const unknownToolOutcome = (name: string, known: readonly string[]): ToolOutcome
   return { output, title: 'Invalid tool', metadata: {}, isError: false };
 };
 
+/**
+ * Begins the span of a call, by the conventions for generative AI; one that goes to a tool server is a client's, and has the method of MCP
+ * (https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/). The name is one that is configured: a model may make up others.
+ */
+const beginToolCall = (parent: Span | undefined, { name, origin }: AgentTool): Span | undefined =>
+  parent?.begin(`execute_tool ${name}`, origin === undefined ? 'internal' : 'client', {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.type': 'function',
+    ...(origin === undefined ? {} : { 'mcp.method.name': 'tools/call' }),
+  });
+
 /** Runs the tool calls of one step. Each ends as a part that is completed or failed, whatever happens. */
 export const createCallRunner = (needs: CallNeeds) => {
   const { clock, ids, agent, tools, guard, outputLimits, publish } = needs;
@@ -100,9 +115,20 @@ export const createCallRunner = (needs: CallNeeds) => {
   };
   const runTool = async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<ToolOutcome> => {
     const { sessionID, messageID, callID } = part;
+    const span = beginToolCall(needs.span, tool);
     try {
-      return await tool.run(part.state.input, { sessionID, messageID, callID, agent, signal });
+      const outcome = await tool.run(part.state.input, {
+        sessionID,
+        messageID,
+        callID,
+        agent,
+        signal,
+        ...(span && { span }),
+      });
+      span?.end(outcome.isError ? { 'error.type': 'tool_error' } : {});
+      return outcome;
     } catch (error) {
+      span?.end({ 'error.type': signal.aborted ? 'aborted' : 'bug' });
       signal.throwIfAborted();
       needs.onBug(error);
       return errorOutcome('The tool failed in a way it should not. Whether it did anything is not known.');

@@ -159,7 +159,7 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
     { description, prompt, subagent_type }: v.InferOutput<typeof Input>,
     context: CallContext,
   ): Promise<ToolOutcome> => {
-    const { sessionID, signal } = context;
+    const { sessionID, signal, span } = context;
     const subagent = subagents.find(({ name }) => name === subagent_type);
     if (subagent === undefined) {
       const wrong = catalog.agents.has(subagent_type)
@@ -191,7 +191,7 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
     const onAbort = () => void runs().abort(child.id);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      const running = runs().run(session, user, { isOwed: false, asksForAnswer: true });
+      const running = runs().run(session, user, { isOwed: false, asksForAnswer: true, span });
       // The abort may have come while the child session was being created.
       if (signal.aborted) onAbort();
       const message = await running;

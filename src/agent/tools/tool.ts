@@ -1,3 +1,4 @@
+import type { Span } from '../../core/http/tracing.ts';
 import { NESTING_LIMIT } from '../../core/json.ts';
 import type { ToolSpec } from '../model/types.ts';
 import type { FilePart, Rule, ToolPart } from '../protocol/types.ts';
@@ -39,6 +40,8 @@ export type CallContext = {
   readonly callID: string;
   readonly agent: string;
   readonly signal: AbortSignal;
+  /** The call in its trace, where there is one. */
+  readonly span?: Span | undefined;
 };
 
 /** A tool that a model may call. */

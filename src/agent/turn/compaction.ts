@@ -106,10 +106,10 @@ const writeSummary = async (
   { request, close, asked: answered, withHistory }: SummaryRequest,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { clock, ids, publish, chance, metrics, onFailedAttempt, show } = needs;
+  const { clock, ids, publish, chance, metrics, span, onFailedAttempt, show } = needs;
   const responder = toSummarisingResponder(answered.responder);
   const model = modelFor(needs.model, answered.responder);
-  const modelCall = { clock, chance, metrics, onFailedAttempt, publish, show, model };
+  const modelCall = { clock, chance, metrics, span, onFailedAttempt, publish, show, model };
   const asked = { ...answered, responder };
   const sessionID = asked.session.id;
   // Waiting prompts come after the request.

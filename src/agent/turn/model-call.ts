@@ -1,5 +1,6 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Span, TraceContext } from '../../core/http/tracing.ts';
 import type { Publication } from '../events/publisher.ts';
 import { type AgentMetrics, countModelCall } from '../metrics.ts';
 import { type ChatModel, ModelError, type ModelRequest } from '../model/types.ts';
@@ -121,6 +122,8 @@ export type ModelCallNeeds = {
   /** From 0 to 1, for spreading retries. */
   readonly chance: () => number;
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
+  /** The turn in its trace; each attempt is a span below it. */
+  readonly span: Span | undefined;
   readonly onFailedAttempt: FailureLog['onFailedAttempt'];
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
@@ -149,15 +152,15 @@ type ModelCall = {
 
 /** Calls the model for one step, with retries where they may help, and publishes its output as it arrives. */
 export const callModel = async (
-  { clock, model, chance, metrics, onFailedAttempt, publish, show }: ModelCallNeeds,
+  { clock, model, chance, metrics, span, onFailedAttempt, publish, show }: ModelCallNeeds,
   { request, parts, onSent }: ModelCall,
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
   // One object for all attempts, by which they are counted.
   const sent: ModelRequest = onSent === undefined ? request : { ...request, onSent };
-  const once = async (): Promise<ModelCallResult> => {
+  const once = async (trace: TraceContext | undefined): Promise<ModelCallResult> => {
     const batching = { clock, gatherMs: GATHER_MS, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD };
-    for await (const events of readBatches(model(sent, signal), batching)) {
+    for await (const events of readBatches(model(sent, signal, trace), batching)) {
       onSent?.();
       const fact = parts.take(events);
       const end = events.findLast((event) => event.kind === 'finished');
@@ -171,7 +174,7 @@ export const callModel = async (
   for (let attempt = 1; ; attempt++) {
     try {
       signal.throwIfAborted();
-      return await countModelCall({ clock, metrics }, request, { signal, ask: once });
+      return await countModelCall({ clock, metrics }, request, { signal, span, ask: once });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ModelError)) throw error;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { Span } from '../../core/http/tracing.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
 import type { CompileSchema } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
@@ -94,6 +95,16 @@ type AnswerNeeds = {
 const turnOutcome = ({ error }: AssistantMessage): 'answered' | 'failed' | 'aborted' =>
   error === undefined ? 'answered' : error.name === 'MessageAbortedError' ? 'aborted' : 'failed';
 
+/** Begins the span of a turn, by the conventions for generative AI. */
+const beginTurn = ({ span, session, user }: QueuedPrompt): Span | undefined =>
+  span?.begin(`invoke_agent ${user.agent}`, 'internal', {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.name': user.agent,
+    'gen_ai.conversation.id': session.id,
+    'gen_ai.provider.name': user.model.providerID,
+    'gen_ai.request.model': user.model.modelID,
+  });
+
 /** Answers prompts with the agents, models and tools of the configuration. */
 export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
   const { clock, log, ids, publisher, sessions, store, catalog, metrics } = needs;
@@ -109,7 +120,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
 
   /** What a turn works with in this session. Everything that it publishes is stored under the lease of the run. */
   const createContext = (
-    { session, showStatus, atEnd, leaseID }: QueuedPrompt,
+    { session, showStatus, atEnd, leaseID, span }: QueuedPrompt,
     model: ChatModel,
     { onFailedAttempt }: FailureLog,
   ): TurnContext => ({
@@ -122,6 +133,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     outputLimits: needs.outputLimits,
     budget: needs.budget,
     metrics,
+    span,
     onBug: needs.onBug,
     onFailedAttempt,
     publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
@@ -215,6 +227,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     const agent = catalog.agents.get(user.agent);
     const model = catalog.modelFor(user.model, user.agent);
     if (agent === undefined || model === undefined) return refuse(prompted, agent === undefined ? 'agent' : 'model');
+    const span = beginTurn(prompted);
     const summariser = catalog.summariserFor(user.model, user.agent) ?? { prompt: undefined, model };
     const startedAt = clock.now();
     const deadline = createTurnDeadline(clock, needs.turnTimeoutMs, run);
@@ -223,13 +236,14 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
       // The turn before this one may have ended with calls for the client when this prompt waited already.
       const ending = { why: CALL_NOT_AWAITED.prompted, leaseID: prompted.leaseID };
       const session = await endAwaitedCalls(needs, prompted.session.id, ending);
-      const message = await answer({ ...prompted, session }, { agent, model, summariser }, deadline.signal);
+      const message = await answer({ ...prompted, session, span }, { agent, model, summariser }, deadline.signal);
       end = turnOutcome(message);
       if (isDefaultTitle(session.title) && session.parentID === undefined && end === 'answered')
-        void nameSession(user).catch(() => needs.onFailure('title'));
+        void nameSession(user, span).catch(() => needs.onFailure('title'));
       return message;
     } finally {
       deadline.clear();
+      span?.end(end === 'answered' ? {} : { 'error.type': end });
       metrics.turnEnded({ end, durationMs: clock.now() - startedAt });
     }
   };

@@ -57,6 +57,7 @@ export const createStep = (
     approvals: needs.approvals,
     outputLimits: needs.outputLimits,
     metrics: needs.metrics,
+    span: needs.span,
     storedBytes: () => sessionBytes(store, sessionID),
     sessionLimitBytes: sessionLimitBytes(needs.budget),
     publish,

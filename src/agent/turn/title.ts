@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { Span, TraceContext } from '../../core/http/tracing.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
 import type { Titler } from '../agents/types.ts';
 import { countModelCall, type ModelCallMetrics } from '../metrics.ts';
@@ -23,12 +24,17 @@ export const parseTitle = (output: string): string | undefined => {
 };
 
 type TitleNeeds = ModelCallMetrics & { readonly model: ChatModel };
-type TitleRequest = { readonly titler: Titler; readonly prompt: string; readonly sessionID: string };
+type TitleRequest = {
+  readonly titler: Titler;
+  readonly prompt: string;
+  readonly sessionID: string;
+  readonly span: Span | undefined;
+};
 
 /** Asks a model for a title of a conversation that began with `prompt`; undefined when it gives none. */
 const generateTitle = async (
   { model, clock, metrics }: TitleNeeds,
-  { titler, prompt, sessionID }: TitleRequest,
+  { titler, prompt, sessionID, span }: TitleRequest,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
   const content = [{ kind: 'text' as const, text: prompt.slice(0, PROMPT_LIMIT_CHARS) }];
@@ -40,16 +46,16 @@ const generateTitle = async (
     tools: [],
     sessionID,
   };
-  const ask = async () => {
+  const ask = async (trace: TraceContext | undefined) => {
     let output = '';
     let tokens: MessageTokens | undefined;
-    for await (const event of model(request, signal)) {
+    for await (const event of model(request, signal, trace)) {
       if (event.kind === 'text') output += event.delta;
       if (event.kind === 'finished') tokens = event.tokens;
     }
     return { output, tokens };
   };
-  const { output } = await countModelCall({ clock, metrics }, request, { signal, ask });
+  const { output } = await countModelCall({ clock, metrics }, request, { signal, span, ask });
   return parseTitle(output);
 };
 
@@ -64,10 +70,10 @@ type NamerNeeds = TitleNeeds & {
 
 const TITLE_TIMEOUT_MS = 30_000;
 
-/** Replaces the default title of a session by one that a model makes from a prompt. Rejects when the model fails. */
+/** Replaces the default title of a session by one that a model makes from a prompt. Rejects when the model fails. The call is made in `span`. */
 export const createSessionNamer =
   (needs: NamerNeeds) =>
-  async ({ id, sessionID, model: ref }: UserMessage): Promise<void> => {
+  async ({ id, sessionID, model: ref }: UserMessage, span: Span | undefined): Promise<void> => {
     const { clock, store, sessions, catalog, ending } = needs;
     const titler = catalog.titlerFor(ref);
     const parts = (await store.message(sessionID, id))?.parts ?? [];
@@ -81,7 +87,7 @@ export const createSessionNamer =
     const cancel = clock.after(TITLE_TIMEOUT_MS, onTimeout);
     ending.addEventListener('abort', onTimeout, { once: true });
     try {
-      const title = await generateTitle(needs, { titler, prompt, sessionID }, controller.signal);
+      const title = await generateTitle(needs, { titler, prompt, sessionID, span }, controller.signal);
       if (title === undefined) return;
       await sessions.update(sessionID, (now) => (isDefaultTitle(now.title) ? { ...now, title } : now));
     } finally {

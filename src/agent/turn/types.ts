@@ -1,5 +1,6 @@
 import type { ByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Span } from '../../core/http/tracing.ts';
 import type { Publication } from '../events/publisher.ts';
 import type { Answered } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
@@ -26,6 +27,8 @@ export type TurnContext = {
   /** Limits the messages that all model calls together hold. */
   readonly budget: Pick<ByteBudget, 'take' | 'keep' | 'limitBytes'>;
   readonly metrics: Pick<AgentMetrics, 'modelCallEnded' | 'toolCallEnded'>;
+  /** The turn in its trace, where there is one. */
+  readonly span: Span | undefined;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
   /** What is published together with the end of the turn. */

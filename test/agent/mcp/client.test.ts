@@ -69,6 +69,17 @@ describe('a connection to a tool server', (check) => {
     });
   });
 
+  check('sends the trace that a call is made in beside its arguments', async () => {
+    const { peer, connection } = await connected();
+    const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'vendor=a' };
+    await connection.call({ name: 'echo', input: { a: 1 }, trace }, NOBODY);
+    assert.equal((peer.received.at(-1) as { params?: unknown }).params, {
+      name: 'echo',
+      arguments: { a: 1 },
+      _meta: trace,
+    });
+  });
+
   check('reads all the pages of a list', async () => {
     const pages: Readonly<Record<string, object>> = {
       first: { tools: [tool('a')], nextCursor: 'second' },
