@@ -4,6 +4,7 @@ import { guard, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
+import { type BeginSpan, createRequestSpans, passOn } from '../core/http/tracing.ts';
 import type { CompileSchema } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
@@ -48,6 +49,8 @@ export type BridgeOptions = {
   readonly chance: () => number;
   readonly log: Log;
   readonly meter: BridgeMetrics;
+  /** Records what requests cause; without it a caller's trace is passed on. */
+  readonly beginSpan?: BeginSpan | undefined;
   /** SHA-256 as base64url, of short texts. */
   readonly digest: (text: string) => string;
   readonly newHash: NewHash;
@@ -153,7 +156,9 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     memoryBytes: options.memoryBytes,
   });
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
+  const spans = createRequestSpans(options.beginSpan ?? passOn);
   const routeOptions = {
+    spanOf: spans.of,
     answers,
     authenticate,
     activeRequests,
@@ -219,7 +224,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     newRequestId: options.newRequestId,
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
-    bodies,
+    ...{ bodies, spans },
     errors: BRIDGE_ERROR_RESPONSES,
   });
   const untilNone = async (count: () => number, limitMs: number): Promise<void> => {

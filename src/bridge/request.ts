@@ -1,4 +1,5 @@
 import { Fault } from '../core/fault.ts';
+import type { Span } from '../core/http/tracing.ts';
 import { parseModelJson } from '../core/json.ts';
 
 /** A file of a prompt. Its `url` is a `data:` URL. `at`: its path in the body that it came in. */
@@ -121,6 +122,8 @@ export type BridgeRequest = {
   readonly format?: AnswerFormat | undefined;
   /** Members of the body that were given and have no effect here, for a header that says so. */
   readonly ignored: readonly string[];
+  /** The request in its trace, where there is one. The agent is prompted in it. */
+  readonly span?: Span;
 };
 
 /** Whether no later request can continue this one, so that its session is deleted when it ends. */

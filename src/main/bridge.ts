@@ -18,6 +18,7 @@ import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
 import { BRIDGE_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
 import { readIfPresent } from './program/read-file.ts';
+import { openTracing } from './program/tracing.ts';
 import { VERSION } from './program/version.ts';
 
 export { createBridge };
@@ -29,6 +30,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const settings = readBridgeSettings(variables, readIfPresent);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'bridge', clock, write: writeLine });
+  const tracing = await openTracing(variables, 'bridge', log);
   const { baseUrls } = settings.agent;
   const limits = baseUrls.length > 1 ? { connectLimitMs: CONNECT_LIMIT_MS } : {};
   const { httpClient, close } = createNodeHttpClient(limits);
@@ -46,6 +48,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     chance: Math.random,
     log,
     meter: createPrometheusBridgeMetrics(VERSION),
+    beginSpan: tracing.beginSpan,
     digest: nodeDigest,
     newHash: createNodeHash,
     runInSlices,
@@ -70,7 +73,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     directPaths: ['/v1/chat/completions', '/v1/completions', '/v1/responses'],
     log,
     onStopping: bridge.stop,
-    close,
+    close: async () => void (await Promise.all([close(), tracing.close()])),
   };
 };
 

@@ -3,6 +3,7 @@ import { systemClock } from '../adapter/node/clock.ts';
 import { createNodeHttpClient } from '../adapter/node/http-client.ts';
 import { isMain } from '../adapter/node/service.ts';
 import { preferLowMemory, runStdio, type StdioContext, type StdioService } from '../adapter/node/stdio.ts';
+import { createTracedHttpClient } from '../adapter/opentelemetry/traced-http-client.ts';
 
 import { newId, webDigest, webMac } from '../adapter/web/crypto.ts';
 
@@ -13,14 +14,17 @@ import { createRelayAdminServer } from '../relay-admin/server.ts';
 import { readRelayConfig, unknownRelaySettings } from '../relay-admin/settings.ts';
 import { RELAY_ADMIN_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
+import { openTracing } from './program/tracing.ts';
 import { VERSION } from './program/version.ts';
 
-const build = ({ variables, writeLine }: StdioContext): StdioService => {
+const build = async ({ variables, writeLine }: StdioContext): Promise<StdioService> => {
   const config = readRelayConfig(variables);
   const log = createLog({ level: config.logLevel, service: 'relay-admin', clock: systemClock, write: writeLine });
+  const { beginSpan, close } = await openTracing(variables, 'relay-admin', log);
+  const { httpClient, within } = createTracedHttpClient(createNodeHttpClient().httpClient);
   const admin = createRelayAdmin({
     config,
-    httpClient: createNodeHttpClient().httpClient,
+    httpClient,
     clock: systemClock,
     journalFile: createJournalFile(config.journalFile),
     digest: webDigest,
@@ -32,8 +36,13 @@ const build = ({ variables, writeLine }: StdioContext): StdioService => {
   const level = config.key.kind === 'present' ? 'info' : 'warn';
   log(level, 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
   logUnknownVariables(unknownRelaySettings(variables), log);
-  const server = createRelayAdminServer({ admin, version: VERSION, onStrayInput: () => log('debug', 'stray-input') });
-  return { server, log, settled: admin.whenIdle };
+  const server = createRelayAdminServer({
+    admin,
+    version: VERSION,
+    onStrayInput: () => log('debug', 'stray-input'),
+    trace: { beginSpan, within },
+  });
+  return { server, log, settled: () => admin.whenIdle().then(close) };
 };
 
 /** Serves the relay admin tools over standard input and output. */

@@ -11,7 +11,7 @@ import { STOP_SIGNALS } from './signals.ts';
 export type StdioService = {
   readonly server: Server;
   readonly log: Log;
-  /** Settles when no operation runs that must still be written to a journal. */
+  /** Settles when no operation runs that must still be written to a journal, and what it has recorded is sent. */
   readonly settled: () => Promise<void>;
 };
 
@@ -41,7 +41,7 @@ const takeSecrets = (secrets: readonly string[]): Variables => {
  */
 export const runStdio = async (
   { name, secrets }: { readonly name: string; readonly secrets: readonly string[] },
-  build: (side: StdioContext) => StdioService,
+  build: (side: StdioContext) => Promise<StdioService>,
 ): Promise<void> => {
   const output = reserveStdout();
   const lines = createLineWriter();
@@ -53,7 +53,7 @@ export const runStdio = async (
   // An error's message may hold anything, so only its name is printed.
   process.on('uncaughtException', (error) => fail([`stopped by a bug (${error.name})`]));
   try {
-    const { server, log, settled } = build({ variables: takeSecrets(secrets), writeLine: lines.write });
+    const { server, log, settled } = await build({ variables: takeSecrets(secrets), writeLine: lines.write });
     let isStopping = false;
     const stop = async (signal: string): Promise<void> => {
       if (isStopping) return;

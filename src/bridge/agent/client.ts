@@ -19,6 +19,7 @@ import {
   SessionRecord,
 } from './schema.ts';
 import { type AgentHttpClient, type AgentLocation, createAgentUrls, type QueryParameters } from './servers.ts';
+import { createTracedPost } from './traced-post.ts';
 import type { AgentClient } from './types.ts';
 
 type AgentClientOptions = AgentLocation & {
@@ -146,6 +147,8 @@ export const createAgentClient = ({
   const callInTime = <Schema extends v.GenericSchema>(call: ApiCall<Schema>, signal: AbortSignal) =>
     withTimeLimit(signal, (limited) => callAgent(call, limited));
 
+  const traced = createTracedPost(location.baseUrl);
+
   const session: AgentClient['session'] = async (id, signal) =>
     callInTime({ method: 'GET', path: `/session/${pathSegment(id)}`, schema: SessionRecord }, signal);
   /** Whether the server was seen to observe the header. Until then each change is preceded by a look. */
@@ -193,12 +196,16 @@ export const createAgentClient = ({
     async prompt(sessionID, prompt, signal) {
       const path = `/session/${pathSegment(sessionID)}/message`;
       const sent = { method: 'POST', path, body: promptBody(prompt), limitBytes: MESSAGES_LIMIT_BYTES } as const;
-      return callAgent({ ...sent, schema: MessageRecord, isPrompt: true }, signal);
+      return traced(prompt.span, '/session/:id/message', (trace) =>
+        callAgent({ ...sent, schema: MessageRecord, isPrompt: true, headers: { ...trace } }, signal),
+      );
     },
     async giveToolResults(sessionID, answer, signal) {
       const path = `/session/${pathSegment(sessionID)}/client-tool-results`;
       const given = { path, schema: ClientToolCounts, body: toolResultsBody(answer) };
-      return callInTime({ ...given, method: 'POST', isRepeatable: true }, signal);
+      return traced(answer.span, '/session/:id/client-tool-results', (trace) =>
+        callInTime({ ...given, method: 'POST', isRepeatable: true, headers: { ...trace } }, signal),
+      );
     },
     async features(signal) {
       try {

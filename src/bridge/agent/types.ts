@@ -1,3 +1,4 @@
+import type { Span } from '../../core/http/tracing.ts';
 import type { ClientFunctions, ClientToolResult, PromptPart } from '../request.ts';
 import type { AgentEventRecord, ClientToolCounts, MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 
@@ -39,11 +40,15 @@ export type Prompt = {
   readonly isContext?: boolean;
   /** Functions of the client that the model may call beside the agent's tools; only for an agent that takes them. */
   readonly clientTools?: ClientFunctions;
+  /** What it is sent in, in a trace; it is no part of what is sent. */
+  readonly span?: Span | undefined;
 };
 
 /** Results of a client's calls for the agent. */
 export type ClientToolAnswer = {
   readonly results: readonly ClientToolResult[];
+  /** As that of a prompt. */
+  readonly span?: Span | undefined;
   /** The turn does not go on: a prompt follows. */
   readonly noReply: boolean;
   /** In place of that of the prompt from here on. Empty: that stays. */

@@ -181,6 +181,7 @@ export function* toAgentPrompt(
     hasTools: !request.isBackgroundTask,
     ...(request.format === undefined ? {} : { format: promptFormat(request.format) }),
     ...(request.clientTools === undefined ? {} : { clientTools: request.clientTools }),
+    ...(request.span === undefined ? {} : { span: request.span }),
   };
 }
 

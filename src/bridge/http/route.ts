@@ -4,6 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
 import { pushedSseResponse, type SendSse } from '../../core/http/sse.ts';
+import type { RequestSpans } from '../../core/http/tracing.ts';
 import { type CompileSchema, jsonPieces, SchemaError, writeJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
@@ -48,6 +49,7 @@ type AnswerRouteOptions = {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Pick<BridgeMetrics, 'recordAnswer'>;
+  readonly spanOf: RequestSpans['of'];
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
   readonly compileSchema: CompileSchema;
@@ -207,7 +209,9 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       const measurement = { clock, startedAt, endpoint: endpoint.name, isStreamed: parsed.isStreamed, meter };
       const { startAnswer: reserve } = reservation;
       const shape = formChecked(parsed);
-      const started = await answers.start({ request: parsed, owner, identity, reserve, signal: active.signal });
+      const span = options.spanOf(request);
+      const asked = span === undefined ? parsed : { ...parsed, span };
+      const started = await answers.start({ request: asked, owner, identity, reserve, signal: active.signal });
       const shown = settings.showsReasoning ? started.output : withoutReasoning(started.output);
       const answer = { ...started, output: shape(filterEcho(shown, parsed)) };
       if (!parsed.isStreamed) return await sendBody(answer, parsed, { measurement, signal: active.signal });

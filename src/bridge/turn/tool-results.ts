@@ -123,11 +123,12 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
     { given, noReply, request }: { given: GivenCalls; noReply: boolean; request: BridgeRequest },
     signal: AbortSignal,
   ) => {
-    const { system, clientTools } = request;
+    const { system, clientTools, span } = request;
     const format = request.format && promptFormat(request.format);
     const known = results.filter(({ callID }) => given.callIDs.includes(callID));
     try {
-      return await agent.giveToolResults(sessionID, { results: known, noReply, system, clientTools, format }, signal);
+      const answer = { results: known, noReply, system, clientTools, format, ...(span && { span }) };
+      return await agent.giveToolResults(sessionID, answer, signal);
     } catch (error) {
       throw isBridgeFault(error) ? toToolFault(error, clientTools) : error;
     }
