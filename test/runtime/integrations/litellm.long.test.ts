@@ -22,9 +22,10 @@ const { home, missing } = installPythonProgram('litellm', VERSION, [
 const NOWHERE = 'http://127.0.0.1:9';
 const BLOCKED = 'Blocked by content moderation: harassment, harassment/threatening, violence';
 
-/** The judge breaks over two words: once so that it looks down, once so that it looks led astray. */
+/** The judge breaks over some words: so that it looks down, so that its server refuses the text, or so that it looks led astray. */
 const breaking: Script = ({ text }) => {
   if (text.includes('please break')) return { status: 500, body: 'no' };
+  if (text.includes('please filter')) return { status: 400, body: '{"error":"filtered"}' };
   return text.includes('lead it astray')
     ? { status: 200, body: JSON.stringify({ model: 'demo-judge', message: { content: '{}' }, done: true }) }
     : undefined;
@@ -103,6 +104,20 @@ const calling = [
   { role: 'tool', tool_call_id: 'x', content: 'done' },
 ];
 
+const threat = 'I will kill you';
+const withMessage = (message: object) => ({ messages: [{ role: 'user', content: 'hello' }, message] });
+/** What reaches the model without having been shown to the gateway. */
+const UNSEEN: Readonly<Record<string, object>> = {
+  'the name of a message': withMessage({ role: 'user', name: threat, content: 'hello' }),
+  'a refusal': withMessage({ role: 'assistant', content: 'hello', refusal: threat }),
+  'a part with a refusal': withMessage({ role: 'assistant', content: [{ type: 'refusal', refusal: threat }] }),
+  'a function in the old form': { functions: [{ name: 'f', description: threat, parameters: {} }] },
+  'a schema of the answer': {
+    response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { description: threat } } },
+  },
+  'a prediction': { prediction: { type: 'content', content: threat } },
+};
+
 describe('LiteLLM with the generic guardrail', (check) => {
   check.needing(missing, 'asks before the model and after it, and closes by itself', () =>
     withProxy(async ({ backend, upstream, chat }) => {
@@ -136,6 +151,7 @@ describe('LiteLLM with the generic guardrail', (check) => {
       // No verdict: it closes, and lets pass what its operator calls an outage, and no more.
       for (const name of ['usual', 'open']) {
         assert.equal(await outcome(name, 'lead it astray'), [500, 0], name);
+        assert.equal(await outcome(name, 'please filter'), [500, 0], name);
         assert.equal(await outcome(name, [{ type: 'text', text: 'hello' }, image]), [500, 0], name);
         assert.equal(await outcome(name, [{ type: 'text', text: 'hello' }, sound]), [500, 0], name);
       }
@@ -144,8 +160,10 @@ describe('LiteLLM with the generic guardrail', (check) => {
       assert.equal(await outcome('down', 'I will kill you'), [500, 0]);
       assert.equal(await outcome('down-open', 'I will kill you'), [200, 1]);
       assert.equal(await outcome('wrong-open', 'hello'), [500, 0]);
-      // It asks nobody about images alone.
+      // It asks nobody about images alone, and leaves out what its own types do not have.
       assert.equal(await outcome('usual', [image]), [200, 1]);
+      for (const [name, more] of Object.entries(UNSEEN))
+        assert.equal(await outcome('usual', 'hello', more), [200, 1], name);
     }),
   );
 });
