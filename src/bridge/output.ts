@@ -57,6 +57,8 @@ export type OutputEvent =
       readonly call: AgentToolCall;
       readonly output: string;
       readonly isError: boolean;
+      /** It goes on behind the decision that this answer ends with. It is an error where there is no word for that. */
+      readonly isWaiting?: boolean;
     }
   /** The call of a client's function, with arguments as JSON. The client makes it, after the answer. `id`: where the agent waits for its result. */
   | { readonly kind: 'client-call'; readonly id?: string; readonly name: string; readonly input: string }

@@ -46,11 +46,11 @@ const createItemReader = (from: number, limit: () => number) => {
         next += 1;
       }
     },
-    /** Ends the calls that have begun and continue after the answer, as not done. */
-    *endOpenCalls(items: readonly LogItem[]): Generator<OutputEvent> {
+    /** Ends the calls that have begun and continue after the answer, as not done. `isWaiting`: until someone has decided. */
+    *endOpenCalls(items: readonly LogItem[], isWaiting: boolean): Generator<OutputEvent> {
       for (const item of items) {
         if (item.kind !== 'call' || calls.get(item.id) !== 'begun') continue;
-        yield { kind: 'call-end', call: item.call, output: NOT_DONE, isError: true };
+        yield { kind: 'call-end', call: item.call, output: NOT_DONE, isError: true, isWaiting };
       }
     },
   };
@@ -130,7 +130,8 @@ export const readOutput = (log: TurnLog, { from, outcome, signal }: AnswerPart):
       ended = readOutcome();
     }
     yield* reader.readNew(log.items());
-    yield* reader.endOpenCalls(log.items());
+    const { last } = ended.value;
+    yield* reader.endOpenCalls(log.items(), last.kind === 'end' && last.end.approvalRequests.length > 0);
     yield* closingEvents(ended.value);
   }
   const events = read();

@@ -39,8 +39,10 @@ const wordFor = (outputEvent: OutputEvent): string => {
       return `${outputEvent.id}.`;
     case 'call':
       return `(${outputEvent.call.id}`;
-    case 'call-end':
-      return `${outputEvent.call.id}) ${outputEvent.isError ? 'failed ' : ''}${outputEvent.output}`.trim();
+    case 'call-end': {
+      const { call, output, isError, isWaiting = false } = outputEvent;
+      return `${call.id}) ${isWaiting ? 'waiting ' : isError ? 'failed ' : ''}${output}`.trim();
+    }
     case 'end':
       return `end ${outputEvent.end.finish} ${outputEvent.end.approvalRequests.map(({ id }) => id).join(' ')}`.trim();
     case 'client-call':

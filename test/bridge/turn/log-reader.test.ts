@@ -248,7 +248,7 @@ describe('a question in the middle of a turn', (check) => {
     );
     assert.equal(
       [first.collected[3], ...first.collected.slice(5)],
-      ['call_c) failed It was not done when this answer ended', `${QUESTION}.`, `end stop ${ASK.id}`],
+      ['call_c) waiting It was not done when this answer ended', `${QUESTION}.`, `end stop ${ASK.id}`],
     );
     writer.removeApprovalRequest(ASK.id);
     const second = readerOf(next(await outcome));

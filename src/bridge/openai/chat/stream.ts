@@ -72,7 +72,7 @@ export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
         case 'call':
           return toolLine(event.call.name, 'started');
         case 'call-end':
-          return toolLine(event.call.name, event.isError ? 'failed' : 'finished');
+          return toolLine(event.call.name, event.isWaiting ? 'waiting' : event.isError ? 'failed' : 'finished');
         case 'client-call':
           calls += 1;
           return [{ data: chunks.call(calls - 1, toToolCall(header.id, event)) }];

@@ -3,7 +3,6 @@ import type { ShownPart } from './message-parts.ts';
 /** An answer of the bridge as far as it was streamed. */
 export type StreamedAnswer = {
   readonly parts: readonly ShownPart[];
-  readonly failed: readonly FailedCall[];
   /** Ids of the permission requests that the answer ended with. */
   readonly approvals: readonly string[];
   /** Why it ended; nothing while it is written. */
@@ -12,7 +11,7 @@ export type StreamedAnswer = {
   readonly error?: string;
 };
 
-export const NO_ANSWER: StreamedAnswer = { parts: [], failed: [], approvals: [] };
+export const NO_ANSWER: StreamedAnswer = { parts: [], approvals: [] };
 
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields =>
@@ -28,8 +27,8 @@ const parsed = (data: string): Fields => {
   }
 };
 
-/** The bridge reports calls of the agent's tools as lines of reasoning, each in a chunk of its own. */
-const TOOL_LINE = /^\[tool (.{1,300})\] (started|finished|failed)$/;
+/** The bridge reports calls of the agent's tools as lines of reasoning, each in a chunk of its own. `waiting`: behind a decision. */
+const TOOL_LINE = /^\[tool (.{1,300})\] (started|finished|failed|waiting)$/;
 
 const addText = (parts: readonly ShownPart[], kind: 'text' | 'reasoning', text: string): readonly ShownPart[] => {
   if (text === '') return parts;
@@ -42,7 +41,7 @@ const addText = (parts: readonly ShownPart[], kind: 'text' | 'reasoning', text: 
 
 const addToolLine = (parts: readonly ShownPart[], tool: string, what: string): readonly ShownPart[] => {
   if (what === 'started') return [...parts, { kind: 'tool', id: String(parts.length), tool, state: 'running' }];
-  const state = what === 'finished' ? 'completed' : 'error';
+  const state = what === 'finished' ? 'completed' : what === 'waiting' ? 'pending' : 'error';
   const place = parts.findIndex((part) => part.kind === 'tool' && part.tool === tool && part.state === 'running');
   if (place === -1) return [...parts, { kind: 'tool', id: String(parts.length), tool, state }];
   return parts.map((part, index) => (index === place && part.kind === 'tool' ? { ...part, state } : part));
@@ -51,27 +50,6 @@ const addToolLine = (parts: readonly ShownPart[], tool: string, what: string): r
 const addReasoning = (parts: readonly ShownPart[], text: string): readonly ShownPart[] => {
   const [, tool, what] = TOOL_LINE.exec(text) ?? [];
   return tool === undefined || what === undefined ? addText(parts, 'reasoning', text) : addToolLine(parts, tool, what);
-};
-
-/** How much was written, without blanks at the ends of texts. */
-const sizeOf = (parts: readonly ShownPart[]): number =>
-  parts.reduce((sum, part) => sum + 1 + ('text' in part ? part.text.trimEnd().length : 0), 0);
-
-/** A call that was said to have failed after so much was written. */
-type FailedCall = { readonly id: string; readonly size: number };
-
-const newFailures = (before: readonly ShownPart[], after: readonly ShownPart[]): readonly FailedCall[] => {
-  const known = new Set(before.flatMap((part) => (part.kind === 'tool' && part.state === 'error' ? [part.id] : [])));
-  return after.flatMap((part) =>
-    part.kind === 'tool' && part.state === 'error' && !known.has(part.id) ? [{ id: part.id, size: sizeOf(after) }] : [],
-  );
-};
-
-/** The bridge ends calls that go on as failed, last of all, when an answer ends for a decision: they wait for that. */
-const withWaitingCalls = (parts: readonly ShownPart[], failed: readonly FailedCall[]): readonly ShownPart[] => {
-  const size = sizeOf(parts);
-  const waiting = new Set(failed.filter((one) => one.size === size).map(({ id }) => id));
-  return parts.map((part) => (part.kind === 'tool' && waiting.has(part.id) ? { ...part, state: 'pending' } : part));
 };
 
 /** How the bridge begins the words about a request, which the page shows as a card instead. */
@@ -102,8 +80,6 @@ export const takeChunk = (answer: StreamedAnswer, data: string): StreamedAnswer 
   const asked = listOf(fieldsOf(chunk.gatehouse).approvals).map((one) => textOf(fieldsOf(one).id));
   const approvals = [...answer.approvals, ...asked.filter((id) => id !== '')];
   const finish = textOf(choice.finish_reason);
-  const failed = [...answer.failed, ...newFailures(answer.parts, parts)];
-  if (finish === '') return { ...answer, parts, failed, approvals };
-  const shown = approvals.length > 0 ? withWaitingCalls(withoutAsking(parts), failed) : parts;
-  return { ...answer, parts: shown, failed, approvals, finish };
+  if (finish === '') return { ...answer, parts, approvals };
+  return { ...answer, parts: approvals.length > 0 ? withoutAsking(parts) : parts, approvals, finish };
 };

@@ -118,6 +118,10 @@ describe('a chat completion in chunks', (check) => {
       lines(deltasIn(shown)),
       'Hm.\n\n[tool search] started\n\n[tool search] finished\n\n[tool pay] started\n\n[tool pay] failed',
     );
+    const call = { id: 'call_pay', name: 'pay', input: '{}' };
+    const waiting = { kind: 'call-end', call, output: 'not done', isError: true, isWaiting: true } as const;
+    const asked = await dataOf(reporting([{ kind: 'call', call }, waiting], ended()), { showsTools: true });
+    assert.is(lines(deltasIn(asked)), '[tool pay] started\n\n[tool pay] waiting');
     assert.not.match(shown.join(''), 'tool_calls');
     assert.not.match(shown.join(''), 'the output');
     assert.is(lines(deltasIn(await dataOf(reporting(...outputEvents)))), 'Hm.');
