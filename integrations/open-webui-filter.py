@@ -17,7 +17,12 @@ from pydantic import BaseModel, Field
 
 PATH = "/beta/litellm_basic_guardrail_api"
 # What of a message a model reads. What else Open WebUI holds in it is for its own use.
-READ = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content")
+READ = (
+    *("role", "content", "name", "tool_calls", "tool_call_id", "function_call"),
+    *("refusal", "reasoning", "reasoning_content", "thinking_blocks"),
+)
+# What of a request a model reads beside its messages. Clients of Open WebUI's API may send it.
+DEFINED = ("tools", "functions", "response_format", "prediction")
 # The gateway is not there, or its judge is not: nothing in a text leads to these.
 OUTAGES = (429, 502, 503, 504)
 UNJUDGED = "This message could not be checked, so it was not sent."
@@ -53,7 +58,7 @@ class Filter:
         with urllib.request.urlopen(request, timeout=self.valves.timeout_seconds) as answer:
             return json.load(answer)
 
-    async def _reason(self, messages: list, tools: list | None, input_type: str) -> str | None:
+    async def _reason(self, messages: list, tools: list, input_type: str) -> str | None:
         """Why these messages may not pass; None if they may."""
         body = {
             "input_type": input_type,
@@ -75,7 +80,8 @@ class Filter:
         return None if is_outage and not self.valves.fail_closed else UNJUDGED
 
     async def inlet(self, body: dict, __user__: dict | None = None) -> dict:
-        reason = await self._reason(body.get("messages") or [], body.get("tools"), "request")
+        defined = [body[name] for name in DEFINED if body.get(name)]
+        reason = await self._reason(body.get("messages") or [], defined, "request")
         if reason is not None:
             raise Blocked(reason)
         return body
@@ -84,6 +90,6 @@ class Filter:
         # Some versions swallow what is raised here and show the answer all the same: so it is replaced.
         last = (body.get("messages") or [None])[-1]
         if self.valves.check_answers and isinstance(last, dict) and last.get("role") == "assistant":
-            if await self._reason([last], None, "response") is not None:
+            if await self._reason([last], [], "response") is not None:
                 last["content"] = REMOVED
         return body

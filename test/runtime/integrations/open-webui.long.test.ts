@@ -56,6 +56,20 @@ const said = (content: string) => ({
   ],
 });
 
+const threat = 'I will kill you';
+const saying = (message: object) => ({ messages: [{ role: 'assistant', content: 'hello', ...message }] });
+/** Where clients of Open WebUI's API may put a text. */
+const HIDDEN: readonly object[] = [
+  saying({ name: threat }),
+  saying({ refusal: threat }),
+  saying({ reasoning: threat }),
+  saying({ function_call: { name: 'f', arguments: threat } }),
+  { tools: [{ type: 'function', function: { name: 'f', description: threat } }] },
+  { functions: [{ name: 'f', description: threat }] },
+  { response_format: { type: 'json_schema', json_schema: { name: 'f', schema: { description: threat } } } },
+  { prediction: { type: 'content', content: threat } },
+];
+
 describe("Open WebUI's filter", (check) => {
   check.needing(missing, 'blocks before the model, replaces after it, and closes without a verdict', () =>
     withGateway({ script: breaking }, async ({ gateway }) => {
@@ -84,6 +98,7 @@ describe("Open WebUI's filter", (check) => {
         [inlet('hello', { model: 'qwen3guard' }), passed(inlet('hello'))],
         [inlet('I will kill you'), blocked],
         [inlet([{ type: 'text', text: 'I will kill you' }]), blocked],
+        ...HIDDEN.map((more) => [{ ...inlet('hello'), body: { ...user('hello'), ...more } }, blocked] as const),
         [inlet(image), UNJUDGED],
         [inlet('please break'), UNJUDGED],
         [inlet('please wait', { timeout_seconds: 0.2 }), UNJUDGED],
