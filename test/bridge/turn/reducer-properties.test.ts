@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { AgentEventRecord } from '../../../src/bridge/agent/schema.ts';
 import { createTurnLog } from '../../../src/bridge/turn/log.ts';
 import { createTurnReducer } from '../../../src/bridge/turn/reducer.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { aTurn, listedAfter, turnWithTexts } from '../harness/scripted-turn.ts';
 import { completed, reported, shortOf, textEventsIn, tokensOf, userInfo } from '../harness/turn-events.ts';
 
@@ -83,7 +83,7 @@ describe('an answer, whatever happens to its events on the way,', (check) => {
           for (const [place, text] of earlier.entries()) assert.ok(last[place]?.startsWith(text));
         }
       }),
-      { numRuns: 4000 },
+      { numRuns: thorough(1500, 20_000) },
     );
   });
 
@@ -97,7 +97,7 @@ describe('an answer, whatever happens to its events on the way,', (check) => {
         const reported = log.items().filter((item) => item.kind !== 'call' && item.pieces.length > 0);
         assert.equal(textsIn(reported.map(shortOf)), textsIn(outputText));
       }),
-      { numRuns: 4000 },
+      { numRuns: thorough(1500, 20_000) },
     );
   });
 });

@@ -16,13 +16,13 @@ import {
 import { untilAborted } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { createFakeAgent } from '../harness/fake-agent.ts';
 import { roundRobin } from '../harness/round-robin.ts';
 import { createTestFeed } from '../harness/turn-world.ts';
 
-const { SEED, RUNS = '300' } = process.env;
+const { SEED, RUNS = thorough(120, 1500) } = process.env;
 const runs = {
   numRuns: Number(RUNS),
   includeErrorInReport: true,

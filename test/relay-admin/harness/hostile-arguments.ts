@@ -178,18 +178,18 @@ const nested = (levels: number): unknown => {
   for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { query: value };
   return value;
 };
+// Made once: they are given for each argument of each tool.
 const LONG = ARGUMENT.repeat(100_000);
+const DEEP = nested(50_000);
+const MANY = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`${ARGUMENT}${index}`, index]));
+const VALUES = [LONG, '1'.repeat(1_000_000), `${'a.'.repeat(500_000)}@b.example`, DEEP, Array(100_000).fill(1)];
 
 /** As much, or as deep, as a line of input may be. */
 export const largeArguments = (name: ToolName): readonly unknown[] => [
   LONG,
   [LONG],
-  nested(50_000),
+  DEEP,
   { [LONG]: 1 },
-  Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`${ARGUMENT}${index}`, index])),
-  ...Object.keys(GOOD[name]).flatMap((field) =>
-    [LONG, '1'.repeat(1_000_000), `${'a.'.repeat(500_000)}@b.example`, nested(50_000), Array(100_000).fill(1)].map(
-      (value) => ({ ...GOOD[name], [field]: value }),
-    ),
-  ),
+  MANY,
+  ...Object.keys(GOOD[name]).flatMap((field) => VALUES.map((value) => ({ ...GOOD[name], [field]: value }))),
 ];
