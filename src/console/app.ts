@@ -17,10 +17,10 @@ import { createPageRoutes, type PageFiles } from './assets/page-routes.ts';
 import { CONSOLE_ERROR_RESPONSES } from './errors.ts';
 import { createLinkRoutes } from './links/link-routes.ts';
 import { createConsoleParts, type PartNeeds } from './parts.ts';
-import { toRechargeLists } from './recharges/recharge-lists.ts';
+import { createRechargeReading, type ReadJournal } from './recharges/recharge-reading.ts';
 import { createApprovalRoutes } from './routes/approvals.ts';
 import { createChatRoutes } from './routes/chat.ts';
-import { createFactRoutes, type ReadJournal } from './routes/facts.ts';
+import { createFactRoutes } from './routes/facts.ts';
 import { createLoginRoutes, type Parts } from './routes/login.ts';
 import { createModerationRoutes } from './routes/moderation.ts';
 import { createReply } from './routes/reply.ts';
@@ -105,11 +105,13 @@ export const createConsole = (options: ConsoleOptions): Console => {
       ? jsonResponse(503, { status: 'not ready', reasons: ['the service is stopping'] }, { 'retry-after': '1' })
       : // Also while a service is away: the page says which one.
         jsonResponse(200, { status: 'ready' });
+  const readRecharges = options.readJournal && createRechargeReading(options.readJournal, clock);
   /** The journal is read when someone asks. Without one, or while it cannot be read, nothing is told of it. */
   const metricsText = async (): Promise<string | undefined> => {
-    const journal = await options.readJournal?.();
-    const lines = journal !== undefined && 'lines' in journal ? journal.lines : undefined;
-    meter.recordRechargesInDoubt(lines === undefined ? undefined : toRechargeLists(lines, clock.now()).inDoubt.length);
+    const journal = await readRecharges?.();
+    meter.recordRechargesInDoubt(
+      journal !== undefined && 'lists' in journal ? journal.lists.inDoubt.length : undefined,
+    );
     return meter.text();
   };
   const table: RouteTable = {
@@ -128,7 +130,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
     ...createFactRoutes({
       ...context,
       agents: clients.agents,
-      readJournal: options.readJournal,
+      readRecharges,
       notConfigured: { agents: sentence(parts.sessions), recharges: sentence(parts.recharges) },
     }),
     ...createLinkRoutes({ links: running.links, decisions: running.decisions, bodies, digest, hide }),

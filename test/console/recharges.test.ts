@@ -153,6 +153,23 @@ describe('the recharges of a journal', (check) => {
     }
   });
 
+  check('are read once for all who ask at a time, and again after five seconds', async () => {
+    let reads = 0;
+    const readJournal = async () => {
+      reads += 1;
+      return { lines: [JSON.stringify({ kind: 'claim', by: 'b', ...claimOf('a', 0) })] };
+    };
+    const world = await createConsoleWorld({ readJournal });
+    const ann = await world.as('ann');
+    const answers = [...Array.from({ length: 20 }, () => world.send('GET', '/metrics')), ann('GET', '/api/recharges')];
+    assert.ok((await Promise.all(answers)).every(({ status }) => status === 200));
+    assert.is(reads, 1);
+    await world.clock.advance(5000);
+    assert.is(((await (await ann('GET', '/api/recharges')).json()) as { inDoubt: unknown[] }).inDoubt.length, 1);
+    assert.is(reads, 2);
+    world.stop();
+  });
+
   check('of a file that is none, or is not there, are said with the code of the system', async () => {
     await withJournal(async (path) => {
       assert.equal(await readJournalLines(path), { code: 'ENOENT' });

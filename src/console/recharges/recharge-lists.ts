@@ -25,6 +25,9 @@ export type JournalLists = {
   readonly leftOut: number;
 };
 
+/** Of a journal that is not there yet. */
+export const NO_RECHARGES: JournalLists = { inDoubt: [], refused: [], verified: [], leftOut: 0 };
+
 const SHOWN = 1000;
 /** A recharge may take as long as its tool call. */
 const RUNNING_MS = 120_000;

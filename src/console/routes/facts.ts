@@ -4,17 +4,15 @@ import { isRecord } from '../../core/json.ts';
 import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { redactedLine } from '../../core/text.ts';
 import { type ConsoleFault, isConsoleFault } from '../errors.ts';
-import { toRechargeLists } from '../recharges/recharge-lists.ts';
+import { NO_RECHARGES } from '../recharges/recharge-lists.ts';
+import type { createRechargeReading } from '../recharges/recharge-reading.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 import { type ApiContext, reading } from './context.ts';
-
-/** The journal's whole lines, or why it cannot be read. */
-export type ReadJournal = () => Promise<{ readonly lines: readonly string[] } | { readonly code: string }>;
 
 type FactRoutesNeeds = ApiContext & {
   readonly agents: readonly ServiceClient[];
   /** Undefined where no journal is set. */
-  readonly readJournal: ReadJournal | undefined;
+  readonly readRecharges: ReturnType<typeof createRechargeReading> | undefined;
   readonly notConfigured: { readonly agents: string; readonly recharges: string };
 };
 
@@ -55,7 +53,7 @@ const toToolServer = (agent: number, name: string, value: unknown) => {
 
 /** What there is to look at beside sessions: tool servers, the configuration and recharges. */
 export const createFactRoutes = (needs: FactRoutesNeeds): RouteTable => {
-  const { reply, clock, agents, readJournal, notConfigured } = needs;
+  const { reply, agents, readRecharges, notConfigured } = needs;
   /** What each agent server answers; `undefined` for one that does not. Without a server, or if none answers, it faults. */
   const askAll = async (path: string, signal: AbortSignal): Promise<readonly unknown[]> => {
     if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.agents });
@@ -86,15 +84,15 @@ export const createFactRoutes = (needs: FactRoutesNeeds): RouteTable => {
     },
     '/api/recharges': {
       GET: reading(needs, 'viewer', async () => {
-        if (readJournal === undefined)
+        if (readRecharges === undefined)
           throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.recharges });
-        const journal = await readJournal();
+        const journal = await readRecharges();
         // Before the first recharge there is no file.
         if ('code' in journal && journal.code !== 'ENOENT') {
           const message = `The journal cannot be read (${journal.code}): check RELAY_JOURNAL, and that this user may read the file`;
           throw new Fault({ kind: 'unavailable', message, retryAfterMs: 10_000 });
         }
-        return reply.json(toRechargeLists('lines' in journal ? journal.lines : [], clock.now()));
+        return reply.json('lists' in journal ? journal.lists : NO_RECHARGES);
       }),
     },
   };

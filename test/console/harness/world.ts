@@ -4,7 +4,7 @@ import type { DeriveKey } from '../../../src/console/accounts/password-hash.ts';
 import { formatPasswordHash, hashPassword } from '../../../src/console/accounts/password-hash.ts';
 import { createConsole } from '../../../src/console/app.ts';
 import type { ConsoleMetrics, ConsoleReadings } from '../../../src/console/metrics.ts';
-import type { ReadJournal } from '../../../src/console/routes/facts.ts';
+import type { ReadJournal } from '../../../src/console/recharges/recharge-reading.ts';
 import { readConsoleSettings } from '../../../src/console/settings.ts';
 import { setPeer } from '../../../src/core/http/peer.ts';
 import { runAtOnce } from '../../../src/core/time-slices.ts';
