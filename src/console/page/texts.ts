@@ -154,6 +154,8 @@ export const texts = {
     hideAll: 'Hide those that ended',
     faster: (who: string, what: string): string => `${who} was faster: ${what}`,
     ended: 'The request has ended: nobody can decide it any more.',
+    gone: 'No longer open. Who decided is not known.',
+    agentAway: 'Its agent server does not answer. Whether this still waits is not known, and it cannot be decided now.',
     argumentsChanged: 'The arguments have changed. Read them again before you decide.',
     taken: { once: 'Allowed once', always: 'Always allowed', reject: 'Rejected' },
     decisionsTitle: 'Decisions',

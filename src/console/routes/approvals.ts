@@ -22,9 +22,11 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
   const { access, bodies, reply, approvals, decisions, followers } = needs;
   return {
     '/api/approvals': {
-      GET: reading(needs, 'viewer', async ({ signal }) =>
-        reply.json({ open: approvals.list(), away: approvals.away(), decided: await decisions.recent(signal) }),
-      ),
+      GET: reading(needs, 'viewer', async ({ signal }) => {
+        const decided = await decisions.recent(signal);
+        // After the agent servers were asked: the list may have changed meanwhile.
+        return reply.json({ open: approvals.list(), away: approvals.away(), decided });
+      }),
     },
     '/api/approvals/:agent/:id': {
       POST: changing(needs, 'approver', async (request, { id = '' }, { name }) => {

@@ -1,32 +1,144 @@
 import * as assert from 'uvu/assert';
-import { shownApprovals, takeDecision, takeOpen } from '../../../src/console/page/state/approvals.ts';
-import type { Approval, Decision } from '../../../src/console/protocol.ts';
+import {
+  decisions,
+  hideEnded,
+  isOpen,
+  loadApprovals,
+  setFollowed,
+  shownApprovals,
+  takeDecision,
+  takeOpen,
+  waitingCount,
+} from '../../../src/console/page/state/approvals.ts';
+import type { Approval, ApprovalList, Decision } from '../../../src/console/protocol.ts';
 import { describe } from '../../check.ts';
 
-const request = (id: string, more: Partial<Approval> = {}): Approval => ({
-  ...{ agent: 0, id, sessionID: 'ses_1', title: '', tool: 'pay', permission: 'pay', patterns: ['*'] },
-  ...{ arguments: {}, argumentsHash: 'a', always: [], asked: 1, ends: Date.now() + 300_000 },
+const approval = (id: string, more: Partial<Approval> = {}): Approval => ({
+  agent: 0,
+  id,
+  sessionID: 'ses_1',
+  title: 'A conversation',
+  tool: 'run_report',
+  permission: 'run_report',
+  patterns: ['*'],
+  arguments: {},
+  argumentsHash: 'a',
+  asked: 1000,
+  always: [],
   ...more,
 });
-const endOf = (id: string): Decision['reply'] | undefined =>
-  shownApprovals.value?.find(({ approval }) => approval.id === id)?.ended?.reply;
+const decision = (id: string, by: string): Decision => {
+  const { agent, sessionID, permission, patterns } = approval(id);
+  return { agent, id, sessionID, permission, patterns, reply: 'once', by, at: 2000 };
+};
 
-describe('the open requests of the page', (check) => {
-  check('have not ended because their agent server does not answer', () => {
-    takeOpen({ open: [request('one'), request('two', { agent: 1 })], away: [] });
-    takeOpen({ open: [], away: [0] });
-    assert.equal([endOf('one'), endOf('two')], [undefined, 'cancelled']);
-    takeOpen({ open: [request('late', { ends: 5 })], away: [] });
-    takeOpen({ open: [], away: [0] });
-    assert.is(endOf('late'), 'expired');
-  });
+type Answer = ApprovalList & { readonly decided: readonly Decision[] };
 
-  check('are open again when they were taken for ended and wait after all, but not after a decision', () => {
-    takeOpen({ open: [request('three'), request('four')], away: [] });
-    takeOpen({ open: [], away: [] });
-    takeDecision({ ...request('four'), reply: 'reject', by: 'ann', at: Date.now() });
-    assert.equal([endOf('three'), endOf('four')], ['cancelled', 'reject']);
-    takeOpen({ open: [request('three'), request('four')], away: [] });
-    assert.equal([endOf('three'), endOf('four')], [undefined, 'reject']);
-  });
+/** The page after it was loaded, with a console that answers the question for approvals. */
+const onPage = (body: (world: { readonly answer: (answer: Answer) => void }) => Promise<void> | void) => async () => {
+  const before = globalThis.fetch;
+  let answered: Answer = { open: [], away: [], decided: [] };
+  globalThis.fetch = async () => Response.json(answered);
+  try {
+    await body({
+      answer: (next) => {
+        answered = next;
+      },
+    });
+  } finally {
+    globalThis.fetch = before;
+    setFollowed(false);
+    shownApprovals.value = undefined;
+    decisions.value = [];
+  }
+};
+const ids = (): readonly string[] => (shownApprovals.value ?? []).map(({ approval: { id } }) => id);
+const only = () => {
+  const [first] = shownApprovals.value ?? [];
+  if (first === undefined) throw new Error('Expected a request');
+  return first;
+};
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+describe('the requests on the page', (check) => {
+  check(
+    'are not ended by an answer that is older than the event stream',
+    onPage(async ({ answer }) => {
+      setFollowed(true);
+      takeOpen({ open: [approval('per_1')], away: [] });
+      answer({ open: [], away: [], decided: [decision('per_0', 'anna')] });
+      await loadApprovals();
+      assert.ok(isOpen(only()));
+      assert.is(decisions.value[0]?.id, 'per_0');
+    }),
+  );
+
+  check(
+    'of a server that is away are neither open for a decision nor ended, and are open again when it is back',
+    onPage(() => {
+      takeOpen({ open: [approval('per_1')], away: [] });
+      takeOpen({ open: [], away: [0] });
+      assert.is(only().missing, 'away');
+      assert.is(waitingCount.value, 1);
+      takeOpen({ open: [], away: [] });
+      assert.is(only().missing, 'gone');
+      takeOpen({ open: [approval('per_1')], away: [] });
+      assert.is(only().missing, undefined);
+      assert.is(waitingCount.value, 1);
+      takeOpen({ open: [approval('per_1', { ends: 5 })], away: [] });
+      takeOpen({ open: [], away: [0] });
+      assert.is(only().missing, 'gone');
+    }),
+  );
+
+  check(
+    'that are decided where the page does not hear of it show who decided, as soon as that is known',
+    onPage(async ({ answer }) => {
+      setFollowed(true);
+      takeOpen({ open: [approval('per_1')], away: [] });
+      answer({ open: [], away: [], decided: [decision('per_1', 'bob')] });
+      takeOpen({ open: [], away: [] });
+      assert.is(only().ended, undefined);
+      await settled();
+      assert.is(only().ended?.by, 'bob');
+    }),
+  );
+
+  check(
+    'are never said to have ended without a decision where nobody knows',
+    onPage(async () => {
+      takeOpen({ open: [approval('per_1')], away: [] });
+      takeOpen({ open: [], away: [] });
+      await settled();
+      assert.is(only().ended, undefined);
+      assert.is(only().missing, 'gone');
+      assert.is(waitingCount.value, 0);
+    }),
+  );
+
+  check(
+    'keep their places when an older one comes later',
+    onPage(() => {
+      takeOpen({ open: [approval('per_2', { asked: 2000 })], away: [] });
+      takeOpen({ open: [approval('per_1', { asked: 1000 }), approval('per_2', { asked: 2000 })], away: [] });
+      assert.equal(ids(), ['per_2', 'per_1']);
+    }),
+  );
+
+  check(
+    'that are over are bounded, and those that wait are not',
+    onPage(() => {
+      takeOpen({ open: [approval('per_open')], away: [] });
+      for (let count = 0; count < 100; count++) {
+        takeOpen({ open: [approval('per_open'), approval(`per_${count}`)], away: [] });
+        takeDecision(decision(`per_${count}`, 'anna'));
+      }
+      takeOpen({ open: [approval('per_open')], away: [] });
+      assert.is(ids().length, 31);
+      assert.is(waitingCount.value, 1);
+      assert.ok(ids().includes('per_99'));
+      hideEnded();
+      assert.equal(ids(), ['per_open']);
+    }),
+  );
 });

@@ -1,4 +1,6 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { useSteadiness } from './steady.ts';
 
 type ButtonProps = {
   readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet';
@@ -10,6 +12,7 @@ type ButtonProps = {
   /** The name for screen readers, where the text alone does not say which of several it is. */
   readonly label?: string;
   readonly isSmall?: boolean;
+  readonly elementRef?: RefObject<HTMLButtonElement | null>;
   readonly children: ComponentChildren;
 };
 
@@ -22,6 +25,7 @@ export const Button = ({
   isDisabled = false,
   label,
   isSmall = false,
+  elementRef,
   children,
 }: ButtonProps) => {
   const isIdle = isBusy || isDisabled;
@@ -31,6 +35,7 @@ export const Button = ({
   };
   return (
     <button
+      {...(elementRef === undefined ? {} : { ref: elementRef })}
       type={type}
       class={`button ${kind}${isSmall ? ' small' : ''}`}
       aria-disabled={isIdle}
@@ -40,5 +45,24 @@ export const Button = ({
     >
       {children}
     </button>
+  );
+};
+
+/**
+ * A button that cannot be taken back. It works only after it has stood still for a moment: what appears or moves under the pointer
+ * does not take the click that was meant for something else, nor the second half of a double click.
+ */
+export const SteadyButton = ({ isDisabled = false, onClick, ...props }: Omit<ButtonProps, 'elementRef'>) => {
+  const element = useRef<HTMLButtonElement>(null);
+  const { isSteady, check } = useSteadiness(element);
+  return (
+    <Button
+      {...props}
+      elementRef={element}
+      isDisabled={isDisabled || !isSteady.value}
+      onClick={() => {
+        if (check()) onClick?.();
+      }}
+    />
   );
 };

@@ -12,70 +12,98 @@ export type ShownApproval = {
   readonly isOwn?: boolean;
   /** Whether its arguments have changed since they were first shown. */
   readonly hasChanged?: boolean;
+  /** Why the list has it no more, while nobody is known to have decided it: its agent server does not answer, or it is over. */
+  readonly missing?: 'away' | 'gone';
 };
 
 const MOST_DECISIONS = 100;
+/** A page may stand open for weeks, and a request may hold a megabyte. */
+const MOST_OVER = 30;
 
-/** The requests of the page, the oldest first: a new one moves none of the others from under the pointer. */
+/** Whether a request may still wait for somebody. */
+export const isOpen = ({ ended, missing }: ShownApproval): boolean => ended === undefined && missing !== 'gone';
+
+/** The requests of the page. A new one stands last: it moves none of the others from under the pointer. */
 export const shownApprovals = signal<readonly ShownApproval[] | undefined>(undefined);
 
 /** Decisions, the newest first. */
 export const decisions = signal<readonly Decision[]>([]);
 
 /** How many requests wait for somebody. */
-export const waitingCount = computed(
-  () => (shownApprovals.value ?? []).filter(({ ended }) => ended === undefined).length,
-);
+export const waitingCount = computed(() => (shownApprovals.value ?? []).filter(isOpen).length);
 
 const byAge = (left: ShownApproval, right: ShownApproval): number =>
   (left.approval.asked ?? 0) - (right.approval.asked ?? 0);
 
-const decisionOf = (id: string): Decision | undefined => decisions.value.find((decision) => decision.id === id);
+const decisionOf = (id: string): Decision | undefined => decisions.peek().find((decision) => decision.id === id);
 
-/** The end of a request as the page knows it by itself. */
+/** What is known of a decision from its request alone. */
 const ownDecision = (approval: Approval, reply: Decision['reply']): Decision => {
   const { agent, id, sessionID, permission, patterns, argumentsHash } = approval;
   return { agent, id, sessionID, permission, patterns, argumentsHash, reply, at: Date.now() };
 };
 
-/** A request that is no longer open, with what is known of its end. */
-const endedNow = (shown: ShownApproval): ShownApproval => {
-  const { id, ends = Number.POSITIVE_INFINITY } = shown.approval;
-  const reply = Date.now() >= ends ? 'expired' : 'cancelled';
-  return { ...shown, ended: decisionOf(id) ?? ownDecision(shown.approval, reply) };
+/** Without the oldest of those that are over, where there are many. */
+const bounded = (shown: readonly ShownApproval[]): readonly ShownApproval[] => {
+  let tooMany = shown.filter((one) => !isOpen(one)).length - MOST_OVER;
+  if (tooMany <= 0) return shown;
+  return shown.filter((one) => {
+    if (isOpen(one)) return true;
+    tooMany -= 1;
+    return tooMany < 0;
+  });
 };
 
-/** Whether the agent server of a request does not answer, and its time is not over: then nobody knows whether it waits. */
-const isUnknown = ({ agent, ends = Number.POSITIVE_INFINITY }: Approval, away: readonly number[]): boolean =>
-  away.includes(agent) && Date.now() < ends;
+let list: ApprovalList = { open: [], away: [] };
+let isFollowed = false;
+
+const updated = (shown: ShownApproval): ShownApproval => {
+  if (shown.ended !== undefined) return shown;
+  const { approval, hasChanged = false } = shown;
+  const fresh = list.open.find(({ id }) => id === approval.id);
+  if (fresh !== undefined)
+    return { approval: fresh, hasChanged: hasChanged || fresh.argumentsHash !== approval.argumentsHash };
+  const ended = decisionOf(approval.id);
+  if (ended !== undefined) return { ...shown, ended };
+  const { agent, ends = Number.POSITIVE_INFINITY } = approval;
+  return { ...shown, missing: list.away.includes(agent) && Date.now() < ends ? 'away' : 'gone' };
+};
 
 /**
- * Takes the list of all open requests. What is no longer in it has ended, by a known decision or an unknown one, unless its agent
- * server is `away`.
+ * Takes the list of all open requests. One that is no longer in it has been decided, or is over: who decided is then asked.
+ * The list says nothing of a server that is away. One that comes back into the list is open again.
  */
-export const takeOpen = ({ open, away }: ApprovalList): void => {
-  const before = shownApprovals.value ?? [];
-  const kept = before.map((shown): ShownApproval => {
-    const { approval, ended } = shown;
-    const fresh = open.find(({ id }) => id === approval.id);
-    // One that was taken for ended without a decision, and waits after all, is open again.
-    if (ended !== undefined && (fresh === undefined || decisionOf(approval.id) !== undefined)) return shown;
-    if (fresh === undefined) return isUnknown(approval, away) ? shown : endedNow(shown);
-    const hasChanged = shown.hasChanged === true || fresh.argumentsHash !== shown.approval.argumentsHash;
-    return { approval: fresh, hasChanged };
-  });
+export const takeOpen = (next: ApprovalList): void => {
+  list = next;
+  const before = shownApprovals.peek() ?? [];
+  const wasGone = new Set(before.flatMap(({ approval, missing }) => (missing === 'gone' ? [approval.id] : [])));
   const known = new Set(before.map(({ approval }) => approval.id));
-  const added = open.filter(({ id }) => !known.has(id)).map((approval) => ({ approval }));
-  shownApprovals.value = [...kept, ...added].sort(byAge);
+  const added = next.open
+    .filter(({ id }) => !known.has(id) && decisionOf(id) === undefined)
+    .map((approval): ShownApproval => ({ approval }))
+    .sort(byAge);
+  const after = [...before.map(updated), ...added];
+  shownApprovals.value = bounded(after);
+  if (
+    after.some(({ approval, ended, missing }) => ended === undefined && missing === 'gone' && !wasGone.has(approval.id))
+  )
+    void loadDecisions();
+};
+
+/** Says whether the event stream brings the list. While it does, the answer to a call may be older than what it brought. */
+export const setFollowed = (isNow: boolean): void => {
+  isFollowed = isNow;
 };
 
 /** Takes one decision: of this visitor, of another, or of the clock. */
 export const takeDecision = (decision: Decision, isOwn = false): void => {
   decisions.value = [decision, ...decisions.value.filter(({ id }) => id !== decision.id)].slice(0, MOST_DECISIONS);
-  const shown = shownApprovals.value;
+  const shown = shownApprovals.peek();
   if (shown === undefined) return;
-  shownApprovals.value = shown.map((one) =>
-    one.approval.id === decision.id ? { ...one, ended: decision, isOwn: isOwn || one.isOwn === true } : one,
+  shownApprovals.value = bounded(
+    shown.map((one) =>
+      one.approval.id === decision.id ? { ...one, ended: decision, isOwn: isOwn || one.isOwn === true } : one,
+    ),
   );
 };
 
@@ -85,36 +113,50 @@ export const takeDecisions = (kept: readonly Decision[]): void => {
   decisions.value = [...kept, ...decisions.value.filter(({ id }) => !known.has(id))]
     .sort((left, right) => right.at - left.at)
     .slice(0, MOST_DECISIONS);
+  if (shownApprovals.peek() !== undefined) takeOpen(list);
 };
 
 /** Takes requests that have ended off the page: one, or all. */
 export const hideEnded = (id?: string): void => {
   shownApprovals.value = shownApprovals.value?.filter(
-    ({ approval, ended }) => ended === undefined || (id !== undefined && approval.id !== id),
+    (shown) => isOpen(shown) || (id !== undefined && shown.approval.id !== id),
   );
 };
 
 /** What became of an answer: taken; too late, and what had been decided; or not taken, as other arguments were shown. */
 export type ReplyOutcome =
   | { readonly kind: 'taken' }
-  | { readonly kind: 'too-late'; readonly decision: Decision }
+  | { readonly kind: 'too-late'; readonly decision?: Decision }
   | { readonly kind: 'arguments-changed' };
 
-const decidedIn = ({ details }: ApiError, approval: Approval): Decision => {
-  // The console checked what the agent server said.
-  const known = (details.decided ?? {}) as Partial<Decision>;
-  return { ...ownDecision(approval, 'cancelled'), ...known, id: approval.id };
-};
+/** Who decided, as the console says after it has checked what the agent server said; nothing where nobody knows. */
+const decidedIn = ({ details }: ApiError, approval: Approval): Decision | undefined =>
+  details.decided === undefined
+    ? undefined
+    : { ...ownDecision(approval, 'cancelled'), ...(details.decided as Partial<Decision>), id: approval.id };
 
 /** Loads the open requests and the kept decisions. */
 export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
-  const { decided, ...list } = await api.get<
-    ApprovalList & {
-      readonly decided: readonly Decision[];
-    }
-  >('/api/approvals', signal);
+  const { decided, ...next } = await api.get<ApprovalList & { readonly decided: readonly Decision[] }>(
+    '/api/approvals',
+    signal,
+  );
+  if (!isFollowed) takeOpen(next);
   takeDecisions(decided);
-  takeOpen(list);
+};
+
+let looking: Promise<void> | undefined;
+let isAskedAgain = false;
+/** Asks who decided what. The page goes on without, where that fails. */
+const loadDecisions = (): Promise<void> => {
+  isAskedAgain = looking !== undefined;
+  looking ??= loadApprovals()
+    .catch(() => undefined)
+    .then(() => {
+      looking = undefined;
+      if (isAskedAgain) void loadDecisions();
+    });
+  return looking;
 };
 
 /**
@@ -138,6 +180,7 @@ export const replyTo = async (approval: Approval, reply: ApprovalReply, message?
       return { kind: 'arguments-changed' };
     }
     const decision = decidedIn(error, approval);
+    if (decision === undefined) return { kind: 'too-late' };
     takeDecision(decision);
     return { kind: 'too-late', decision };
   }

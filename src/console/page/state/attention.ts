@@ -1,7 +1,8 @@
 import { computed, effect, signal } from '@preact/signals';
 import { plainLine } from '../format/hostile.ts';
 import { texts } from '../texts.ts';
-import { shownApprovals, waitingCount } from './approvals.ts';
+import { isOpen, shownApprovals, waitingCount } from './approvals.ts';
+import { visitor } from './visitor.ts';
 
 /** The name of the page that is shown, for the title of the tab. */
 export const pageName = signal('');
@@ -24,15 +25,13 @@ export const askToNotify = async (): Promise<void> => {
   readPermission();
 };
 
-const openIds = computed(() =>
-  (shownApprovals.value ?? []).filter(({ ended }) => ended === undefined).map(({ approval }) => approval),
-);
+const openIds = computed(() => (shownApprovals.value ?? []).filter(isOpen).map(({ approval }) => approval));
 
 /** Says in the tab's title how many requests wait, and notifies of new ones while the page is not looked at. */
 export const startAttention = (): (() => void) => {
   readPermission();
   const stopTitle = effect(() => {
-    document.title = texts.tabTitle(pageName.value, waitingCount.value);
+    document.title = texts.tabTitle(pageName.value, visitor.value === null ? 0 : waitingCount.value);
   });
   let known: ReadonlySet<string> | undefined;
   const stopNotifying = effect(() => {

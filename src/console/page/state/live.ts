@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { ApprovalList, Decision, ServiceState } from '../../protocol.ts';
 import { openEvents, type StreamState } from '../api/event-source.ts';
 import type { FeedVerdict } from '../api/types.ts';
-import { takeDecision, takeOpen } from './approvals.ts';
+import { setFollowed, takeDecision, takeOpen } from './approvals.ts';
 import { loadMe } from './visitor.ts';
 
 /** Whether the page hears from the console. */
@@ -14,6 +14,9 @@ export const services = signal<readonly ServiceState[] | undefined>(undefined);
 /** Rises when the gateway's keys have changed: a view that shows them loads them again. */
 export const keyChanges = signal(0);
 
+/** Rises when the page hears from the console again: what it has loaded may be old. */
+export const returns = signal(0);
+
 const verdictListeners = new Set<(verdicts: readonly FeedVerdict[]) => void>();
 
 /** Calls `listener` with each batch of verdicts, at most ten times a second. Returns how to stop that. */
@@ -24,7 +27,10 @@ export const onVerdicts = (listener: (verdicts: readonly FeedVerdict[]) => void)
 
 // The console wrote these events from what it had parsed itself.
 const listeners = {
-  approvals: (data: unknown) => takeOpen(data as ApprovalList),
+  approvals: (data: unknown) => {
+    setFollowed(true);
+    takeOpen(data as ApprovalList);
+  },
   decided: (data: unknown) => takeDecision(data as Decision),
   verdict: (data: unknown) => {
     for (const listener of verdictListeners) listener(data as readonly FeedVerdict[]);
@@ -44,9 +50,15 @@ export const startLive = (): (() => void) => {
     path: '/api/events',
     listeners,
     onState: (state) => {
+      // Until the list has come again.
+      setFollowed(false);
+      if (state === 'open' && connection.peek() === 'lost') returns.value += 1;
       connection.value = state;
     },
     mayRetry: async () => (await loadMe()).user !== null,
   });
-  return close;
+  return () => {
+    setFollowed(false);
+    close();
+  };
 };

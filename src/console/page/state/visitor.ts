@@ -22,9 +22,18 @@ export const api: Api = createApi({
   },
 });
 
-/** Asks who is logged in, and what is set up. */
+let lastName: string | undefined;
+
+/** Asks who is logged in, and what is set up. What the page holds of one person is gone before another sees it. */
 export const loadMe = async (): Promise<Me> => {
   const answer = await api.get<Me>('/api/me');
+  const name = answer.user?.name;
+  if (name !== undefined && lastName !== undefined && name !== lastName) {
+    location.reload();
+    // The page is left before anything more is shown.
+    return new Promise<Me>(() => {});
+  }
+  lastName = name ?? lastName;
   me.value = answer;
   return answer;
 };
@@ -41,8 +50,8 @@ export const logIn = async (name: string, password: string): Promise<void> => {
   await loadMe();
 };
 
-/** Ends the session, here and at the server. */
+/** Ends the session, here and at the server, with all that the page holds. */
 export const logOut = async (): Promise<void> => {
   await api.send('POST', '/api/logout');
-  await loadMe();
+  location.reload();
 };

@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 import { ApiError } from '../../api/request.ts';
 import type { ApprovalReply } from '../../api/types.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
+import { Button, SteadyButton } from '../../parts/button.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
-import { SafeLine } from '../../parts/safe-text.tsx';
+import { SafeLine, SafeText } from '../../parts/safe-text.tsx';
 import { failureText } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
-import { hideEnded, replyTo, type ShownApproval } from '../../state/approvals.ts';
+import { hideEnded, isOpen, replyTo, type ShownApproval } from '../../state/approvals.ts';
 import { showToast } from '../../state/toasts.ts';
 import { mayDecide, missingPart } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
@@ -18,12 +19,19 @@ import { Remaining } from './remaining.tsx';
 
 const words = texts.approvals;
 
-const Outcome = ({ shown: { approval, ended, isOwn } }: { readonly shown: ShownApproval }) =>
-  ended === undefined ? null : (
+const Outcome = ({ shown }: { readonly shown: ShownApproval }) => {
+  const { approval, ended, isOwn } = shown;
+  return isOpen(shown) ? null : (
     <div class="outcome">
-      <Badge tone={toneOfReply(ended.reply)}>{outcomeSentence(ended, isOwn)}</Badge>
-      <Time at={ended.at} />
-      {ended.message === undefined ? null : (
+      {ended === undefined ? (
+        <Badge tone="plain">{words.gone}</Badge>
+      ) : (
+        <>
+          <Badge tone={toneOfReply(ended.reply)}>{outcomeSentence(ended, isOwn)}</Badge>
+          <Time at={ended.at} />
+        </>
+      )}
+      {ended?.message === undefined ? null : (
         <span class="outcome-reason">
           <span class="label">{words.reason}</span> <SafeLine text={ended.message} limit={2000} />
         </span>
@@ -33,6 +41,7 @@ const Outcome = ({ shown: { approval, ended, isOwn } }: { readonly shown: ShownA
       </Button>
     </div>
   );
+};
 
 const Conversation = ({ shown: { approval } }: { readonly shown: ShownApproval }) => {
   const title = <SafeLine text={approval.title === '' ? words.untitled : approval.title} limit={160} />;
@@ -55,7 +64,11 @@ const Call = ({ shown: { approval } }: { readonly shown: ShownApproval }) => (
         <span class="label">{words.pattern}</span>
         {approval.patterns.map((pattern) => (
           <code key={pattern}>
-            <SafeLine text={pattern} limit={500} />
+            {pattern.length > 500 ? (
+              <SafeText text={pattern} foldedChars={500} />
+            ) : (
+              <SafeLine text={pattern} limit={500} />
+            )}
           </code>
         ))}
       </p>
@@ -84,7 +97,10 @@ const lateOrTaken = async (shown: ShownApproval, reply: ApprovalReply, message: 
 
 /** One request with all that is needed to decide it, and the buttons that do. */
 export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
-  const { approval, ended, hasChanged } = shown;
+  const { approval, hasChanged } = shown;
+  const isWaiting = isOpen(shown);
+  const isAway = shown.missing === 'away';
+  const heading = useRef<HTMLHeadingElement>(null);
   const asking = useSignal<'always' | 'reject' | undefined>(undefined);
   const sending = useSignal<ApprovalReply | undefined>(undefined);
   const close = (): void => {
@@ -96,14 +112,18 @@ export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
     await lateOrTaken(shown, reply, message);
     sending.value = undefined;
     close();
+    // The button that had the focus is gone.
+    requestAnimationFrame(() => {
+      if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+    });
   };
   const headingId = `approval-${approval.id}`;
   const isBusy = sending.value !== undefined;
   return (
-    <article class={`card approval${ended === undefined ? '' : ' ended'}`} aria-labelledby={headingId}>
+    <article class={`card approval${isWaiting ? '' : ' ended'}`} aria-labelledby={headingId}>
       <header class="approval-head">
         <div>
-          <h2 id={headingId}>
+          <h2 id={headingId} ref={heading} tabIndex={-1}>
             <SafeLine text={approval.tool} limit={160} />
           </h2>
           <p class="muted">
@@ -123,44 +143,47 @@ export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
             {approval.link?.announced === true ? ` · ${words.linkAnnounced}` : ''}
           </p>
         </div>
-        {ended === undefined && approval.ends !== undefined ? (
-          <Remaining asked={approval.asked} ends={approval.ends} />
-        ) : null}
+        {isWaiting && approval.ends !== undefined ? <Remaining asked={approval.asked} ends={approval.ends} /> : null}
       </header>
       {hasChanged === true ? (
         <p class="notice" role="alert">
           {words.argumentsChanged}
         </p>
       ) : null}
+      {isAway && isWaiting ? (
+        <p class="notice" role="alert">
+          {words.agentAway}
+        </p>
+      ) : null}
       <Call shown={shown} />
       <Outcome shown={shown} />
-      {ended === undefined && mayDecide.value ? (
+      {isWaiting && mayDecide.value ? (
         <div class="actions">
-          <Button kind="primary" isBusy={isBusy} onClick={() => void decide('once')}>
+          <SteadyButton kind="primary" isBusy={isBusy} isDisabled={isAway} onClick={() => void decide('once')}>
             {words.once}
-          </Button>
+          </SteadyButton>
           {approval.always.length === 0 ? null : (
-            <Button
-              isDisabled={isBusy}
+            <SteadyButton
+              isDisabled={isBusy || isAway}
               onClick={() => {
                 asking.value = 'always';
               }}
             >
               {words.always}
-            </Button>
+            </SteadyButton>
           )}
-          <Button
+          <SteadyButton
             kind="danger"
-            isDisabled={isBusy}
+            isDisabled={isBusy || isAway}
             onClick={() => {
               asking.value = 'reject';
             }}
           >
             {words.reject}
-          </Button>
+          </SteadyButton>
         </div>
       ) : null}
-      {ended === undefined && !mayDecide.value ? <p class="muted">{words.mayNot}</p> : null}
+      {isWaiting && !mayDecide.value ? <p class="muted">{words.mayNot}</p> : null}
       {asking.value === 'always' ? (
         <AlwaysDialog shown={shown} isBusy={isBusy} onClose={close} onConfirm={() => void decide('always')} />
       ) : null}

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { Button } from '../../parts/button.tsx';
+import { Button, SteadyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { SafeLine } from '../../parts/safe-text.tsx';
-import type { ShownApproval } from '../../state/approvals.ts';
+import { SafeLine, SafeText } from '../../parts/safe-text.tsx';
+import { isOpen, type ShownApproval } from '../../state/approvals.ts';
 import { texts } from '../../texts.ts';
 import { lateSentence } from './outcome.ts';
 
@@ -12,11 +12,13 @@ type DecisionDialogProps = {
   readonly onClose: () => void;
 };
 
+const canDecide = ({ ended, missing }: ShownApproval): boolean => ended === undefined && missing === undefined;
+
 /** Somebody else may decide while the dialog is open: it says so, and its button does nothing any more. */
-const EndedNotice = ({ shown: { ended } }: { readonly shown: ShownApproval }) =>
-  ended === undefined ? null : (
+const EndedNotice = ({ shown }: { readonly shown: ShownApproval }) =>
+  canDecide(shown) ? null : (
     <p class="notice" role="alert">
-      {lateSentence(ended)}
+      {isOpen(shown) ? texts.approvals.agentAway : lateSentence(shown.ended)}
     </p>
   );
 
@@ -42,16 +44,16 @@ export const AlwaysDialog = ({
     <ul class="covers">
       {shown.approval.always.map((covered) => (
         <li key={covered}>
-          <SafeLine text={covered} limit={1000} />
+          <SafeText text={covered} />
         </li>
       ))}
     </ul>
     <p class="muted">{texts.approvals.alwaysOthers}</p>
     <footer class="dialog-actions">
       <Button onClick={onClose}>{texts.common.cancel}</Button>
-      <Button kind="primary" isBusy={isBusy} isDisabled={shown.ended !== undefined} onClick={onConfirm}>
+      <SteadyButton kind="primary" isBusy={isBusy} isDisabled={!canDecide(shown)} onClick={onConfirm}>
         {texts.approvals.alwaysConfirm}
-      </Button>
+      </SteadyButton>
     </footer>
   </Dialog>
 );
@@ -89,9 +91,9 @@ export const RejectDialog = ({
       </p>
       <footer class="dialog-actions">
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button kind="danger" isBusy={isBusy} isDisabled={shown.ended !== undefined} onClick={confirm}>
+        <SteadyButton kind="danger" isBusy={isBusy} isDisabled={!canDecide(shown)} onClick={confirm}>
           {texts.approvals.rejectConfirm}
-        </Button>
+        </SteadyButton>
       </footer>
     </Dialog>
   );

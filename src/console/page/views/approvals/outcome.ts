@@ -24,7 +24,7 @@ export const toneOfReply = (reply: Decision['reply']): Tone => {
 };
 
 /** What the one who came too late is told: who decided what, or that the request has ended. */
-export const lateSentence = (decision: Decision): string =>
-  decision.reply === 'expired' || decision.reply === 'cancelled'
+export const lateSentence = (decision: Decision | undefined): string =>
+  decision === undefined || decision.reply === 'expired' || decision.reply === 'cancelled'
     ? texts.approvals.ended
     : texts.approvals.faster(deciderOf(decision), texts.approvals.replies[decision.reply]);

@@ -2,7 +2,7 @@ import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Empty, Failure, Loading } from '../../parts/states.tsx';
-import { hideEnded, loadApprovals, shownApprovals, waitingCount } from '../../state/approvals.ts';
+import { hideEnded, isOpen, loadApprovals, shownApprovals, waitingCount } from '../../state/approvals.ts';
 import { askToNotify, notifying } from '../../state/attention.ts';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
@@ -43,7 +43,7 @@ const Requests = () => {
       {shown.map((one) => (
         <ApprovalCard key={one.approval.id} shown={one} />
       ))}
-      {shown.some(({ ended }) => ended !== undefined) ? (
+      {shown.some((one) => !isOpen(one)) ? (
         <p>
           <Button kind="quiet" isSmall onClick={() => hideEnded()}>
             {words.hideAll}

@@ -1,10 +1,10 @@
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { ApiError } from '../../api/request.ts';
 import { streamedEvents } from '../../api/stream.ts';
 import { NO_ANSWER, type StreamedAnswer, takeChunk } from '../../format/chat-answer.ts';
 import type { ShownPart } from '../../format/message-parts.ts';
 import { failureText } from '../../parts/states.tsx';
-import { shownApprovals } from '../../state/approvals.ts';
+import { isOpen, shownApprovals } from '../../state/approvals.ts';
 import { showToast } from '../../state/toasts.ts';
 import { api, isAdmin } from '../../state/visitor.ts';
 import { followTurn, type SessionAddress } from './follow.ts';
@@ -116,18 +116,20 @@ export const continueAfterDecision = async (id: number): Promise<void> => {
   }
 };
 
-/** Notes in which session the requests of an answer are, and goes on once all of them have ended. */
-export const watchApprovals = (id: number): void => {
-  const turn = turnOf(id);
-  if (turn?.state !== 'waiting') return;
-  const { approvals } = turn.answer;
+/** Notes in which session the requests of an answer are, and goes on once all of them have ended, or are hidden since. */
+const watchApprovals = ({ id, answer: { approvals }, session }: Turn): void => {
   const shown = (shownApprovals.value ?? []).filter(({ approval }) => approvals.includes(approval.id));
   const first = shown[0]?.approval;
-  if (first !== undefined && turn.session === undefined)
+  if (first !== undefined && session === undefined)
     change(id, { session: { agent: first.agent, id: first.parentID ?? first.sessionID } });
-  if (shown.length === approvals.length && shown.every(({ ended }) => ended !== undefined))
-    void continueAfterDecision(id);
+  const areAllKnown = shown.length === approvals.length || session !== undefined;
+  if (areAllKnown && !shown.some(isOpen)) void continueAfterDecision(id);
 };
+
+// Also while another view is shown: there the requests may be decided, and hidden.
+effect(() => {
+  for (const turn of turns.value) if (turn.state === 'waiting') watchApprovals(turn);
+});
 
 /**
  * Ends the answer that is on its way. The bridge aborts the turn when its client leaves; after a decision nobody waits there, and

@@ -1,4 +1,3 @@
-import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -8,7 +7,7 @@ import { useResource } from '../../state/resource-hook.ts';
 import { api, mayDecide } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 import { Composer } from './composer.tsx';
-import { chosenModel, newConversation, turns, watchApprovals } from './conversation.ts';
+import { chosenModel, newConversation, turns } from './conversation.ts';
 import { TurnView } from './turn.tsx';
 
 const words = texts.chat;
@@ -71,9 +70,6 @@ const Announcement = () => {
 /** A conversation with the agent through the bridge. */
 export const ChatView = () => {
   useScrollToEnd();
-  useSignalEffect(() => {
-    for (const { id, state } of turns.value) if (state === 'waiting') watchApprovals(id);
-  });
   return (
     <div class="chat">
       <PageHead title={words.title} intro={words.intro}>
