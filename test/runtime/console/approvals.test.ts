@@ -106,7 +106,9 @@ describe('the approvals page in Chromium', ({ needing }) => {
   });
 
   needing(MISSING_BROWSER, 'writes no error to the console of the browser, and ends', async () => {
-    await Promise.all([(await chromium)?.end(), (await world)?.end()]);
+    // The browser first: it writes down when a service goes.
+    await (await chromium)?.end();
+    await (await world)?.end();
     const [, browser] = await started;
     assert.equal(browser.problems(), []);
     assert.not.match(browser.received(), PASSWORD);

@@ -163,7 +163,9 @@ describe('every page in Chromium', ({ needing }) => {
   });
 
   needing(MISSING_BROWSER, 'received no secret, wrote no error to the console, and ends', async () => {
-    await Promise.all([(await chromium)?.end(), (await world)?.end()]);
+    // The browser first: it writes down when a service goes.
+    await (await chromium)?.end();
+    await (await world)?.end();
     const [, browser] = await started;
     assert.equal(browser.problems(), []);
     const received = browser.received();
