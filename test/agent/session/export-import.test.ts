@@ -21,7 +21,7 @@ import { importSession } from '../../../src/agent/session/import.ts';
 
 import type { Store } from '../../../src/agent/store/store.ts';
 import { ConfigError } from '../../../src/core/config.ts';
-import { describe, rejection } from '../../check.ts';
+import { describe, rejection, thorough } from '../../check.ts';
 import { anySessions, type KeptSession, linesOf } from '../harness/any-session.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { answer, idsFrom, sessionOf, textPart, toolPart, userMessage } from '../store/samples.ts';
@@ -47,8 +47,8 @@ const newFile = (): string => {
   return join(directory, `${files}.db`);
 };
 const KINDS: readonly Kind[] = [
-  { name: 'memory', open: async (ids) => createMemoryStore({ ids }), runs: 150 },
-  { name: 'SQLite', open: (ids) => openSqliteStore({ file: newFile(), ids }), runs: 15 },
+  { name: 'memory', open: async (ids) => createMemoryStore({ ids }), runs: thorough(60, 1000) },
+  { name: 'SQLite', open: (ids) => openSqliteStore({ file: newFile(), ids }), runs: thorough(10, 60) },
 ];
 
 type Line = Record<string, unknown>;

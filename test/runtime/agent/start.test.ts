@@ -8,7 +8,7 @@ import { addressOf, agentAt, untilReady } from './process.ts';
 import { inAgentWorld, newSession, prompt, type Settings, withAgentWorld } from './world.ts';
 
 describe('starting the agent bundle', (check) => {
-  checkEarlyRequests(check, 6);
+  checkEarlyRequests(check, 4);
 
   check(
     'does not wait for a tool server that never says a word',
