@@ -122,6 +122,14 @@ describe('the open requests of all agent servers', (check) => {
     world.stop();
   });
 
+  check('of a server that was never reached are a line of the log, once for each reason', async () => {
+    const world = await createConsoleWorld({ variables: { CONSOLE_AGENT_URLS: 'http://nobody' } });
+    await world.clock.advance(20_000);
+    const lost = () => world.lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'agent-lost');
+    assert.equal(lost(), [{ level: 'warn', event: 'agent-lost', address: 'http://nobody', reason: 'ECONNREFUSED' }]);
+    world.stop();
+  });
+
   check('of a server that sends nonsense or too much are left out, and the others stay', async () => {
     const world = await withRequest();
     world.agents[1].open.set('odd', { id: '../../session/ses_1', sessionID: 'ses_1', permission: 'x' });

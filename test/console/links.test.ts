@@ -218,6 +218,22 @@ describe('the webhook', (check) => {
     world.stop();
   });
 
+  check('is told whom a recharge is for, and what its preview warns of, in every form', async () => {
+    const preview = {
+      summary: 'Add 7 to the balance of user 3: 0.3 becomes 7.3.',
+      user: { email: 'ann@example.com', username: 'ann' },
+      warnings: [{ code: 'inactive', text: 'The user is not active.' }],
+    };
+    for (const format of ['json', 'ntfy', 'slack']) {
+      const variables = { CONSOLE_NOTIFY_FORMAT: format };
+      const world = await announced({ user_id: 3 }, { variables }, { metadata: { preview, figures: { amount: '7' } } });
+      const text = JSON.stringify(world.messages()[0]?.body);
+      for (const expected of ['0.3 becomes 7.3', 'ann@example.com', 'The user is not active'])
+        assert.ok(text.includes(expected), `${format}: ${expected}`);
+      world.stop();
+    }
+  });
+
   check('is told of no secret in the title of the conversation either', async () => {
     const world = await announced({ user_id: 7 }, {}, { title: 'use sk-canary0123456789abcdef for it' });
     assert.not.match(JSON.stringify(world.messages()), 'canary');

@@ -28,7 +28,7 @@ const withJournal = async <T>(
 };
 const listsOf = async (path: string) => {
   const read = await readJournalLines(path);
-  if ('code' in read) throw new Error(read.code);
+  if (!('lines' in read)) throw new Error(JSON.stringify(read));
   return toRechargeLists(read.lines, NOW);
 };
 const claimOf = (char: string, at: number) => ({
@@ -172,10 +172,26 @@ describe('the recharges of a journal', (check) => {
 
   check('of a file that is none, or is not there, are said with the code of the system', async () => {
     await withJournal(async (path) => {
-      assert.equal(await readJournalLines(path), { code: 'ENOENT' });
+      assert.equal(await readJournalLines(path), { missingFile: 'journal.jsonl' });
+      assert.equal(await readJournalLines(join(path, 'j.jsonl')), { code: 'ENOENT' });
       assert.equal(await readJournalLines(tmpdir()), { code: 'ENOTREG' });
       writeFileSync(path, '');
       assert.equal(await readJournalLines(path), { lines: [] });
     });
+  });
+
+  check('of a journal that is not there are never an empty list without a word', async () => {
+    const cases = [
+      [{ missingFile: 'j.jsonl' }, 200, 'j.jsonl'],
+      [{ code: 'ENOENT' }, 503, 'its folder is not there'],
+      [{ code: 'EACCES' }, 503, 'may read the file'],
+    ] as const;
+    for (const [journal, status, expected] of cases) {
+      const world = await createConsoleWorld({ readJournal: async () => journal });
+      const answer = await (await world.as('vera'))('GET', '/api/recharges');
+      assert.is(answer.status, status);
+      assert.match(await answer.text(), expected);
+      world.stop();
+    }
   });
 });

@@ -1,12 +1,24 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { errorCode } from '../node/error-code.ts';
 
 /** Years of recharges, at about a kilobyte each. */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** A file's last whole lines, or the system's code of why it cannot be read (`ENOENT`, `EACCES`). */
-export type JournalReading = { readonly lines: readonly string[] } | { readonly code: string };
+/** A file's last whole lines; the name of a file that is not there yet, in a folder that is; or the system's code of why not. */
+export type JournalReading =
+  | { readonly lines: readonly string[] }
+  | { readonly missingFile: string }
+  | { readonly code: string };
+
+const isFolder = async (path: string): Promise<boolean> => {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+};
 
 /**
  * Reads the end of another program's journal: at most 16 MiB. It writes nothing and does not mind whose the file is. Pipes and
@@ -27,6 +39,7 @@ export const readJournalLines = async (path: string): Promise<JournalReading> =>
       await file.close();
     }
   } catch (error) {
-    return { code: errorCode(error) ?? 'no code' };
+    const code = errorCode(error) ?? 'no code';
+    return code === 'ENOENT' && (await isFolder(dirname(path))) ? { missingFile: basename(path) } : { code };
   }
 };

@@ -71,11 +71,11 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
   const setState = (next: ServiceState['state'], reason?: string): boolean => {
     if (state.state === next && state.reason === reason) return false;
     const since = state.state === next ? state.since : clock.now();
-    if (state.state !== next)
-      log(next === 'up' ? 'info' : 'warn', next === 'up' ? 'agent-reached' : 'agent-lost', {
-        address: client.address,
-        ...(reason === undefined ? {} : { reason }),
-      });
+    // Also the first failure, and another reason: a server that was never reached is no less lost.
+    log(next === 'up' ? 'info' : 'warn', next === 'up' ? 'agent-reached' : 'agent-lost', {
+      address: client.address,
+      ...(reason === undefined ? {} : { reason }),
+    });
     const { reason: _, ...rest } = state;
     state = { ...rest, state: next, since, ...(reason === undefined ? {} : { reason }) };
     return true;

@@ -8,7 +8,7 @@ import { isSecretName, REDACTED } from '../../core/redact.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { redactedLine } from '../../core/text.ts';
 import type { ConsoleMetrics } from '../metrics.ts';
-import type { Approval } from '../protocol.ts';
+import type { Approval, Money } from '../protocol.ts';
 import type { NotifySettings } from '../settings.ts';
 
 /** Announces open requests to the webhook, each once. */
@@ -52,9 +52,16 @@ const argumentLines = (given: unknown): readonly string[] => {
   return more > 0 ? [...lines.slice(0, ARGUMENTS_SHOWN), `and ${more} more`] : lines;
 };
 
+/** What a recharge would do, for whom, and what its preview warns of. */
+const moneyLines = ({ summary, user, warnings }: Money): readonly string[] => [
+  redactedLine(summary, 200),
+  ...(user === undefined ? [] : [`User: ${redactedLine(user, 100)}`]),
+  ...warnings.map((warning) => `Warning: ${redactedLine(warning, VALUE_CHARS)}`),
+];
+
 /** What a message says, in a few lines. */
 export const notificationText = ({ title, money, arguments: given }: Approval): string => {
-  const what = money?.isKnown === true ? [redactedLine(money.summary, 300)] : argumentLines(given);
+  const what = money?.isKnown === true ? moneyLines(money) : argumentLines(given);
   const lines = [...(title === '' ? [] : [`In: ${redactedLine(title, 100)}`]), ...what];
   const text = lines.join('\n');
   return text.length > TEXT_CHARS ? `${[...text.slice(0, TEXT_CHARS)].slice(0, -1).join('')}…` : text;

@@ -1,11 +1,14 @@
 import type { Clock } from '../../core/clock.ts';
 import { type JournalLists, toRechargeLists } from './recharge-lists.ts';
 
-/** The journal's whole lines, or why it cannot be read. Never rejects. */
-export type ReadJournal = () => Promise<{ readonly lines: readonly string[] } | { readonly code: string }>;
+/** Why a journal has no lines: its file is not there yet, in a folder that is; or the system's code of why it cannot be read. */
+type NoLines = { readonly missingFile: string } | { readonly code: string };
 
-/** The recharges of the journal, or the system's code of why it cannot be read. */
-type RechargeReading = { readonly lists: JournalLists } | { readonly code: string };
+/** The journal's whole lines, or why there are none. Never rejects. */
+export type ReadJournal = () => Promise<{ readonly lines: readonly string[] } | NoLines>;
+
+/** The recharges of the journal, or why there are none. */
+type RechargeReading = { readonly lists: JournalLists } | NoLines;
 
 /** A long journal takes half a second and much memory to read, and everyone may ask for the metrics. */
 const KEPT_MS = 5000;

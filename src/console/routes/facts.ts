@@ -2,7 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
 import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
-import { redactedLine } from '../../core/text.ts';
+import { redactedLine, visibleLine } from '../../core/text.ts';
 import { type ConsoleFault, isConsoleFault } from '../errors.ts';
 import { NO_RECHARGES } from '../recharges/recharge-lists.ts';
 import type { createRechargeReading } from '../recharges/recharge-reading.ts';
@@ -87,12 +87,17 @@ export const createFactRoutes = (needs: FactRoutesNeeds): RouteTable => {
         if (readRecharges === undefined)
           throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.recharges });
         const journal = await readRecharges();
-        // Before the first recharge there is no file.
-        if ('code' in journal && journal.code !== 'ENOENT') {
-          const message = `The journal cannot be read (${journal.code}): check RELAY_JOURNAL, and that this user may read the file`;
+        if ('code' in journal) {
+          const hint =
+            journal.code === 'ENOENT'
+              ? 'its folder is not there: check RELAY_JOURNAL, and that the folder of the relay admin is mounted here'
+              : 'check RELAY_JOURNAL, and that this user may read the file';
+          const message = `The journal cannot be read (${journal.code}): ${hint}`;
           throw new Fault({ kind: 'unavailable', message, retryAfterMs: 10_000 });
         }
-        return reply.json('lists' in journal ? journal.lists : NO_RECHARGES);
+        if ('lists' in journal) return reply.json(journal.lists);
+        // Before the first recharge there is no file. Or its name is mistyped: so the page says which one is looked for.
+        return reply.json({ ...NO_RECHARGES, missingFile: visibleLine(journal.missingFile, TEXT_CHARS) });
       }),
     },
   };

@@ -51,6 +51,8 @@ export type RechargeLists = {
   readonly inDoubt: readonly RechargeEntry[];
   readonly refused: readonly RechargeEntry[];
   readonly verified: readonly RechargeEntry[];
+  /** The name of the journal's file, where it is not there yet. */
+  readonly missingFile?: string;
 };
 
 /** A backend key of the gateway by its fingerprint, as the gateway's admin routes report it. */

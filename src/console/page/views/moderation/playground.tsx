@@ -18,10 +18,16 @@ const result = signal<CheckResult | undefined>(undefined);
 const failure = signal<ApiError | undefined>(undefined);
 const isRunning = signal(false);
 
+/** A verdict stands below exactly what it was made of: it goes with the first change of that. */
+const forget = (): void => {
+  result.value = undefined;
+  failure.value = undefined;
+};
+
 const check = async (state: ModerationState): Promise<void> => {
   if (isRunning.peek() || input.peek() === '') return;
   isRunning.value = true;
-  failure.value = undefined;
+  forget();
   try {
     result.value = await api.send<CheckResult>('POST', '/api/check', {
       model: model.peek() || (state.aliases[0]?.alias ?? ''),
@@ -42,6 +48,7 @@ const Choices = ({ state }: { readonly state: ModerationState }) => (
         value={model.value || (state.aliases[0]?.alias ?? '')}
         onChange={(event) => {
           model.value = event.currentTarget.value;
+          forget();
         }}
       >
         {state.aliases.map(({ alias }) => (
@@ -57,6 +64,7 @@ const Choices = ({ state }: { readonly state: ModerationState }) => (
         value={policy.value}
         onChange={(event) => {
           policy.value = event.currentTarget.value;
+          forget();
         }}
       >
         <option value="">{words.ownPolicy}</option>
@@ -93,6 +101,7 @@ export const Playground = ({ state }: { readonly state: ModerationState }) => (
           aria-describedby="playground-hint"
           onInput={(event) => {
             input.value = event.currentTarget.value;
+            forget();
           }}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void check(state);

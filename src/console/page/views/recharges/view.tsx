@@ -1,4 +1,5 @@
 import type { RechargeEntry, RechargeLists } from '../../api/types.ts';
+import { plainLine } from '../../format/hostile.ts';
 import { moneyText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -115,9 +116,12 @@ const RechargeTable = ({ title, none, entries }: TableProps) => {
   );
 };
 
-const Lists = ({ inDoubt, refused, verified }: RechargeLists) =>
+const Lists = ({ inDoubt, refused, verified, missingFile }: RechargeLists) =>
   inDoubt.length + refused.length + verified.length === 0 ? (
-    <Empty title={words.empty} hint={words.emptyHint} />
+    <Empty
+      title={missingFile === undefined ? words.empty : words.noFile(plainLine(missingFile, 120))}
+      hint={missingFile === undefined ? words.emptyHint : words.noFileHint}
+    />
   ) : (
     <>
       <section>

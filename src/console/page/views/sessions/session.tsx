@@ -103,22 +103,30 @@ const attempt = async (work: () => Promise<unknown>, done: string): Promise<bool
 
 type ActionsProps = { readonly place: SessionAddress; readonly isBusy: boolean; readonly onChange: () => void };
 
-const DeleteDialog = ({ place, onClose }: { readonly place: SessionAddress; readonly onClose: () => void }) => {
-  const isDeleting = useSignal(false);
-  const remove = async (): Promise<void> => {
-    isDeleting.value = true;
-    const isDone = await attempt(() => api.send('DELETE', apiPath(place)), words.deleted);
-    isDeleting.value = false;
+type AskingDialogProps = {
+  readonly title: string;
+  readonly intro: string;
+  readonly confirm: string;
+  readonly onConfirm: () => Promise<void>;
+  readonly onClose: () => void;
+};
+
+/** What cannot be taken back is asked about first. */
+const AskingDialog = ({ title, intro, confirm, onConfirm, onClose }: AskingDialogProps) => {
+  const isRunning = useSignal(false);
+  const run = async (): Promise<void> => {
+    isRunning.value = true;
+    await onConfirm();
+    isRunning.value = false;
     onClose();
-    if (isDone) navigate('/sessions', true);
   };
   return (
-    <Dialog title={words.deleteTitle} onClose={onClose}>
-      <p>{words.deleteIntro}</p>
+    <Dialog title={title} onClose={onClose}>
+      <p>{intro}</p>
       <footer class="dialog-actions">
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button kind="danger" isBusy={isDeleting.value} onClick={() => void remove()}>
-          {words.deleteConfirm}
+        <Button kind="danger" isBusy={isRunning.value} onClick={() => void run()}>
+          {confirm}
         </Button>
       </footer>
     </Dialog>
@@ -126,13 +134,19 @@ const DeleteDialog = ({ place, onClose }: { readonly place: SessionAddress; read
 };
 
 const Actions = ({ place, isBusy, onChange }: ActionsProps) => {
-  const isAborting = useSignal(false);
-  const isAsking = useSignal(false);
+  const asking = useSignal<'abort' | 'delete' | undefined>(undefined);
+  const close = (): void => {
+    asking.value = undefined;
+  };
   const abort = async (): Promise<void> => {
-    isAborting.value = true;
     await attempt(() => api.send('POST', `${apiPath(place)}/abort`), words.aborted);
-    isAborting.value = false;
     onChange();
+  };
+  const remove = async (): Promise<void> => {
+    if (await attempt(() => api.send('DELETE', apiPath(place)), words.deleted)) navigate('/sessions', true);
+  };
+  const ask = (what: 'abort' | 'delete') => (): void => {
+    asking.value = what;
   };
   return (
     <>
@@ -142,27 +156,31 @@ const Actions = ({ place, isBusy, onChange }: ActionsProps) => {
       {isAdmin.value ? (
         <>
           {isBusy ? (
-            <Button isSmall isBusy={isAborting.value} onClick={() => void abort()}>
+            <Button isSmall onClick={ask('abort')}>
               {words.abort}
             </Button>
           ) : null}
-          <Button
-            isSmall
-            kind="danger"
-            onClick={() => {
-              isAsking.value = true;
-            }}
-          >
+          <Button isSmall kind="danger" onClick={ask('delete')}>
             {words.delete}
           </Button>
         </>
       ) : null}
-      {isAsking.value ? (
-        <DeleteDialog
-          place={place}
-          onClose={() => {
-            isAsking.value = false;
-          }}
+      {asking.value === 'abort' ? (
+        <AskingDialog
+          title={words.abortTitle}
+          intro={words.abortIntro}
+          confirm={words.abortConfirm}
+          onConfirm={abort}
+          onClose={close}
+        />
+      ) : null}
+      {asking.value === 'delete' ? (
+        <AskingDialog
+          title={words.deleteTitle}
+          intro={words.deleteIntro}
+          confirm={words.deleteConfirm}
+          onConfirm={remove}
+          onClose={close}
         />
       ) : null}
     </>
