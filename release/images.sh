@@ -6,7 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-prefix="${1:?Expected the prefix of the images, such as ghcr.io/someone/gatehouse}"
+prefix="${1:-}"
+if [ -z "$prefix" ]; then
+  echo 'Usage: release/images.sh PREFIX [--push]; PREFIX is such as ghcr.io/someone/gatehouse' >&2
+  exit 1
+fi
 output=--output=type=cacheonly
 if [ "${2:-}" = --push ]; then output=--push; fi
 platforms="${PLATFORMS:-linux/amd64,linux/arm64}"

@@ -71,8 +71,16 @@ const set = (version, today) => {
     process.exitCode = 1;
     return;
   }
-  for (const file of new Set(PLACES.map(([name]) => name))) writeFileSync(file, withVersion(file, read(file), version));
   const log = read(CHANGELOG);
+  const unreleased = log.split(/^## /m)[1] ?? '';
+  if (sectionOf(log, version) === undefined && unreleased.replace('[Unreleased]', '').trim() === '') {
+    process.stderr.write(
+      `${CHANGELOG}: expected something under [Unreleased], which becomes the notes of ${version}. Nothing was written\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  for (const file of new Set(PLACES.map(([name]) => name))) writeFileSync(file, withVersion(file, read(file), version));
   if (sectionOf(log, version) === undefined)
     writeFileSync(CHANGELOG, log.replace(UNRELEASED, `${UNRELEASED}\n## [${version}] - ${today}\n`));
   check(undefined);
