@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ROOT } from '../../runtime/processes.ts';
+import { VERSION } from '../helm/world.ts';
 import { type Engine, postgresDirectory } from './engine.ts';
 
 export const TARGETS = ['gateway', 'agent', 'bridge', 'console', 'relay-admin'] as const;
 export type Target = (typeof TARGETS)[number];
 
 export const PREFIX = 'localhost/gatehouse';
-export const imageOf = (target: Target): string => `${PREFIX}-${target}:v0.1.0`;
+export const imageOf = (target: Target): string => `${PREFIX}-${target}:v${VERSION}`;
 /** Stands for the images that are fetched from a registry: made of what runs these tests. */
 export const BASE = 'localhost/base:test';
 const BUILDER = 'localhost/builder:test';

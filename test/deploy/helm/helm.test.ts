@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { describe } from '../../check.ts';
 import { CASES, LEAST } from './cases.ts';
 import { createManifestCheck } from './kubernetes-schemas.ts';
-import { CHART, helm, MISSING, manifestsIn, NEWEST, OLDEST, template, type Values } from './world.ts';
+import { CHART, helm, MISSING, manifestsIn, NEWEST, OLDEST, template, type Values, VERSION } from './world.ts';
 
 // Not .yaml: what helm writes is not to be formatted.
 const SNAPSHOTS = join(import.meta.dirname, 'snapshots');
@@ -25,9 +25,9 @@ const rendered = (name: string): string => {
 };
 
 describe('the chart', (check) => {
-  check('has the version and the image tag of the specification', () => {
+  check('has the version of the package, and its images the tag', () => {
     const { version, appVersion } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8'));
-    assert.equal([version, appVersion], ['0.1.0', 'v0.1.0']);
+    assert.equal([version, appVersion], [VERSION, `v${VERSION}`]);
   });
 
   check.needing(MISSING, 'passes helm lint in its strict form, with the least values and with all', () => {
@@ -52,10 +52,10 @@ describe('the chart', (check) => {
     try {
       const { status, stderr } = helm(['package', CHART, '--destination', directory]);
       assert.is(status, 0, stderr);
-      assert.equal(readdirSync(directory), ['gatehouse-0.1.0.tgz']);
+      assert.equal(readdirSync(directory), [`gatehouse-${VERSION}.tgz`]);
       const values = CASES['agent-with-relay'] ?? {};
       assert.is(
-        template(values, [], { chart: join(directory, 'gatehouse-0.1.0.tgz') }).stdout,
+        template(values, [], { chart: join(directory, `gatehouse-${VERSION}.tgz`) }).stdout,
         rendered('agent-with-relay'),
       );
     } finally {

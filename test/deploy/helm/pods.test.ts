@@ -26,6 +26,7 @@ import {
   namesIn,
   only,
   type Values,
+  VERSION,
   variablesOf,
 } from './world.ts';
 
@@ -121,7 +122,7 @@ describe('every pod', (check) => {
       deploymentsIn(manifests(values))
         .map((it) => containerOf(it).image)
         .sort();
-    const names = ['agent', 'bridge', 'gateway'].map((service) => `gatehouse-${service}:v0.1.0`);
+    const names = ['agent', 'bridge', 'gateway'].map((service) => `gatehouse-${service}:v${VERSION}`);
     assert.equal(images({ ...ALL, image: { registry: '' } }), names);
     assert.equal(
       images(ALL),

@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { goProgram } from '../go-programs.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../../..');
 export const CHART = join(ROOT, 'k8s/gatehouse');
+/** The version of the package, which is the chart's, too. */
+export const VERSION: string = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 
 const HELM = goProgram('helm', ['version', '--short'], /^v3\./);
 /** What `check.needing` asks for. */
