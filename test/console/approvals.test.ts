@@ -264,6 +264,16 @@ describe('a decision', (check) => {
     world.stop();
   });
 
+  check('is listed at once while another agent server hangs', async () => {
+    const world = await withRequest();
+    world.services.hanging.add('http://agent-2');
+    await world.clock.advance(16_000);
+    const ann = await world.as('ann');
+    const { open, away } = (await (await ann('GET', '/api/approvals')).json()) as { open: unknown[]; away: number[] };
+    assert.equal([open.length, away], [1, [1]]);
+    world.stop();
+  });
+
   check('works with an OpenCode server, which keeps no hashes and no decisions', async () => {
     const world = await withRequest({
       argumentsHash: undefined,

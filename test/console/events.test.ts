@@ -171,6 +171,11 @@ describe('the events of the page', (check) => {
     assert.equal([pages.filter(({ status }) => status === 200).length, pages.at(-1)?.status], [64, 503]);
     const readers = pages.slice(0, 64).map(reader);
     await world.clock.advance(200);
+    // One account keeps no other one out.
+    const ann = await following(world, 'ann');
+    assert.equal([readers.filter(({ isOver }) => isOver()).length, ann.isOver()], [1, false]);
+    assert.ok(ann.named('approvals').length > 0);
+    assert.is((await world.send('GET', '/api/events', { headers })).status, 503);
     world.stop();
     await world.clock.advance(200);
     assert.ok(readers.every(({ isOver }) => isOver()));

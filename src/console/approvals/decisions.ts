@@ -67,7 +67,8 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
   };
   const listOf = async (agent: number, signal: AbortSignal): Promise<readonly Decision[]> => {
     const client = agents[agent]?.client;
-    if (client === undefined) return [];
+    // One that hangs would hold up what the others know.
+    if (client === undefined || approvals.away().includes(agent)) return [];
     try {
       const { value } = await client.ask({ method: 'GET', path: `/permission/decisions?limit=${SHOWN}` }, signal);
       return fitting(DecisionRecord, value, SHOWN).map((record) => toDecision(record, agent));

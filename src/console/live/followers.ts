@@ -8,8 +8,11 @@ export type Snapshot = 'approvals' | 'services';
 
 /** Sends what happens to the browsers that follow. What is held for one that reads slowly is bounded. */
 export type Followers = {
-  /** The response of `GET /api/events`. `isStillAllowed` is asked now and then: a session that has ended follows no longer. */
-  readonly follow: (isStillAllowed: () => Promise<boolean>) => Response;
+  /**
+   * The response of `GET /api/events`. `isStillAllowed` is asked now and then: a session that has ended follows no longer. Where all
+   * places are taken, one of an account that has more of them than `account` is given up, and else it faults with `overloaded`.
+   */
+  readonly follow: (account: string, isStillAllowed: () => Promise<boolean>) => Response;
   /** A snapshot has changed. */
   readonly mark: (snapshot: Snapshot) => void;
   /** Sends an event to everyone, such as `decided` or `skipped`. */
@@ -41,6 +44,8 @@ const PING: SseEvent = { event: 'ping', data: '{}' };
 
 /** What waits for one browser. */
 type Follower = {
+  readonly account: string;
+  isGivenUp: boolean;
   readonly snapshots: Set<Snapshot>;
   events: SseEvent[];
   verdicts: unknown[];
@@ -91,19 +96,30 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
       follower.wake();
     }
   };
+  /** Nobody's windows may keep out another person, who may have to decide something. */
+  const makeRoomFor = (account: string): void => {
+    const placesOf = (name: string): number => [...followers].filter((one) => one.account === name).length;
+    const own = placesOf(account);
+    const oldest = [...followers].find((one) => placesOf(one.account) > own + 1);
+    if (oldest === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: 10_000 });
+    followers.delete(oldest);
+    oldest.isGivenUp = true;
+    oldest.wake();
+  };
   return {
-    follow(isStillAllowed) {
+    follow(account, isStillAllowed) {
       if (stopping.signal.aborted)
         throw new Fault({ kind: 'unavailable', message: 'The console is stopping', retryAfterMs: 1000 });
-      if (followers.size >= FOLLOWERS_LIMIT) throw new Fault({ kind: 'overloaded', retryAfterMs: 10_000 });
-      const follower: Follower = { snapshots: new Set(FIRST), events: [], verdicts: [], skipped: 0, wake: () => {} };
+      if (followers.size >= FOLLOWERS_LIMIT) makeRoomFor(account);
+      const nothing = { events: [], verdicts: [], skipped: 0, isGivenUp: false };
+      const follower: Follower = { account, snapshots: new Set(FIRST), ...nothing, wake: () => {} };
       followers.add(follower);
       onCountChange(followers.size);
       const sendEvents = async (
         send: (event: SseEvent) => Promise<void> | undefined,
         left: AbortSignal,
       ): Promise<void> => {
-        const isOver = (): boolean => left.aborted || stopping.signal.aborted;
+        const isOver = (): boolean => left.aborted || stopping.signal.aborted || follower.isGivenUp;
         left.addEventListener('abort', () => follower.wake(), { once: true });
         try {
           for (let checkedAt = clock.now(); !isOver(); ) {

@@ -36,8 +36,8 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
       }),
     },
     '/api/events': {
-      GET: reading(needs, 'viewer', (request, _params, { session }) =>
-        followers.follow(async () => {
+      GET: reading(needs, 'viewer', (request, _params, { name, session }) =>
+        followers.follow(name, async () => {
           const now = await access.visitorOf(request).catch(() => undefined);
           return now?.session === session;
         }),

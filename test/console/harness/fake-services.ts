@@ -58,9 +58,10 @@ const streamOf = (signal: AbortSignal) => {
   };
 };
 
-/** Services by the address of each. One that is `away` refuses its connections. */
+/** Services by the address of each. One that is `away` refuses its connections, one that is `hanging` takes them and never answers. */
 export const createFakeServices = (services: Readonly<Record<string, Answering>>) => {
   const away = new Set<string>();
+  const hanging = new Set<string>();
   const sent: Sent[] = [];
   const streams: OpenStream[] = [];
   /** What opening a stream of a path fails with. */
@@ -73,6 +74,8 @@ export const createFakeServices = (services: Readonly<Record<string, Answering>>
   const httpClient: HttpClient = async ({ method, url, headers, body, limitBytes, signal }) => {
     signal.throwIfAborted();
     const [base, answer] = find(url);
+    if (hanging.has(base))
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
     const request = {
       method,
       path: url.slice(base.length),
@@ -96,5 +99,5 @@ export const createFakeServices = (services: Readonly<Record<string, Answering>>
     const named: Readonly<Record<string, string>> = { 'content-type': type, 'x-session-id': 'chat-1' };
     return { status: 200, header: (name) => named[name] ?? null, chunks: opened.chunks };
   };
-  return { httpClient, stream, away, failures, sent, streams };
+  return { httpClient, stream, away, hanging, failures, sent, streams };
 };
