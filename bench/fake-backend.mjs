@@ -1,5 +1,5 @@
 // An OpenAI-style backend that costs next to nothing: it finds the nonce by a search in the raw bytes and answers with a
-// ready-made verdict. Environment: PORT, DELAY_MS (0: at once), PROMPT_TOKENS (1100: what it says of each prompt).
+// ready-made verdict. It also takes spans. Environment: PORT, DELAY_MS (0: at once), PROMPT_TOKENS (1100: what it says of each prompt).
 import { createServer } from 'node:http';
 
 const MARKER = '[[text ';
@@ -57,6 +57,7 @@ const server = createServer((request, response) => {
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => answerChat(response, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
   } else if (method === 'GET' && url === '/v1/models') sendJson(response, 200, models);
+  else if (method === 'POST' && url === '/v1/traces') request.resume().on('end', () => sendJson(response, 200, {}));
   else if (method === 'GET' && url === '/bench/chat-calls') sendJson(response, 200, { chatCalls });
   else sendJson(response, 404, { error: { message: 'not found' } });
 });

@@ -1,5 +1,5 @@
 // The gateway beside a bare Node floor and a peer, over one fake backend, in one run. Prints tables and judges nothing.
-// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,workers,nginx,litellm,portkey] [--delay-ms 0] [--json]
+// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,workers,traced,nginx,litellm,portkey] [--delay-ms 0] [--json]
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ask, freePort, isPinned, LOAD_CPU, runToEnd, SERVER_CPU, startServer } from './process.mjs';

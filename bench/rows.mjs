@@ -69,6 +69,17 @@ export const rowsFor = (backendUrl, delayMs) => [
     plan: (port, url) => gatewayPlan(port, url, { GATEWAY_WORKERS: '2' }),
     load: { ...moderation, cacheState: 'miss' },
   },
+  {
+    name: 'traced',
+    // What a service with much traffic would record. The fake backend is the collector, too.
+    plan: (port, url) =>
+      gatewayPlan(port, url, {
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_TRACES_SAMPLER: 'traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '0.01',
+      }),
+    load: { ...moderation, cacheState: 'miss' },
+  },
   { name: 'nginx', plan: nginxPlan, load: chat },
   { name: 'litellm', plan: litellmPlan, load: { ...chat, headers: { authorization: 'Bearer bench' } } },
   {

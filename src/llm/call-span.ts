@@ -25,11 +25,15 @@ export const createCallSpans = (baseUrl: string) => {
   const server = serverAttributes(baseUrl);
   return {
     begin: (parent: Span | undefined, model: string): Span | undefined =>
-      parent?.begin(`chat ${model}`, 'client', {
-        'gen_ai.operation.name': 'chat',
-        'gen_ai.request.model': model,
-        ...server,
-      }),
-    end: (span: Span | undefined, outcome: CallOutcome): void => span?.end(endOfCall(outcome)),
+      parent?.isRecorded !== true
+        ? parent
+        : parent.begin(`chat ${model}`, 'client', {
+            'gen_ai.operation.name': 'chat',
+            'gen_ai.request.model': model,
+            ...server,
+          }),
+    end(span: Span | undefined, outcome: CallOutcome): void {
+      if (span?.isRecorded === true) span.end(endOfCall(outcome));
+    },
   };
 };

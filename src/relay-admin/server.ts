@@ -46,11 +46,11 @@ export const createRelayAdminServer = ({ admin, version, onStrayInput, trace = N
       name: isKnown ? `tools/call ${name}` : 'tools/call',
       kind: 'server',
       parent: readTraceContext((key) => meta[key]),
-      attributes: {
+      attributes: () => ({
         'mcp.method.name': 'tools/call',
         'gen_ai.operation.name': 'execute_tool',
         ...(isKnown ? { 'gen_ai.tool.name': name } : {}),
-      },
+      }),
     });
   };
   server.onerror = onStrayInput;

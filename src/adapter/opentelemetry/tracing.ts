@@ -6,7 +6,9 @@ import {
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  RandomIdGenerator,
   type Sampler,
+  SamplingDecision,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -68,6 +70,10 @@ const plain = (attributes: SpanAttributes): Record<string, string | number | str
 /** Begins to record and send the spans of a service. */
 export const createTracing = (settings: TracingSettings, { service, version, log }: Origin): Tracing => {
   const exporter = createExporter(settings, log);
+  const sampler = samplerOf(settings.sampling);
+  const random = new RandomIdGenerator();
+  /** The id of the next trace that begins here. */
+  let nextTraceId = '';
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.namespace': 'gatehouse',
@@ -75,7 +81,8 @@ export const createTracing = (settings: TracingSettings, { service, version, log
       'service.version': version,
       ...Object.fromEntries(Object.entries(settings.resource).filter(([name]) => name !== 'service.name')),
     }),
-    sampler: samplerOf(settings.sampling),
+    sampler,
+    idGenerator: { generateTraceId: () => nextTraceId, generateSpanId: random.generateSpanId },
     spanProcessors: [new BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_LIMIT })],
   });
   const tracer = provider.getTracer('gatehouse', version);
@@ -84,6 +91,7 @@ export const createTracing = (settings: TracingSettings, { service, version, log
     if (!recorded.isRecording()) return createPassedSpan(context);
     return {
       context,
+      isRecorded: true,
       begin: (name, kind, attributes = {}) =>
         spanOf(
           tracer.startSpan(
@@ -103,7 +111,14 @@ export const createTracing = (settings: TracingSettings, { service, version, log
   return {
     beginSpan({ name, kind, parent, attributes }) {
       const within = parent === undefined ? ROOT_CONTEXT : parentContext(parent);
-      return spanOf(tracer.startSpan(name, { kind: KINDS[kind], attributes: plain(attributes) }, within));
+      if (parent === undefined) {
+        nextTraceId = random.generateTraceId();
+        // Most traces may be left out, and the library makes a whole span to find that out.
+        const { decision } = sampler.shouldSample(within, nextTraceId, name, KINDS[kind], {}, []);
+        if (decision === SamplingDecision.NOT_RECORD)
+          return createPassedSpan({ traceparent: `00-${nextTraceId}-${random.generateSpanId()}-00` });
+      }
+      return spanOf(tracer.startSpan(name, { kind: KINDS[kind], attributes: plain(attributes()) }, within));
     },
     close: () => provider.shutdown().catch(() => {}),
   };

@@ -13,6 +13,8 @@ type SpanKind = 'server' | 'client' | 'internal';
 export type Span = {
   /** What calls made for it carry. */
   readonly context: TraceContext;
+  /** Whether it is kept: what is told to one that is not costs time for nothing. */
+  readonly isRecorded: boolean;
   /** Begins an operation within it. */
   readonly begin: (name: string, kind: SpanKind, attributes?: SpanAttributes) => Span;
   readonly set: (attributes: SpanAttributes) => void;
@@ -25,12 +27,15 @@ export type BeginSpan = (asked: {
   readonly name: string;
   readonly kind: SpanKind;
   readonly parent: TraceContext | undefined;
-  readonly attributes: SpanAttributes;
+  /** Asked only for a span that is recorded. */
+  readonly attributes: () => SpanAttributes;
 }) => Span | undefined;
+
+const nothing = (): void => {};
 
 /** A span that is not recorded: all that is done in it carries the same context. */
 export const createPassedSpan = (context: TraceContext): Span => {
-  const span: Span = { context, begin: () => span, set() {}, end() {} };
+  const span: Span = { context, isRecorded: false, begin: () => span, set: nothing, end: nothing };
   return span;
 };
 
@@ -62,6 +67,7 @@ export const serverAttributes = (url: string): SpanAttributes => {
 export type RequestSpans = {
   /** Begins the span of a request, as the conventions for HTTP servers have it. */
   readonly begin: (request: Request, about: { readonly method: string; readonly route: string }) => void;
+  /** That of a request which has not been answered. */
   readonly of: (request: Request) => Span | undefined;
   readonly end: (request: Request, answered: { readonly status: number; readonly fault: string | undefined }) => void;
 };
@@ -71,20 +77,27 @@ const UNTRACED = new Set(['/health', '/ready', '/metrics']);
 
 /** Creates the spans of a service's requests. */
 export const createRequestSpans = (beginSpan: BeginSpan): RequestSpans => {
-  const spans = new WeakMap<Request, Span>();
+  const spans = new Map<Request, Span>();
   return {
     begin(request, { method, route }) {
       const parent = readTraceContext((name) => request.headers.get(name));
       if (parent === undefined && (beginSpan === passOn || UNTRACED.has(route))) return;
-      const attributes = { 'http.request.method': method === 'other' ? '_OTHER' : method, 'http.route': route };
+      const attributes = () => ({
+        'http.request.method': method === 'other' ? '_OTHER' : method,
+        'http.route': route,
+      });
       const name = `${method === 'other' ? 'HTTP' : method} ${route}`;
       const span = beginSpan({ name, kind: 'server', parent, attributes });
       if (span !== undefined) spans.set(request, span);
     },
     of: (request) => spans.get(request),
     end(request, { status, fault }) {
+      const span = spans.get(request);
+      if (span === undefined) return;
+      spans.delete(request);
+      if (!span.isRecorded) return;
       const failed = status < 500 ? {} : { 'error.type': fault ?? String(status) };
-      spans.get(request)?.end({ 'http.response.status_code': status, ...failed });
+      span.end({ 'http.response.status_code': status, ...failed });
     },
   };
 };

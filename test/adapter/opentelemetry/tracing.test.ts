@@ -15,7 +15,7 @@ const rooted = (name: string, traceparent?: string, tracestate?: string) => ({
   name,
   kind: 'server' as const,
   parent: traceparent === undefined ? undefined : { traceparent, ...(tracestate === undefined ? {} : { tracestate }) },
-  attributes: { 'http.request.method': 'POST' },
+  attributes: () => ({ 'http.request.method': 'POST' }),
 });
 
 describe('spans that are sent', (check) => {
