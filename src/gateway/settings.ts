@@ -114,6 +114,10 @@ export const GatewayVariables = v.object({
         (text) => /^rediss?(?:-cluster|-sentinel)?:\/\/[^\s/]/.test(text),
         'expected redis://host:port, redis-cluster://host:port or redis-sentinel://host:port/primary (more hosts after commas; rediss for TLS)',
       ),
+      v.check(
+        (text) => !/^rediss?:/.test(text) || URL.canParse(text),
+        'expected redis://user:password@host:port/database with a port up to 65535, and @, / and ? in the password as %40, %2F and %3F',
+      ),
     ),
   ),
 });

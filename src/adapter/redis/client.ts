@@ -23,6 +23,9 @@ const OPTIONS = {
 const retryStrategy = (times: number): number => Math.min(100 * 2 ** (times - 1), 2000);
 const SERVER_OPTIONS = { ...OPTIONS, enableOfflineQueue: false, retryStrategy } satisfies RedisOptions;
 
+/** A server that knows no other does not know its own address, and a new one has no slots either: no client finds it then. */
+const NAMELESS = Object.assign(new Error('CLUSTER SLOTS has no address'), { code: 'NO_CLUSTER_ADDRESS' });
+
 /** Starts to connect. Nothing is queued while there is no connection. */
 export const openRedis = (address: RedisAddress): RedisClient => {
   if (address.kind === 'server') return new Redis(address.url, SERVER_OPTIONS);
@@ -32,8 +35,8 @@ export const openRedis = (address: RedisAddress): RedisClient => {
     ...(password === undefined ? {} : { password }),
     ...(isTls ? { tls: {} } : {}),
   };
-  if (address.kind === 'cluster')
-    return new Cluster([...nodes], {
+  if (address.kind === 'cluster') {
+    const cluster = new Cluster([...nodes], {
       enableOfflineQueue: false,
       clusterRetryStrategy: retryStrategy,
       // Who asks has waited long enough when a server is gone; what is lost is found out by a probe.
@@ -43,6 +46,12 @@ export const openRedis = (address: RedisAddress): RedisClient => {
       slotsRefreshInterval: 2000,
       redisOptions: { ...OPTIONS, ...access },
     });
+    // The client library leaves out servers without an address, and goes on looking without a word.
+    cluster.on('refresh', () => {
+      if (cluster.nodes('all').length === 0) cluster.emit('error', NAMELESS);
+    });
+    return cluster;
+  }
   return new Redis({
     ...SERVER_OPTIONS,
     ...access,

@@ -1,16 +1,14 @@
-import { parseRedisAddress, REDIS_ADDRESS_RULE } from '../../adapter/redis/address.ts';
-import { ConfigError } from '../../core/config.ts';
+import { parseRedisAddress } from '../../adapter/redis/address.ts';
 import type { Log } from '../../core/log.ts';
 import type { SharedState } from '../../gateway/shared-state.ts';
 
 /**
- * The state in the Redis that `REDIS_URL` names, if it names one; throws a `ConfigError` for what is no address. The client library
+ * The state in the Redis that `REDIS_URL` names, if it names one; throws a `ConfigError` that says what is wrong with it. The client library
  * is a third of the bundle: it is only loaded where there is a Redis.
  */
 export const redisStateAt = async (url: string | undefined, log: Log) => {
   if (url === undefined) return undefined;
   const address = parseRedisAddress(url);
-  if (address === undefined) throw new ConfigError([`REDIS_URL: expected ${REDIS_ADDRESS_RULE}`]);
   const { createRedisState } = await import('../../adapter/redis/shared-state.ts');
   return createRedisState({ address, log });
 };

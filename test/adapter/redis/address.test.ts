@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { parseRedisAddress, type RedisAddress } from '../../../src/adapter/redis/address.ts';
+import { ConfigError } from '../../../src/core/config.ts';
 import { describe } from '../../check.ts';
 
 const SEVERAL = {
@@ -48,27 +49,54 @@ const GIVEN: readonly (readonly [string, RedisAddress])[] = [
     },
   ],
 ];
-const WRONG = [
-  '',
-  'h:6379',
-  'http://h:6379',
-  'redis://h:99999',
-  'redis-cluster://',
-  'redis-cluster://a:0',
-  'redis-cluster://a:70000',
-  'redis-cluster://a:7000,',
-  'redis-cluster://a:7000/2',
-  'redis-cluster://a b',
-  'redis-cluster://a?sentinelPassword=x',
-  'redis-sentinel://a:7000',
-  'redis-sentinel://a:7000/',
-  'redis-sentinel://a:7000/name/2',
-  'redis-sentinel://a:7000/name?password=x',
-  'redis-replica://a:7000',
-  'redis-cluster://u:p@w@a:7000',
+const FORMS = /^REDIS_URL: expected redis:\/\/host:port, redis-cluster/;
+const CREDENTIALS = /^REDIS_URL: user and password: expected @, \/ and \? in them as %40, %2F and %3F$/;
+const DATABASE = /^REDIS_URL: database: expected none/;
+const PRIMARY = /^REDIS_URL: primary: expected the name that the Sentinels know/;
+const QUERY = /^REDIS_URL: after the \?: expected sentinelPassword=/;
+const hostOf = (place: string): RegExp => new RegExp(`^REDIS_URL: host ${place}: expected host:port`);
+/** What is wrong, part by part. */
+const WRONG: readonly (readonly [string, readonly RegExp[]])[] = [
+  ['', [FORMS]],
+  ['canary:6379', [FORMS]],
+  ['http://canary:6379', [FORMS]],
+  ['redis-replica://canary:7000', [FORMS]],
+  ['redis://canary:99999', [FORMS]],
+  ['redis://:canary/canary@h:6379', [FORMS]],
+  ['redis-cluster://', [hostOf('1 of 1')]],
+  ['redis-cluster://canary:0', [hostOf('1 of 1')]],
+  ['redis-cluster://a,canary:70000,c', [hostOf('2 of 3')]],
+  ['redis-cluster://canary:7000,', [hostOf('2 of 2')]],
+  ['redis-cluster://canary b', [hostOf('1 of 1')]],
+  ['redis-cluster://a:7000/2', [DATABASE]],
+  ['redis-cluster://a:7000/', [DATABASE]],
+  ['redis-cluster://a?sentinelPassword=canary', [/^REDIS_URL: expected no \? after the hosts/]],
+  ['redis-cluster://u:canary@w@a:7000', [CREDENTIALS]],
+  ['redis-cluster://u:canary/canary@a:7000', [CREDENTIALS]],
+  ['redis-cluster://u:canary?canary@a:7000', [CREDENTIALS]],
+  ['redis-sentinel://a:7000', [PRIMARY]],
+  ['redis-sentinel://a:7000/', [PRIMARY]],
+  ['redis-sentinel://a:7000/canary/2', [PRIMARY]],
+  ['redis-sentinel://a:7000/name?password=canary', [QUERY]],
+  ['redis-sentinel://a:7000/name?sentinelPasswort=canary', [QUERY]],
+  ['redis-sentinel://a:7000/name?sentinelPassword=canary&x=canary', [QUERY]],
+  ['redis-sentinel://canary:0,b?canary=x', [hostOf('1 of 2'), PRIMARY, QUERY]],
 ];
 
 describe('the address of a shared Redis', (check) => {
   for (const [text, address] of GIVEN) check(`is read: ${text}`, () => assert.equal(parseRedisAddress(text), address));
-  for (const text of WRONG) check(`is refused: ${text}`, () => assert.is(parseRedisAddress(text), undefined));
+  for (const [text, expected] of WRONG)
+    check(`is refused by the part that is wrong, and never quoted: ${text}`, () => {
+      try {
+        parseRedisAddress(text);
+      } catch (error) {
+        assert.instance(error, ConfigError);
+        const { problems } = error as ConfigError;
+        assert.is(problems.length, expected.length, problems.join('\n'));
+        for (const [index, problem] of problems.entries()) assert.match(problem, expected[index] ?? /^$/);
+        assert.not.match(problems.join('\n'), /canary/);
+        return;
+      }
+      assert.unreachable('It was read');
+    });
 });

@@ -28,7 +28,6 @@ const scoresOf = (text: number): readonly number[] =>
 
 const replicaAt = (url: string) => {
   const address = parseRedisAddress(url);
-  assert.ok(address);
   const events: string[] = [];
   const log = createLog({
     level: 'debug',
