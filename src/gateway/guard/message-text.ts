@@ -45,17 +45,30 @@ const isSignature = (value: unknown): boolean =>
   isThoughtSignature(value) ||
   (isRecord(value) && hasOnly(value, ['google']) && isThoughtSignature(value.google));
 
+/** Each escape of a text in JSON: of a character by its number, or of another kind. */
+const ESCAPE = /\\(?:u([\da-f]{4})|.)/gis;
+
+/** Characters in place of their numbers: programs write every letter but those of English so, and a model reads the letters. */
+const withLetters = (json: string): string =>
+  json.includes('\\u')
+    ? json.replace(ESCAPE, (whole, unit?: string) =>
+        unit === undefined ? whole : String.fromCharCode(Number.parseInt(unit, 16)),
+      )
+    : json;
+
 /**
  * A function that a model calls: its name, and the arguments as they were sent. They are not parsed: of a name that comes
  * twice in them a parser keeps one, and the model reads both.
  */
 const functionTexts = (value: unknown, argumentsName: 'arguments' | 'input'): Texts => {
-  if (!isRecord(value) || !hasOnly(value, ['name', argumentsName, 'provider_specific_fields'])) return undefined;
-  const { name = '', [argumentsName]: given, provider_specific_fields: signed } = value;
-  if (!isSignature(signed)) return undefined;
+  if (!isRecord(value) || !hasOnly(value, ['name', argumentsName, 'provider_specific_fields', 'thought_signature']))
+    return undefined;
+  const { name = '', [argumentsName]: given, provider_specific_fields: signed, thought_signature: signature } = value;
+  if (!isSignature(signed) || !(isNothing(signature) || typeof signature === 'string')) return undefined;
   const text = isRecord(given) ? jsonText(given) : given;
   if (typeof name !== 'string' || typeof text !== 'string') return undefined;
-  return [name === '' || text === '' ? `${name}${text}` : `${name}\n${text}`];
+  const shown = argumentsName === 'arguments' ? withLetters(text) : text;
+  return [name === '' || text === '' ? `${name}${shown}` : `${name}\n${shown}`];
 };
 
 const plainText = (value: unknown): Texts => (typeof value === 'string' ? [value] : undefined);
@@ -69,14 +82,25 @@ const wordText = (value: unknown, isUsual: (word: string) => boolean): Texts =>
 
 const idText = (id: unknown): Texts => wordText(id, (word) => ID.test(word));
 
+/** Who has made a call, as Anthropic's API tells it: by a type, and the id of a tool. */
+const callerTexts = (caller: unknown): Texts => {
+  if (isNothing(caller)) return [];
+  return isRecord(caller) && hasOnly(caller, ['type', 'tool_id'])
+    ? allTexts([idText(caller.type), idText(caller.tool_id)])
+    : undefined;
+};
+
 /** One of `tool_calls`: a function's, or that of a custom tool. */
 const callTexts = (call: unknown): Texts => {
   if (!isRecord(call)) return undefined;
   const kind = isNothing(call.custom) ? 'function' : 'custom';
-  return hasOnly(call, ['id', 'type', 'index', 'extra_content', kind]) && isSignature(call.extra_content)
+  return hasOnly(call, ['id', 'type', 'index', 'extra_content', 'provider_specific_fields', 'caller', kind]) &&
+    isSignature(call.extra_content) &&
+    isSignature(call.provider_specific_fields)
     ? allTexts([
         idText(call.id),
         wordText(call.type, (type) => type === kind),
+        callerTexts(call.caller),
         functionTexts(call[kind], kind === 'custom' ? 'input' : 'arguments'),
       ])
     : undefined;
@@ -119,6 +143,7 @@ const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assi
 /** What of a message a model reads, each with how its texts are found. Whatever is not here is no text. */
 const MEMBERS: Readonly<Record<string, (value: unknown) => Texts>> = {
   content: contentTexts,
+  content_blocks: contentTexts,
   name: plainText,
   refusal: plainText,
   reasoning: plainText,

@@ -7,6 +7,11 @@ import { type Answer, gatewayOver, shownTextOf } from '../harness/world.ts';
 
 const chat = (...messages: readonly unknown[]) => ({ model: 'qwen3guard', messages });
 const user = (content: unknown) => ({ role: 'user', content });
+const called = (name: string, given: unknown) => ({
+  id: 'call_1',
+  type: 'function',
+  function: { name, arguments: given },
+});
 const UNJUDGED: Readonly<Record<string, unknown>> = {
   'an image': chat(user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }])),
   'an image beside a text': chat(
@@ -38,6 +43,14 @@ const UNJUDGED: Readonly<Record<string, unknown>> = {
     content: 'a',
     tool_calls: [{ id: 'x', function: { name: 'x', arguments: '{}' }, extra: 'b' }],
   }),
+  'a call with another member in its signature': chat({
+    role: 'assistant',
+    tool_calls: [{ ...called('x', '{}'), provider_specific_fields: { thought_signature: 'b', text: 'b' } }],
+  }),
+  'a call with another member in its caller': chat({
+    role: 'assistant',
+    tool_calls: [{ ...called('x', '{}'), caller: { type: 'direct', text: 'b' } }],
+  }),
   'a call whose signature is something else': chat({
     role: 'assistant',
     tool_calls: [{ function: { name: 'x', arguments: '{}' }, extra_content: { google: { text: 'b' } } }],
@@ -66,11 +79,6 @@ const UNJUDGED: Readonly<Record<string, unknown>> = {
   },
   'a body that is too large': chat(user('a'.repeat(1_100_000))),
 };
-const called = (name: string, given: unknown) => ({
-  id: 'call_1',
-  type: 'function',
-  function: { name, arguments: given },
-});
 /** What of a message is read, and as which text. */
 const READ: readonly (readonly [name: string, text: string, message: object])[] = [
   [
@@ -107,6 +115,36 @@ const READ: readonly (readonly [name: string, text: string, message: object])[] 
       tool_calls: [
         { function: { name: 'a', arguments: '{}', provider_specific_fields: { thought_signature: 'x' } } },
         { function: { name: 'b', arguments: '{}' }, extra_content: { google: { thought_signature: 'x' } } },
+      ],
+    },
+  ],
+  [
+    'calls as LiteLLM and Portkey give them on',
+    'a\n{}\nb\n{}\nc\n{}',
+    {
+      role: 'assistant',
+      tool_calls: [
+        { ...called('a', '{}'), provider_specific_fields: { thought_signature: 'x' } },
+        { ...called('b', '{}'), caller: { type: 'code_execution_20250825', tool_id: 'srvtoolu_1' } },
+        { id: 'x', type: 'function', function: { name: 'c', arguments: '{}', thought_signature: 'x' } },
+      ],
+    },
+  ],
+  [
+    'arguments with letters by their numbers',
+    String.raw`run
+{"a":"杀人","b":"\\u0041 \\n"}`,
+    { role: 'assistant', tool_calls: [called('run', String.raw`{"a":"\u6740\u4EBA","b":"\\u0041 \\n"}`)] },
+  ],
+  [
+    'blocks beside the content',
+    'a\nwhy\na',
+    {
+      role: 'assistant',
+      content: 'a',
+      content_blocks: [
+        { type: 'thinking', thinking: 'why' },
+        { type: 'text', text: 'a' },
       ],
     },
   ],
