@@ -144,12 +144,18 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     const isRead = parsed.isBackground !== true;
     const output = isRead ? measureOutput(answer.output, { ...measurement, onEnd }) : answer.output;
     const made = endpoint.toBody(waitForEach(output), parsed, answer).finally(output.stop);
-    const body = await untilAborted(made, signal);
-    return jsonTextResponse(200, await runInSlices(writeJson(body), signal), {
-      ...answerHeaders(answer, parsed),
-      // For clients that have a button for it.
-      ...(approvalRequest === undefined ? {} : { 'x-approval-id': approvalRequest.id }),
-    });
+    try {
+      const body = await untilAborted(made, signal);
+      const text = await runInSlices(writeJson(body), signal);
+      if (isRead) answer.delivery.finish();
+      return jsonTextResponse(200, text, {
+        ...answerHeaders(answer, parsed),
+        // For clients that have a button for it.
+        ...(approvalRequest === undefined ? {} : { 'x-approval-id': approvalRequest.id }),
+      });
+    } finally {
+      answer.delivery.leave();
+    }
   };
   const sendStream = (answer: ClientAnswer, parsed: Parsed, { measurement, disconnect, end }: Streaming): Response => {
     const encoder = endpoint.createEncoder(parsed, answer);
@@ -159,8 +165,10 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
         const output = measureOutput(answer.output, measurement);
         const paced = paceOutput(output, { clock: options.timers, chunkSize, delayMs, share: options.share });
         // Not the active request's signal: that aborts when the bridge stops, too, and the client still gets that failure.
-        await streamAnswer(paced, { encoder, clock, runInSlices, send }, disconnected);
+        const { finish: onSent } = answer.delivery;
+        await streamAnswer(paced, { encoder, clock, runInSlices, send, onSent }, disconnected);
       } finally {
+        answer.delivery.leave();
         end();
       }
     };

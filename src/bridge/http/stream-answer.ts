@@ -12,6 +12,8 @@ type StreamNeeds = {
   readonly clock: Pick<Clock, 'now'>;
   readonly runInSlices: RunInSlices;
   readonly send: SendSse;
+  /** Called when the client was sent the last event. Not if it has disconnected before. */
+  readonly onSent: () => void;
 };
 
 /** Never stopped: what it writes is short, and no one waits for the end of a stream that is read no more. */
@@ -23,7 +25,7 @@ const never = new AbortController().signal;
  */
 export const streamAnswer = async (
   output: PacedOutput,
-  { encoder, clock, runInSlices, send }: StreamNeeds,
+  { encoder, clock, runInSlices, send, onSent }: StreamNeeds,
   disconnected: AbortSignal,
 ): Promise<void> => {
   const sendWritten = async ({ event, value }: Extract<EncodedEvent, { readonly value: object }>): Promise<void> =>
@@ -73,6 +75,7 @@ export const streamAnswer = async (
     if (disconnected.aborted) return;
     await sendAll(await encoder.first());
     while (!(await sendUntilBehind()).isOver);
+    if (!disconnected.aborted) onSent();
   } catch (error) {
     await sendAll(await encoder.errorEvents(error));
     if (!(error instanceof Fault)) throw error;

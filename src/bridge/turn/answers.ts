@@ -16,7 +16,7 @@ import { readRunning } from './log-reader.ts';
 import { type AnswerSettings, createAnswerRunner } from './running-answer.ts';
 import { type BegunAnswer, createAnswerBeginning } from './sharing/begin-answer.ts';
 import type { RequestIdentity } from './sharing/kept-answers.ts';
-import { type AnswerHandle, createSharedAnswers } from './sharing/shared-answers.ts';
+import { type AnswerHandle, createSharedAnswers, type SharedAnswerReader } from './sharing/shared-answers.ts';
 import { forAgent } from './tool-results.ts';
 
 type AnswersNeeds = {
@@ -58,6 +58,8 @@ export type ClientAnswer = {
   readonly responseID: () => Promise<string>;
   /** Read it once, to its end or until `stop`. A reader that stops early counts as disconnected. */
   readonly output: PolledOutput;
+  /** Who sends the answer calls one of them in any case: once the client was sent all of it, or if it will not be. */
+  readonly delivery: Pick<SharedAnswerReader<unknown>, 'finish' | 'leave'>;
 };
 
 /** What a request takes that starts an answer, beyond the time for which its client reads. Each is given back once. */
@@ -181,6 +183,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
           fingerprint: fingerprintOf(answer.model),
           responseID: async () => (await running).responseID,
           output: readRunning(running, reader, signal),
+          delivery: reader,
         };
       } catch (error) {
         reader.leave();

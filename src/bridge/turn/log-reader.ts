@@ -162,22 +162,18 @@ export const readOutput = (log: TurnLog, { from, outcome, signal }: AnswerPart):
   };
 };
 
-/** What a reader of an answer reports of its reading. Only the first call counts. */
-type ReaderEnd = {
-  /** The client has disconnected before it had everything. */
-  readonly leave: () => void;
-  /** The client has everything. */
-  readonly finish: () => void;
-};
-
-/** The output of an answer that may not run yet. A failure is its last event, unless the client has disconnected. */
+/**
+ * The output of an answer that may not run yet. A failure is its last event, unless the client has disconnected. A reader that stops
+ * before the last event was taken calls `leave`; what becomes of that event is known to who sends it.
+ */
 export const readRunning = (
   running: Promise<{ readonly log: TurnLog } & Omit<AnswerPart, 'signal'>>,
-  reader: ReaderEnd,
+  { leave }: { readonly leave: () => void },
   signal: AbortSignal,
 ): PolledOutput => {
   let notify = (): void => {};
   let isOver = false;
+  let isLastTaken = false;
   let output: PolledOutput | undefined;
   let failure: { readonly error: unknown } | undefined;
   const onChange = (): void => notify();
@@ -185,7 +181,7 @@ export const readRunning = (
     isOver = true;
     output?.stop();
     signal.removeEventListener('abort', onChange);
-    reader.leave();
+    if (!isLastTaken) leave();
   };
   running.then(
     ({ log, from, outcome }) => {
@@ -204,8 +200,7 @@ export const readRunning = (
     signal.throwIfAborted();
     if (failure !== undefined) throw failure.error;
     const event = output?.poll();
-    // A reader that takes the last event asks for no more.
-    if (event?.kind === 'end' || event?.kind === 'failure') reader.finish();
+    if (event?.kind === 'end' || event?.kind === 'failure') isLastTaken = true;
     if (event === undefined && output?.isOver() === true) stop();
     return event;
   };

@@ -59,6 +59,8 @@ export type AnswerStart = {
   readonly token: string;
   /** The clients of the answer at all bridges; undefined if no other bridge can find it. */
   readonly readersOf: ((sessionID: () => string) => TurnReaders) | undefined;
+  /** Whether the request has a key, by which its answer is found whoever has read it. */
+  readonly hasKey: boolean;
   /** The turn to follow, if another bridge or an earlier process has started it. */
   readonly started?: StartedAnswer | undefined;
 };
@@ -146,10 +148,12 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
   const finish = async (
     lock: CurrentLock,
     { turn, log, from, ifSilent }: AnswerSource,
-    { request, started, handle, token }: AnswerStart,
+    { request, started, handle, token, hasKey }: AnswerStart,
     responseID: string,
   ): Promise<TurnOutcome> => {
     const { isBackground = false } = request;
+    /** The last of it is sent only now: its reader writes that the client has it. That write is spared where it tells nothing. */
+    const isRead = (failed: boolean): boolean => isBackground || (handle.hasReader() && (hasKey || failed));
     try {
       const ended = await waitForOutcome(log, from, { clock, signal: never });
       const outcome = withTextIfSilent(log, from, ended, ifSilent);
@@ -161,7 +165,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
           responseID,
           promptID: turn?.promptID(),
           isStopped: isStopped(turn, handle),
-          isUnread: !isBackground && !handle.hasReader(),
+          isUnread: !isRead(outcome.last.kind === 'failure'),
           paused: pausedAt(lock.locked.session.paused, { turn, log }, outcome),
           failedAtMs: outcome.last.kind === 'failure' ? clock.now() : undefined,
         });

@@ -146,7 +146,7 @@ export async function* streamedEvents(
   let isOver = false;
   const streaming = streamAnswer(
     unpaced,
-    { encoder, clock, runInSlices: createTimeSlices(clock), send },
+    { encoder, clock, runInSlices: createTimeSlices(clock), send, onSent() {} },
     leaving.signal,
   ).finally(() => {
     isOver = true;

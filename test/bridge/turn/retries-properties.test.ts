@@ -13,7 +13,7 @@ import {
   createSessionFamilies,
   sharePermissionRequests,
 } from '../../../src/bridge/turn/approvals/permission-requests.ts';
-import { untilAborted } from '../../../src/core/async.ts';
+import { pause, untilAborted } from '../../../src/core/async.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { describe, thorough } from '../../check.ts';
@@ -38,6 +38,8 @@ type Client = {
   readonly manner: Manner;
   readonly words: string;
   readonly number: number;
+  /** How long the last of an answer takes to it. */
+  readonly sendingMs: number;
   leaving: AbortController | undefined;
   leftAt: number | undefined;
   /** The bridge was restarted before it was answered. */
@@ -47,7 +49,7 @@ type Client = {
 };
 
 type Command =
-  | { readonly kind: 'ask'; readonly manner: Manner; readonly words: string }
+  | { readonly kind: 'ask'; readonly manner: Manner; readonly words: string; readonly sendingMs?: number }
   | { readonly kind: 'leave' | 'retry' | 'complete'; readonly pick: number }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'restart' };
@@ -60,6 +62,7 @@ const aCommand: fc.Arbitrary<Command> = fc.oneof(
       kind: fc.constant('ask' as const),
       manner: fc.constantFrom<Manner>('key', 'mark', 'hand'),
       words: fc.constantFrom(...WORDS),
+      sendingMs: fc.constantFrom(0, 0, 400, 3000),
     }),
   },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('leave' as const), pick: aPick }) },
@@ -161,14 +164,14 @@ const createPlay = (count: number) => {
   const send = (client: Client, isRetry: boolean): void => {
     const leaving = new AbortController();
     client.leaving = leaving;
-    const { manner, words, number } = client;
+    const { manner, words, number, sendingMs } = client;
     const identity = {
       key: manner === 'key' ? `key ${number}` : undefined,
       digest: nodeDigest(words),
       isRetry: isRetry && manner !== 'hand',
     };
     const read = async (): Promise<string> => {
-      const { output } = await answers().start({
+      const { output, delivery } = await answers().start({
         request: requestOf(words),
         owner: 'me',
         identity,
@@ -178,8 +181,10 @@ const createPlay = (count: number) => {
       let text = '';
       for await (const event of waitForEach(output)) {
         if (event.kind === 'text') text += event.text;
-        if (event.kind === 'failure') return event.failure.code;
+        if (event.kind === 'failure') text = event.failure.code;
       }
+      if (sendingMs > 0) await pause(clock, sendingMs, leaving.signal);
+      delivery.finish();
       return text;
     };
     read().then(
@@ -217,12 +222,13 @@ const createPlay = (count: number) => {
   const run = async (command: Command): Promise<void> => {
     switch (command.kind) {
       case 'ask': {
-        const { manner, words } = command;
+        const { manner, words, sendingMs = 0 } = command;
         const number = clients.length;
         const client: Client = {
           manner,
           words,
           number,
+          sendingMs,
           leaving: undefined,
           leftAt: undefined,
           isCrossing: false,
@@ -323,6 +329,8 @@ describe('requests of many clients that leave and send them again, over aborts a
 });
 
 const PAY = { kind: 'ask', manner: 'hand', words: 'pay five' } as const;
+/** The last of the answer takes three seconds to its client. */
+const PAY_SLOWLY = { ...PAY, sendingMs: 3000 } as const;
 const LEAVE = { kind: 'leave', pick: 0 } as const;
 const LEAVE_LAST = { kind: 'leave', pick: 1 } as const;
 const RETRY = { kind: 'retry', pick: 0 } as const;
@@ -335,6 +343,15 @@ describe('a request without a key and a mark, behind two bridges that are killed
     'gets the answer that was complete, and that it was reading when its bridge was killed': [
       ...[PAY, LEAVE, RETRY, LEAVE, COMPLETE, RETRY, LEAVE, pass(500), RETRY],
       ...[RESTART, RETRY, LEAVE, pass(500), RETRY],
+    ],
+    'gets the answer whose last was being sent when its bridge was killed': [
+      ...[PAY_SLOWLY, COMPLETE, pass(500), RESTART, RETRY, pass(3000)],
+    ],
+    'gets it also where that happens a second time': [
+      ...[PAY_SLOWLY, COMPLETE, pass(500), RESTART, RETRY, pass(1), RESTART, RETRY, pass(3000)],
+    ],
+    'gets the answer whose last was being sent when it has left': [
+      ...[PAY_SLOWLY, COMPLETE, pass(500), LEAVE, pass(1), RETRY, pass(3000)],
     ],
     'joins its own turn beside an older one that was left complete': [
       ...[PAY, COMPLETE, LEAVE, RESTART, pass(11_000)],

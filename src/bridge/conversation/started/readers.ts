@@ -71,7 +71,8 @@ export const createTurnReaders = ({ bridgeID, change, known, marks, clock }: Tur
       async leave() {
         const mark = await changeMark((before, stored) => {
           const readers = othersIn(before);
-          if (readers.length > 0) return { ...before, readers, left: undefined };
+          // Of an answer that another client has had all of, none is the last.
+          if (readers.length > 0 || before.isUnread === false) return { ...before, readers, left: undefined };
           // What was recorded before it has left was recorded as read.
           const isUnread = before.failedAtMs === undefined && exchangeOf(stored, before) !== undefined;
           const left = { by: bridgeID, atMs: clock.now() };

@@ -126,7 +126,7 @@ export const createAnswerBeginning = (needs: AnswerBeginningNeeds): BeginAnswer 
     const readersOf: AnswerStart['readersOf'] = isOneOff(request)
       ? undefined
       : (sessionID) => conversations.readersOf({ sessionID, token, promptID: started?.promptID });
-    const start = { request, model, handle, token, started, readersOf };
+    const start = { request, model, handle, token, started, readersOf, hasKey: identity.key !== undefined };
     const ran = run(lock, start, started === undefined ? (isFirst ?? ALWAYS_FIRST) : ALWAYS_FIRST);
     return { conversationName: name, token, createdSeconds, ran };
   };

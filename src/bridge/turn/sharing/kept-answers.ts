@@ -31,6 +31,8 @@ export type KeptAnswer<T> = {
   isOfResults: boolean;
   /** Its clients at all bridges, once it has begun and if others can know it. */
   turnReaders: TurnReaders | undefined;
+  /** Whether a client has had all of it. Who leaves it after that was not the one it was made for, or asks for it by key or count. */
+  isGiven: boolean;
   /** Until it is known whether the last reader that has left here was the last of all. */
   leaving: Promise<void> | undefined;
   /** Since when it has no reader, if the last one has left before it had everything. */

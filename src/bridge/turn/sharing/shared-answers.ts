@@ -102,8 +102,12 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
     };
     entry.leaving = decide();
   };
+  const onFinished = (entry: KeptAnswer<T>): void => {
+    entry.usedAt = clock.now();
+  };
   const onLeft = (entry: KeptAnswer<T>): void => {
     if (entry.readers > 0) return;
+    if (entry.isGiven) return onFinished(entry);
     entry.leftAt = clock.now();
     const { ended, turnReaders } = entry;
     const isLast = ended?.result === 'void' ? undefined : turnReaders?.leave();
@@ -115,9 +119,6 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
         if (turnReaders === undefined) entry.abort();
         else abortIf(entry, turnReaders.isAbandoned());
       });
-  };
-  const onFinished = (entry: KeptAnswer<T>): void => {
-    entry.usedAt = clock.now();
   };
   const addReader = (entry: KeptAnswer<T>, answer: T): SharedAnswerReader<T> => {
     const isBack = entry.readers === 0 && entry.leftAt !== undefined;
@@ -137,7 +138,9 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       leave: once(() => (entry.isBackground ? onFinished(entry) : onLeft(entry))),
       finish: once(() => {
         onFinished(entry);
-        if (entry.ended?.result === 'answered') entry.turnReaders?.finish();
+        if (entry.ended?.result !== 'answered') return;
+        entry.isGiven = true;
+        entry.turnReaders?.finish();
       }),
     };
   };
@@ -179,6 +182,7 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       hasBegun: false,
       isOfResults: false,
       turnReaders: undefined,
+      isGiven: false,
       leaving: undefined,
       leftAt: undefined,
       ended: undefined,
