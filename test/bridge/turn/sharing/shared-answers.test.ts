@@ -323,6 +323,19 @@ describe('a request without a key that is not marked as a retry', (check) => {
     assert.is(await numberOf({ digest: 'other' }), 4);
   });
 
+  check('gets no answer that another one has had all of, though a third one has left it since', async () => {
+    const { begun, claim, numberOf } = withAnswers();
+    const first = await begun();
+    first.leave();
+    const second = await claim();
+    second.answer.end('answered');
+    second.finish();
+    const retry = await claim(AGAIN);
+    assert.is(retry.answer.number, 1);
+    retry.leave();
+    assert.is(await numberOf(), 2);
+  });
+
   check('gets the answer that an equal one has left, alone, and for the time that the answer waits', async () => {
     const { begun, numberOf, claim, clock } = withAnswers();
     const first = await begun();
