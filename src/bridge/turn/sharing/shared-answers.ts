@@ -107,7 +107,10 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
   };
   const onLeft = (entry: KeptAnswer<T>): void => {
     if (entry.readers > 0) return;
-    if (entry.isGiven) return onFinished(entry);
+    if (entry.isGiven) {
+      onFinished(entry);
+      return;
+    }
     entry.leftAt = clock.now();
     const { ended, turnReaders } = entry;
     const isLast = ended?.result === 'void' ? undefined : turnReaders?.leave();
