@@ -122,6 +122,22 @@ describe('the open requests of all agent servers', (check) => {
     world.stop();
   });
 
+  check('say which servers were not read, and whose decisions are not known', async () => {
+    const world = await createConsoleWorld();
+    const vera = await world.as('vera');
+    const read = async () => (await (await vera('GET', '/api/approvals')).json()) as Record<string, unknown>;
+    assert.equal(await read(), { open: [], away: [], decided: [], unread: [] });
+    world.services.away.add('http://agent-2');
+    // The console has not seen yet that it is away.
+    assert.equal((await read()).unread, [1]);
+    await world.clock.advance(5000);
+    assert.equal(await read(), { open: [], away: [1], decided: [], unread: [1] });
+    world.services.away.add('http://agent-1');
+    await world.clock.advance(5000);
+    assert.equal(await read(), { open: [], away: [0, 1], decided: [], unread: [0, 1] });
+    world.stop();
+  });
+
   check('of a server that was never reached are a line of the log, once for each reason', async () => {
     const world = await createConsoleWorld({ variables: { CONSOLE_AGENT_URLS: 'http://nobody' } });
     await world.clock.advance(20_000);

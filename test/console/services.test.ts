@@ -180,7 +180,7 @@ describe('a service', (check) => {
       const answer = await ann('GET', path);
       assert.equal([answer.status, await codeOf(answer)], [404, 'not_configured'], path);
     }
-    assert.equal(await (await ann('GET', '/api/approvals')).json(), { open: [], decided: [] });
+    assert.equal(await (await ann('GET', '/api/approvals')).json(), { open: [], away: [], decided: [], unread: [] });
     world.stop();
   });
 });

@@ -12,12 +12,14 @@ import type { AgentRequests } from './agent-requests.ts';
 import { alwaysSentences, NOT_SHOWN, type OpenApprovals } from './open-approvals.ts';
 import { DecisionRecord } from './records.ts';
 
+type RecentDecisions = { readonly decided: readonly Decision[]; readonly unread: readonly number[] };
+
 /** What people decide, and what was decided before. */
 export type Decisions = {
   /** Gives an answer to an open request. Faults with `not-decided`, and who has decided, where it does not count. */
   readonly decide: (id: string, verdict: ApprovalAnswer, by: string, signal: AbortSignal) => Promise<Decision>;
-  /** What was decided lately, over all agent servers, the newest first. */
-  readonly recent: (signal: AbortSignal) => Promise<readonly Decision[]>;
+  /** What was decided lately, over all agent servers, the newest first; `unread`: those that did not say what they have kept. */
+  readonly recent: (signal: AbortSignal) => Promise<RecentDecisions>;
   /** What this process knows of a request that is no longer open. */
   readonly known: (id: string) => Decision | undefined;
 };
@@ -65,22 +67,23 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     setNewest(known, [decision.id, decision], KNOWN_LIMIT);
     return decision;
   };
-  const listOf = async (agent: number, signal: AbortSignal): Promise<readonly Decision[]> => {
+  /** Undefined where they cannot be read. */
+  const listOf = async (agent: number, signal: AbortSignal): Promise<readonly Decision[] | undefined> => {
     const client = agents[agent]?.client;
     // One that hangs would hold up what the others know.
-    if (client === undefined || approvals.away().includes(agent)) return [];
+    if (client === undefined || approvals.away().includes(agent)) return undefined;
     try {
       const { value } = await client.ask({ method: 'GET', path: `/permission/decisions?limit=${SHOWN}` }, signal);
       return fitting(DecisionRecord, value, SHOWN).map((record) => toDecision(record, agent));
     } catch (error) {
-      // A server that is away, or an OpenCode server, which keeps none.
-      if (isConsoleFault(error) && error.detail.kind !== 'client-left') return [];
-      throw error;
+      if (!isConsoleFault(error) || error.detail.kind === 'client-left') throw error;
+      // An OpenCode server keeps none.
+      return error.detail.kind === 'service-refused' && error.detail.status === 404 ? [] : undefined;
     }
   };
   /** Why an answer did not count, as far as anyone knows. */
   const explain = async (agent: number, id: string, signal: AbortSignal): Promise<Fault<ConsoleFault>> => {
-    const found = known.get(id) ?? (await listOf(agent, signal)).find((decision) => decision.id === id);
+    const found = known.get(id) ?? (await listOf(agent, signal))?.find((decision) => decision.id === id);
     const isByPerson = found !== undefined && found.reply !== 'expired' && found.reply !== 'cancelled';
     return notDecided(isByPerson ? 'already_decided' : 'ended', found);
   };
@@ -111,7 +114,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
   const decide: Decisions['decide'] = async (id, { reply, message, argumentsHash }, by, signal) => {
     const approval = approvals.find(id);
     if (approval === undefined) {
-      const everywhere = known.get(id) ?? (await recent(signal)).find((decision) => decision.id === id);
+      const everywhere = known.get(id) ?? (await recent(signal)).decided.find((decision) => decision.id === id);
       if (everywhere !== undefined) throw await explain(everywhere.agent, id, signal);
       throw approvals.away().length > 0 ? AWAY : notDecided('ended');
     }
@@ -151,8 +154,9 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     const lists = await Promise.all(agents.map((_, agent) => listOf(agent, signal)));
     const byID = new Map([...known.values()].map((decision) => [decision.id, decision]));
     // What the agent servers have kept counts more than what this process remembers.
-    for (const decision of lists.toReversed().flat()) byID.set(decision.id, decision);
-    return [...byID.values()].sort((left, right) => right.at - left.at).slice(0, SHOWN);
+    for (const decision of lists.toReversed().flatMap((list) => list ?? [])) byID.set(decision.id, decision);
+    const decided = [...byID.values()].sort((left, right) => right.at - left.at).slice(0, SHOWN);
+    return { decided, unread: lists.flatMap((list, agent) => (list === undefined ? [agent] : [])) };
   };
   return { decide, recent, known: (id) => known.get(id) };
 };

@@ -160,6 +160,9 @@ export const texts = {
     taken: { once: 'Allowed once', always: 'Always allowed', reject: 'Rejected' },
     decisionsTitle: 'Decisions',
     decisionsEmpty: 'No decision is kept yet.',
+    decisionsUnread: (agent: string): string => `The decisions that are kept by ${agent} could not be read.`,
+    agentUnseen: (agent: string, reason: string): string =>
+      `${agent} does not answer${reason === '' ? '' : `: ${reason}`}. Requests that wait there are not shown.`,
     columns: { when: 'When', what: 'Decision', tool: 'Tool', who: 'Who', reason: 'Reason' },
     nobody: '–',
     money: {

@@ -23,9 +23,9 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
   return {
     '/api/approvals': {
       GET: reading(needs, 'viewer', async ({ signal }) => {
-        const decided = await decisions.recent(signal);
+        const { decided, unread } = await decisions.recent(signal);
         // After the agent servers were asked: the list may have changed meanwhile.
-        return reply.json({ open: approvals.list(), away: approvals.away(), decided });
+        return reply.json({ open: approvals.list(), away: approvals.away(), decided, unread });
       }),
     },
     '/api/approvals/:agent/:id': {

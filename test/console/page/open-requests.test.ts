@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import {
+  awayAgents,
   decisions,
   hideEnded,
   isOpen,
@@ -8,6 +9,7 @@ import {
   shownApprovals,
   takeDecision,
   takeOpen,
+  unreadAgents,
   waitingCount,
 } from '../../../src/console/page/state/approvals.ts';
 import type { Approval, ApprovalList, Decision } from '../../../src/console/protocol.ts';
@@ -32,7 +34,7 @@ const decision = (id: string, by: string): Decision => {
   return { agent, id, sessionID, permission, patterns, reply: 'once', by, at: 2000 };
 };
 
-type Answer = ApprovalList & { readonly decided: readonly Decision[] };
+type Answer = ApprovalList & { readonly decided: readonly Decision[]; readonly unread?: readonly number[] };
 
 /** The page after it was loaded, with a console that answers the question for approvals. */
 const onPage = (body: (world: { readonly answer: (answer: Answer) => void }) => Promise<void> | void) => async () => {
@@ -50,6 +52,7 @@ const onPage = (body: (world: { readonly answer: (answer: Answer) => void }) => 
     setFollowed(false);
     shownApprovals.value = undefined;
     decisions.value = [];
+    [awayAgents.value, unreadAgents.value] = [[], undefined];
   }
 };
 const ids = (): readonly string[] => (shownApprovals.value ?? []).map(({ approval: { id } }) => id);
@@ -88,6 +91,19 @@ describe('the requests on the page', (check) => {
       takeOpen({ open: [approval('per_1', { ends: 5 })], away: [] });
       takeOpen({ open: [], away: [0] });
       assert.is(only().missing, 'gone');
+    }),
+  );
+
+  check(
+    'are not said to be all where an agent server was not read, nor are the decisions',
+    onPage(async ({ answer }) => {
+      assert.is(unreadAgents.value, undefined);
+      answer({ open: [], away: [1], decided: [], unread: [1] });
+      await loadApprovals();
+      assert.equal([shownApprovals.value, awayAgents.value, unreadAgents.value], [[], [1], [1]]);
+      answer({ open: [], away: [], decided: [], unread: [] });
+      await loadApprovals();
+      assert.equal([awayAgents.value, unreadAgents.value], [[], []]);
     }),
   );
 

@@ -29,6 +29,12 @@ export const shownApprovals = signal<readonly ShownApproval[] | undefined>(undef
 /** Decisions, the newest first. */
 export const decisions = signal<readonly Decision[]>([]);
 
+/** The agent servers that do not answer: what waits there is not on the page. */
+export const awayAgents = signal<readonly number[]>([]);
+
+/** The agent servers whose decisions could not be read; nothing before any were asked for. */
+export const unreadAgents = signal<readonly number[] | undefined>(undefined);
+
 /** How many requests wait for somebody. */
 export const waitingCount = computed(() => (shownApprovals.value ?? []).filter(isOpen).length);
 
@@ -75,6 +81,7 @@ const updated = (shown: ShownApproval): ShownApproval => {
  */
 export const takeOpen = (next: ApprovalList): void => {
   list = next;
+  awayAgents.value = next.away;
   const before = shownApprovals.peek() ?? [];
   const wasGone = new Set(before.flatMap(({ approval, missing }) => (missing === 'gone' ? [approval.id] : [])));
   const known = new Set(before.map(({ approval }) => approval.id));
@@ -135,13 +142,13 @@ const decidedIn = ({ details }: ApiError, approval: Approval): Decision | undefi
     ? undefined
     : { ...ownDecision(approval, 'cancelled'), ...(details.decided as Partial<Decision>), id: approval.id };
 
+type ApprovalAnswer = ApprovalList & { readonly decided: readonly Decision[]; readonly unread: readonly number[] };
+
 /** Loads the open requests and the kept decisions. */
 export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
-  const { decided, ...next } = await api.get<ApprovalList & { readonly decided: readonly Decision[] }>(
-    '/api/approvals',
-    signal,
-  );
+  const { decided, unread, ...next } = await api.get<ApprovalAnswer>('/api/approvals', signal);
   if (!isFollowed) takeOpen(next);
+  unreadAgents.value = unread;
   takeDecisions(decided);
 };
 

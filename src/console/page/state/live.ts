@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { ApprovalList, Decision, ServiceState } from '../../protocol.ts';
 import { openEvents, type StreamState } from '../api/event-source.ts';
 import type { FeedVerdict } from '../api/types.ts';
@@ -10,6 +10,9 @@ export const connection = signal<StreamState>('connecting');
 
 /** The servers behind the console; nothing until they are known. */
 export const services = signal<readonly ServiceState[] | undefined>(undefined);
+
+/** The agent servers among them, in the order of the settings: an approval says the position of its own. */
+export const agentServices = computed(() => (services.value ?? []).filter(({ part }) => part === 'agent'));
 
 /** Rises when the gateway's keys have changed: a view that shows them loads them again. */
 export const keyChanges = signal(0);

@@ -1,7 +1,9 @@
 import { Badge } from '../../parts/badge.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
+import { agentName } from '../../parts/service-name.ts';
 import { Time } from '../../parts/time.tsx';
-import { decisions } from '../../state/approvals.ts';
+import { decisions, unreadAgents } from '../../state/approvals.ts';
+import { agentServices } from '../../state/live.ts';
 import { texts } from '../../texts.ts';
 import { deciderOf, toneOfReply } from './outcome.ts';
 
@@ -11,8 +13,13 @@ const { columns, ...words } = texts.approvals;
 export const DecisionTable = () => (
   <section aria-labelledby="decisions-title">
     <h2 id="decisions-title">{words.decisionsTitle}</h2>
+    {(unreadAgents.value ?? []).map((agent) => (
+      <p key={agent} class="notice">
+        {words.decisionsUnread(agentName(agent, agentServices.value[agent]?.address ?? ''))}
+      </p>
+    ))}
     {decisions.value.length === 0 ? (
-      <p class="muted">{words.decisionsEmpty}</p>
+      <p class="muted">{unreadAgents.value?.length === 0 ? words.decisionsEmpty : ''}</p>
     ) : (
       <table class="table stacked">
         <thead>

@@ -1,9 +1,12 @@
+import { plainLine } from '../../format/hostile.ts';
 import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { agentName } from '../../parts/service-name.ts';
 import { Empty, Failure, Loading } from '../../parts/states.tsx';
-import { hideEnded, isOpen, loadApprovals, shownApprovals, waitingCount } from '../../state/approvals.ts';
+import { awayAgents, hideEnded, isOpen, loadApprovals, shownApprovals, waitingCount } from '../../state/approvals.ts';
 import { askToNotify, notifying } from '../../state/attention.ts';
+import { agentServices } from '../../state/live.ts';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import { texts } from '../../texts.ts';
@@ -34,9 +37,25 @@ const Notifying = () => {
   );
 };
 
+/** Which agent servers are not seen, and why: what waits there is missing below. */
+const AwayAgents = () => (
+  <>
+    {awayAgents.value.map((agent) => {
+      const { address = '', reason = '' } = agentServices.value[agent] ?? {};
+      return (
+        <p key={agent} class="notice bad" role="alert">
+          {words.agentUnseen(agentName(agent, address), plainLine(reason, 200))}
+        </p>
+      );
+    })}
+  </>
+);
+
 const Requests = () => {
   const shown = shownApprovals.value;
   if (shown === undefined) return approvals.failure.value === undefined ? <Loading /> : null;
+  // What waits at a server that was not read is not known.
+  if (shown.length === 0 && awayAgents.value.length > 0) return null;
   if (shown.length === 0) return <Empty title={words.empty} hint={words.emptyHint} />;
   return (
     <>
@@ -64,10 +83,11 @@ export const ApprovalsView = () => {
         <Notifying />
       </PageHead>
       <p class="visually-hidden" role="status">
-        {words.waitingAnnouncement(waitingCount.value)}
+        {awayAgents.value.length > 0 && waitingCount.value === 0 ? '' : words.waitingAnnouncement(waitingCount.value)}
       </p>
       {failure === undefined ? null : <Failure failure={failure} onRetry={() => void approvals.load()} />}
       <div class="stack">
+        <AwayAgents />
         <Requests />
       </div>
       <DecisionTable />
