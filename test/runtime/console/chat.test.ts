@@ -186,6 +186,7 @@ describe('the sessions in Chromium', ({ needing }) => {
       assert.is(await page.title(), 'Sessions · Gatehouse');
       await checkAccess(page);
       await page.getByRole('button', { name: 'Abort' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Abort' }).click();
       await page.getByText('Aborted').first().waitFor();
       await page.getByText('at work').waitFor({ state: 'detached' });
     }),
