@@ -198,6 +198,33 @@ describe('readiness', (check) => {
     assert.match(unknown.warnings?.join() ?? '', /^mine: .*"vision": "force"/);
     for (const show of [blind, {}]) assert.is((await toldBy(() => show, models('force')).ready()).warnings, undefined);
   });
+  check('warns of an alias whose model has the name of another kind of judge, and of no other', async () => {
+    const kinds = {
+      'llama-guard3:8b': 'qwen3guard',
+      'meta-llama/Llama-Guard-4-12B': 'prompt',
+      'ibm/granite3.3-guardian:8b': 'llama-guard',
+      'gpt-oss-safeguard:20b': 'shieldgemma',
+      'shieldgemma:2b': 'shieldgemma',
+      'Qwen/Qwen3Guard-Gen-4B': 'qwen3guard',
+      'gemma4:31b': 'granite-guardian',
+    };
+    const entries = Object.entries(kinds).map(([model, judge], index) => {
+      const second = judge === 'prompt' ? {} : { second: 'moderation-fast' };
+      return [`kind-${index}`, { model, judge, ...second }];
+    });
+    const { ready, logged } = readyOver(() => tags([...ALL, ...Object.keys(kinds)]), {
+      variables: { MODERATION_MODELS: JSON.stringify(Object.fromEntries(entries)) },
+    });
+    const { status, warnings = [] } = await ready();
+    assert.is(status, 'ready');
+    assert.equal(
+      warnings.map((warning) => warning.slice(0, warning.indexOf(','))),
+      ['llama-guard', 'llama-guard', 'granite-guardian', 'prompt'].map(
+        (judge, index) => `kind-${index}: by its name the model is for "judge": "${judge}"`,
+      ),
+    );
+    assert.match(logged.join(), /"warn".*"ready".*kind-0: by its name .*qwen3guard/);
+  });
   check('does not depend on a server that tells nothing about its models', async () => {
     for (const show of [() => received(404, ''), () => received(500, ''), () => received(200, 'no JSON')]) {
       assert.equal(await readyOver(() => tags(ALL), { show }).ready(), { status: 'ready' });

@@ -14,19 +14,38 @@ const UNKNOWN_VISION =
 /** Their chat templates hold all of their instructions. */
 const WITHOUT_SYSTEM: readonly JudgeKind[] = ['qwen3guard', 'llama-guard'];
 
+/** Families of models whose names tell how they are asked, as letters and digits. */
+const FAMILIES: readonly (readonly [name: RegExp, judge: JudgeKind])[] = [
+  [/qwen3guard/, 'qwen3guard'],
+  [/llamaguard/, 'llama-guard'],
+  [/shieldgemma/, 'shieldgemma'],
+  [/granite\d*guardian/, 'granite-guardian'],
+  [/gptoss/, 'prompt'],
+];
+
+/** A warning where the model's name says that it is asked in another form: each of its answers would be unusable. */
+const otherForm = ({ model, judge }: ModelAlias): string | undefined => {
+  const letters = model.toLowerCase().replace(/[^a-z\d]/g, '');
+  const named = FAMILIES.find(([name]) => name.test(letters))?.[1];
+  if (named === undefined || named === judge) return undefined;
+  return `by its name the model is for "judge": "${named}", and not "${judge}", whose form it was not trained on: expect unusable answers; correct "judge" or "model" of the alias`;
+};
+
 /** Why images of this alias are not sent; undefined when the model sees them, or the operator says so. */
 export const unseenReason = ({ vision }: Pick<ModelAlias, 'vision'>, traits: ModelTraits): string | undefined => {
   if (vision !== true || traits.vision === true) return undefined;
   return traits.vision === false ? NO_VISION : UNKNOWN_VISION;
 };
 
-/** What is wrong between an alias and what its server reports of the model. What it does not report is not wrong. */
+/** What is wrong between an alias and its model: by its name, and by what its server reports. What is not known is not wrong. */
 export const findUnfitness = (alias: ModelAlias, traits: ModelTraits): readonly Unfitness[] => {
   const found: Unfitness[] = [];
   if (traits.dropsSystem === true && !WITHOUT_SYSTEM.includes(alias.judge))
     found.push({ reason: NO_SYSTEM, isUseless: true });
   if (traits.thinking === false && alias.think !== undefined && alias.think !== false)
     found.push({ reason: NO_THINKING, isUseless: true });
+  const other = otherForm(alias);
+  if (other !== undefined) found.push({ reason: other, isUseless: false });
   const unseen = unseenReason(alias, traits);
   if (unseen !== undefined) found.push({ reason: unseen, isUseless: false });
   return found;
