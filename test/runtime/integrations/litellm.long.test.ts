@@ -141,6 +141,12 @@ describe('LiteLLM with the generic guardrail', (check) => {
       upstream.say('I will kill you');
       assert.equal(await outcome('usual', 'good morning'), [400, 1]);
       assert.match((await chat('usual', 'good morning', { stream: true })).text, BLOCKED);
+      upstream.call('{"say":"I will kill you"}');
+      assert.match((await chat('usual', 'good morning', { stream: true })).text, BLOCKED);
+      upstream.call('{"say":"Good day, how are you?"}');
+      const called = await chat('usual', 'good morning', { stream: true });
+      assert.match(called.text, /"finish_reason": ?"(?:tool_calls|stop)"/);
+      assert.not.match(called.text, /error/);
       upstream.say('Good day.');
 
       // What it has asked about is not judged again.

@@ -8,6 +8,8 @@ export type Upstream = {
   /** How many chats have reached it. */
   readonly chats: () => number;
   readonly say: (text: string) => void;
+  /** Streams a call of a tool with these arguments from now on, beside an empty text. */
+  readonly call: (given: string) => void;
   readonly stop: () => Promise<void>;
 };
 
@@ -16,6 +18,7 @@ const PIECE_CHARS = 8;
 /** Starts a provider of OpenAI's chat completions on loopback, whole or as a stream of pieces. */
 export const startUpstream = async (): Promise<Upstream> => {
   let text = 'Good day.';
+  let given: string | undefined;
   let count = 0;
   const server = createServer((request, reply) => {
     // A proxy may look whether it is there.
@@ -35,7 +38,13 @@ export const startUpstream = async (): Promise<Upstream> => {
       const pieces = text.match(new RegExp(`[^]{1,${PIECE_CHARS}}`, 'g')) ?? [];
       const chunk = (delta: object, finish_reason: string | null) =>
         `data: ${JSON.stringify({ ...envelope, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-      for (const content of pieces) reply.write(chunk({ role: 'assistant', content }, null));
+      if (given !== undefined) {
+        const begun = { index: 0, id: 'call_1', type: 'function', function: { name: 'run', arguments: '' } };
+        reply.write(chunk({ role: 'assistant', content: '' }, null));
+        reply.write(chunk({ tool_calls: [begun] }, null));
+        for (const piece of given)
+          reply.write(chunk({ tool_calls: [{ index: 0, function: { arguments: piece } }] }, null));
+      } else for (const content of pieces) reply.write(chunk({ role: 'assistant', content }, null));
       reply.end(`${chunk({}, 'stop')}data: [DONE]\n\n`);
     });
   });
@@ -44,8 +53,12 @@ export const startUpstream = async (): Promise<Upstream> => {
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     chats: () => count,
-    say(given) {
-      text = given;
+    say(said) {
+      text = said;
+      given = undefined;
+    },
+    call(asked) {
+      given = asked;
     },
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
