@@ -15,10 +15,6 @@ const stringsOf = (value: unknown, param: string): readonly string[] => {
   throw unreadable(param, 'a list of texts');
 };
 
-/** In a stream it asks about the text so far, which is empty while calls of tools come. The judge is shown a blank for it. */
-const answerTexts = (texts: readonly string[]): readonly string[] =>
-  texts.length > 0 && texts.every((text) => text === '') ? [' '] : texts;
-
 /**
  * All that a request or an answer of LiteLLM's holds. `texts` leaves out what is neither text nor image, so that the messages are read
  * as well: most of their texts are the same, and are judged once.
@@ -34,11 +30,9 @@ export const readLitellm = (body: unknown): GuardrailInput => {
   if (calls === undefined) throw unreadable('tool_calls', 'calls with a name and arguments');
   const tools = definitionsText(body.tools);
   if (tools === undefined) throw unreadable('tools', 'fewer levels');
-  const given = stringsOf(body.texts, 'texts');
-  const texts = body.input_type === 'response' ? answerTexts(given) : given;
   // What stays comes first and what is new last, so that the groups of a growing conversation stay the same.
   return {
-    texts: [tools, ...chat.texts, ...texts, ...calls],
+    texts: [tools, ...chat.texts, ...stringsOf(body.texts, 'texts'), ...calls],
     images: [...chat.images, ...stringsOf(body.images, 'images')],
   };
 };
