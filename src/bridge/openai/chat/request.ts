@@ -6,6 +6,16 @@ import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { areAllFunctions, parseClientTools } from '../client-tools.ts';
 import { parseConversationReference } from '../conversation-id.ts';
+import {
+  A_BOOLEAN,
+  A_LIST,
+  A_TEXT,
+  AN_OBJECT,
+  COMPLETION_VALUES,
+  type ParameterTable,
+  refuseOtherValues,
+  wholeNumberFrom,
+} from '../parameter-values.ts';
 import { Messages, parseMessages } from './messages.ts';
 
 type RequestBody = Readonly<Record<string, unknown>>;
@@ -44,6 +54,22 @@ const ignoredChatMembers = (body: RequestBody): readonly string[] =>
     return value === undefined || value === null || isNeutral(value) ? [] : [name];
   });
 
+/** Those of the members without a schema. */
+const PARAMETER_VALUES: ParameterTable = {
+  ...COMPLETION_VALUES,
+  audio: AN_OBJECT,
+  functions: A_LIST,
+  logprobs: A_BOOLEAN,
+  max_completion_tokens: wholeNumberFrom(0),
+  modalities: A_LIST,
+  parallel_tool_calls: A_BOOLEAN,
+  prediction: AN_OBJECT,
+  service_tier: A_TEXT,
+  top_logprobs: wholeNumberFrom(0, 20),
+  verbosity: A_TEXT,
+  web_search_options: AN_OBJECT,
+};
+
 /** The members of the body that have an effect. */
 export const ChatRequestBody = v.object({
   messages: Messages,
@@ -78,9 +104,14 @@ const nonEmpty = (value: string | null | undefined): string | undefined => {
   return trimmed === '' ? undefined : trimmed;
 };
 
-/** Parses the body of `POST /v1/chat/completions`. Faults with `bad-input`, whose `param` is the path of the member. */
-export const parseChatRequest = (given: unknown, headers: Headers): ParsedChatRequest => {
+/** Parses the body of `POST /v1/chat/completions`. Faults with `bad-input`, whose `param` is the path of the member. `values`: those of the body's endpoint. */
+export const parseChatRequest = (
+  given: unknown,
+  headers: Headers,
+  values: ParameterTable = PARAMETER_VALUES,
+): ParsedChatRequest => {
   const body = parseBodyObject(given);
+  refuseOtherValues(body, values);
   refuseTooMany(body.messages, 'messages');
   const { messages, model, n, reasoning_effort, store, stream, stream_options } = parseMember(ChatRequestBody, body);
   refuseSeveralChoices(n);

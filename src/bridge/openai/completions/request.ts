@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { badInput } from '../../request.ts';
 import { parseBodyObject, parseMember } from '../body.ts';
 import { ChatRequestBody, type ParsedChatRequest, parseChatRequest } from '../chat/request.ts';
+import { COMPLETION_VALUES, type ParameterTable, wholeNumberFrom } from '../parameter-values.ts';
 
 /** The members of the body that have an effect or are refused. A list of numbers would be tokens. */
 export const CompletionRequestBody = v.object({
@@ -12,6 +13,12 @@ export const CompletionRequestBody = v.object({
   echo: v.nullish(v.boolean()),
   suffix: v.nullish(v.string()),
 });
+
+const PARAMETER_VALUES: ParameterTable = {
+  ...COMPLETION_VALUES,
+  best_of: wholeNumberFrom(0, 20),
+  logprobs: wholeNumberFrom(0, 5),
+};
 
 const unsupported = (at: string, why: string) =>
   badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
@@ -41,7 +48,7 @@ export const parseCompletionRequest = (given: unknown, headers: Headers): Parsed
   if (suffix) throw unsupported('suffix', 'text is not completed in its middle here, ask for it in the prompt');
   // A completion has no place for calls, and no form but text.
   const { tools, tool_choice, functions, function_call, response_format, ...rest } = body;
-  const parsed = parseChatRequest({ ...rest, messages: [{ role: 'user', content }] }, headers);
+  const parsed = parseChatRequest({ ...rest, messages: [{ role: 'user', content }] }, headers, PARAMETER_VALUES);
   if (best_of === undefined || best_of === null || best_of === 1) return parsed;
   return { ...parsed, ignored: [...parsed.ignored, 'best_of'].sort() };
 };

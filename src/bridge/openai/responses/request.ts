@@ -8,6 +8,16 @@ import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { areAllFunctions, parseClientTools } from '../client-tools.ts';
 import { parseConversationReference } from '../conversation-id.ts';
+import {
+  A_BOOLEAN,
+  A_LIST,
+  A_TEXT,
+  AN_OBJECT,
+  type ParameterTable,
+  refuseOtherValues,
+  SAMPLING_VALUES,
+  wholeNumberFrom,
+} from '../parameter-values.ts';
 import { type ResponseEcho, repeatedMembers } from './echo.ts';
 import { type ParsedInput, parseInput } from './input.ts';
 
@@ -31,6 +41,18 @@ const UNSUPPORTED_MEMBERS: Readonly<Record<string, HasNoEffect>> = {
   top_logprobs: isOneOf(0),
   top_p: isOneOf(1),
   truncation: isOneOf('disabled'),
+};
+
+const PARAMETER_VALUES: ParameterTable = {
+  ...SAMPLING_VALUES,
+  include: A_LIST,
+  max_output_tokens: wholeNumberFrom(0),
+  max_tool_calls: wholeNumberFrom(0),
+  parallel_tool_calls: A_BOOLEAN,
+  service_tier: A_TEXT,
+  text: AN_OBJECT,
+  top_logprobs: wholeNumberFrom(0, 20),
+  truncation: A_TEXT,
 };
 
 const valueAt = (body: JsonObject, path: string): unknown => {
@@ -147,6 +169,7 @@ const echoOf = (request: Request, body: Body, place: ConversationReference): Res
 export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedResponsesRequest => {
   const body = parseBodyObject(given);
   refuseTooMany(body.input, 'input');
+  refuseOtherValues(body, PARAMETER_VALUES);
   const request = parseMember(ResponsesRequestBody, body);
   refuseUnsupported(body, request);
   const forcedCall = parseForcedCall(body);

@@ -97,7 +97,7 @@ describe('a chat completion request', (check) => {
       logit_bias: { 1: 2 },
       logprobs: true,
       max_completion_tokens: 100,
-      max_tokens: 'many',
+      max_tokens: 100,
       modalities: ['text', 'audio'],
       presence_penalty: -1,
       seed: 0,
