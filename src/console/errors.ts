@@ -33,7 +33,8 @@ export const NOT_DECIDED_TEXTS: { readonly [Code in NotDecided]: string } = {
   arguments_changed: 'The arguments are not those that were shown: look at the request again',
 };
 
-const SETTING_OF: { readonly [Part in ServicePart]: string } = {
+/** The settings of the console that hold the key of each service. */
+export const SETTING_OF: { readonly [Part in ServicePart]: string } = {
   gateway: 'GATEWAY_ADMIN_KEY',
   agent: 'AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD',
   bridge: 'CONSOLE_BRIDGE_KEY',

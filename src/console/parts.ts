@@ -72,9 +72,13 @@ export const createConsoleParts = (needs: PartNeeds) => {
     createAgentRequests({ client, stream, clock, log, digest, onChange: () => onRequestsChange() }),
   );
   const health = [
-    ...(clients.gateway === undefined ? [] : [{ part: 'gateway', client: clients.gateway } as const]),
-    ...(clients.bridge === undefined ? [] : [{ part: 'bridge', client: clients.bridge } as const]),
-  ].map(({ part, client }) => createHealthWatch({ part, client, clock, onChange: () => followers.mark('services') }));
+    ...(clients.gateway === undefined
+      ? []
+      : [{ part: 'gateway', client: clients.gateway, paths: ['/admin/state'] } as const]),
+    ...(clients.bridge === undefined
+      ? []
+      : [{ part: 'bridge', client: clients.bridge, paths: ['/ready', '/v1/models'] } as const]),
+  ].map((watched) => createHealthWatch({ ...watched, clock, log, hide, onChange: () => followers.mark('services') }));
   const services = (): readonly ServiceState[] => [...requests, ...health].map(({ state }) => state());
 
   const links = createApprovalLinks({ find: (id) => approvals.find(id), secret, mac });

@@ -69,11 +69,14 @@ export type ApprovalAnswer = {
   readonly argumentsHash: string;
 };
 
-/** Whether a service answers. `since` in milliseconds since the epoch. */
+/**
+ * Whether a service answers: `not-ready` where it does, and is of no use now, or refuses the console's key. `since` in milliseconds
+ * since the epoch.
+ */
 export type ServiceState = {
   readonly part: 'gateway' | 'agent' | 'bridge';
   readonly address: string;
-  readonly state: 'up' | 'down';
+  readonly state: 'up' | 'not-ready' | 'down';
   readonly since: number;
   readonly reason?: string;
 };

@@ -91,6 +91,39 @@ describe('the events of the page', (check) => {
     world.stop();
   });
 
+  check('say of a service that it is not ready, or refuses the key of the console, and not that it is up', async () => {
+    const refused = { status: 401, value: { error: { message: 'no' } } };
+    const cases = [
+      [{ gateway: () => refused }, 'gateway', 'check GATEWAY_ADMIN_KEY'],
+      [{ gateway: () => ({ status: 404 }) }, 'gateway', 'check GATEWAY_ADMIN_KEY'],
+      [
+        { gateway: () => ({ value: { ready: { reasons: ['every backend key is cooling down'] } } }) },
+        'gateway',
+        'every backend key is cooling down',
+      ],
+      [
+        { bridge: ({ path }: { path: string }) => (path === '/ready' ? { value: {} } : refused) },
+        'bridge',
+        'check CONSOLE_BRIDGE_KEY',
+      ],
+      [{ bridge: () => ({ status: 503, value: { reasons: ['no agent'] } }) }, 'bridge', 'no agent'],
+    ] as const;
+    for (const [needs, part, reason] of cases) {
+      const world = await createConsoleWorld(needs);
+      const page = await following(world);
+      const shown = (page.named('services').at(-1) as { part: string; state: string; reason?: string }[]).find(
+        (one) => one.part === part,
+      );
+      assert.is(shown?.state, 'not-ready');
+      assert.match(shown?.reason ?? '', reason);
+      const lost = world.lines.filter((line) => line.includes('"service-lost"'));
+      assert.is(lost.length, 1);
+      assert.match(lost[0] ?? '', reason);
+      assert.is(world.readings()?.servicesUp, 3);
+      world.stop();
+    }
+  });
+
   check('read the gateway only while someone follows, and end with the session', async () => {
     const world = await createConsoleWorld();
     assert.is(gatewayStreams(world).length, 0);

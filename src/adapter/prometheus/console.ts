@@ -10,7 +10,7 @@ export const createPrometheusConsoleMetrics = (version: string): ConsoleMetrics 
   const open = gauge('open_approvals', 'Permission requests that wait for a person');
   const followers = gauge('event_followers', 'Browsers that follow the events');
   const services = gauge('services', 'Services that the settings name');
-  const up = gauge('services_up', 'Services of these that answer');
+  const up = gauge('services_up', 'Services of these that answer, are ready and take the key of the console');
   const inDoubt = gauge('recharges_in_doubt', 'Recharges of which nobody knows whether they were credited');
   let read: (() => ConsoleReadings) | undefined;
   return {

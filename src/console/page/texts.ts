@@ -45,9 +45,11 @@ export const texts = {
     allUp: 'All services up',
     down: (down: number, all: number): string => `${down} of ${all} services down`,
     none: 'No service is set up',
-    states: { up: 'Up', down: 'Down' },
+    notReady: (notReady: number, all: number): string => `${notReady} of ${all} services not ready`,
+    states: { up: 'Up', 'not-ready': 'Not ready', down: 'Down' },
     since: (time: string): string => `since ${time}`,
     wentDown: (name: string): string => `${name} is down`,
+    notUsable: (name: string): string => `${name} is not ready`,
     cameBack: (name: string): string => `${name} is up again`,
     names: {
       gateway: 'Moderation gateway',
@@ -344,6 +346,9 @@ export const texts = {
     usage: {
       title: 'Backend models since the start',
       none: 'No call yet.',
+      ready: 'Verdicts',
+      isReady: 'Ready',
+      notReady: 'Not ready',
       breaker: 'Breaker',
       breakerStates: { closed: 'Closed', 'half-open': 'Half open', open: 'Open' },
       calls: 'Calls running',

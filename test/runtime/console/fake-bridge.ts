@@ -23,7 +23,7 @@ export const startFakeBridge = async (): Promise<FakeBridge> => {
     const json = (status: number, value: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     };
-    if (pathname === '/health') return json(200, { status: 'ok' });
+    if (pathname === '/ready') return json(200, { status: 'ok' });
     if (request.headers.authorization !== `Bearer ${BRIDGE_KEY}`) return json(401, { error: { message: 'no' } });
     if (pathname === '/v1/models') return json(200, { data: [{ id: 'build' }, { id: 'maintainer' }] });
     request.resume();

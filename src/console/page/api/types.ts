@@ -80,6 +80,8 @@ export type ModerationState = {
   readonly version: string;
   readonly workers?: { readonly running: number; readonly answered: number };
   readonly keys: readonly ShownKey[];
+  /** Why there can be no verdicts now. */
+  readonly ready?: { readonly reasons?: readonly string[] };
   readonly breaker: { readonly state: 'closed' | 'half-open' | 'open'; readonly rests_ms: number };
   readonly calls: { readonly running: number; readonly waiting: number; readonly limit: number };
   readonly cache: { readonly verdicts: number; readonly limit: number };

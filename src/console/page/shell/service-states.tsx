@@ -10,14 +10,17 @@ const words = texts.services;
 /** One line about all services; the settings page has each. */
 export const ServicesSummary = () => {
   const all = services.value;
-  const down = all?.filter(({ state }) => state === 'down').length ?? 0;
+  const countOf = (wanted: ServiceState['state']): number => all?.filter(({ state }) => state === wanted).length ?? 0;
+  const [down, notReady] = [countOf('down'), countOf('not-ready')];
   const isLost = connection.value === 'lost';
   const text = (): string => {
     if (all === undefined) return words.unknown;
     if (all.length === 0) return words.none;
-    return down === 0 ? words.allUp : words.down(down, all.length);
+    if (down > 0) return words.down(down, all.length);
+    return notReady > 0 ? words.notReady(notReady, all.length) : words.allUp;
   };
-  const tone = all === undefined || all.length === 0 || isLost ? 'plain' : down === 0 ? 'good' : 'bad';
+  const worst = down > 0 ? 'bad' : notReady > 0 ? 'warning' : 'good';
+  const tone = all === undefined || all.length === 0 || isLost ? 'plain' : worst;
   return (
     <a class="services" href="/settings">
       <span class={`dot ${tone}`} aria-hidden="true" />
@@ -38,6 +41,7 @@ export const useServiceNews = (): void => {
         const was = before?.get(stateKey(one));
         if (was === undefined || was === one.state) continue;
         if (one.state === 'down') showToast(words.wentDown(serviceName(one, all)), 'bad');
+        else if (one.state === 'not-ready') showToast(words.notUsable(serviceName(one, all)), 'warning');
         else showToast(words.cameBack(serviceName(one, all)), 'good');
       }
       before = new Map(all.map((one) => [stateKey(one), one.state]));

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty } from '../../parts/states.tsx';
+import { Empty, Failure } from '../../parts/states.tsx';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import { api, mayDecide } from '../../state/visitor.ts';
@@ -16,7 +16,6 @@ type Models = { readonly models: readonly { readonly id: string; readonly name?:
 const models = createResource((abort) => api.get<Models>('/api/chat/models', abort));
 
 const ModelChoice = () => {
-  useResource(models);
   const known = models.value.value?.models ?? [];
   if (known.length < 2) return null;
   return (
@@ -70,6 +69,7 @@ const Announcement = () => {
 /** A conversation with the agent through the bridge. */
 export const ChatView = () => {
   useScrollToEnd();
+  useResource(models);
   return (
     <div class="chat">
       <PageHead title={words.title} intro={words.intro}>
@@ -80,6 +80,9 @@ export const ChatView = () => {
           </Button>
         )}
       </PageHead>
+      {models.failure.value === undefined ? null : (
+        <Failure failure={models.failure.value} onRetry={() => void models.load()} />
+      )}
       <Announcement />
       {turns.value.length === 0 ? <Empty title={words.empty} hint={words.emptyHint} /> : null}
       <ol class="messages">

@@ -14,46 +14,72 @@ const BREAKER_TONES: Readonly<Record<ModerationState['breaker']['state'], Tone>>
   open: 'bad',
 };
 
-/** The gateway at a glance: breaker, calls, cache, workers. */
-export const Glance = ({ state: { breaker, calls, cache, workers, version } }: { readonly state: ModerationState }) => (
-  <dl class="glance">
+/** Whether there can be verdicts: with all keys at rest there are none, however well the rest looks. */
+const Ready = ({ state: { ready } }: { readonly state: ModerationState }) => {
+  const reasons = ready?.reasons;
+  if (reasons === undefined) return null;
+  return (
     <div>
-      <dt>{words.breaker}</dt>
+      <dt>{words.ready}</dt>
       <dd>
-        <Badge tone={BREAKER_TONES[breaker.state]}>{words.breakerStates[breaker.state]}</Badge>
-        {breaker.rests_ms > 0 ? <span class="muted"> {durationText(breaker.rests_ms)}</span> : null}
+        <Badge tone={reasons.length === 0 ? 'good' : 'bad'}>
+          {reasons.length === 0 ? words.isReady : words.notReady}
+        </Badge>
+        {reasons.length === 0 ? null : (
+          <span class="muted">
+            {' '}
+            <SafeLine text={reasons.join('; ')} limit={300} />
+          </span>
+        )}
       </dd>
     </div>
-    <div>
-      <dt>{words.calls}</dt>
-      <dd>{words.ofLimit(countText(calls.running), countText(calls.limit))}</dd>
-    </div>
-    <div>
-      <dt>{words.waiting}</dt>
-      <dd>{countText(calls.waiting)}</dd>
-    </div>
-    <div>
-      <dt>{words.cache}</dt>
-      <dd>{words.ofLimit(countText(cache.verdicts), countText(cache.limit))}</dd>
-    </div>
-    {workers === undefined ? null : (
+  );
+};
+
+/** The gateway at a glance: readiness, breaker, calls, cache, workers. */
+export const Glance = ({ state }: { readonly state: ModerationState }) => {
+  const { breaker, calls, cache, workers, version } = state;
+  return (
+    <dl class="glance">
+      <Ready state={state} />
       <div>
-        <dt>{words.workers}</dt>
+        <dt>{words.breaker}</dt>
         <dd>
-          {workers.answered < workers.running
-            ? words.ofLimit(countText(workers.answered), countText(workers.running))
-            : countText(workers.running)}
+          <Badge tone={BREAKER_TONES[breaker.state]}>{words.breakerStates[breaker.state]}</Badge>
+          {breaker.rests_ms > 0 ? <span class="muted"> {durationText(breaker.rests_ms)}</span> : null}
         </dd>
       </div>
-    )}
-    <div>
-      <dt>{words.version}</dt>
-      <dd>
-        <SafeLine text={version} limit={40} />
-      </dd>
-    </div>
-  </dl>
-);
+      <div>
+        <dt>{words.calls}</dt>
+        <dd>{words.ofLimit(countText(calls.running), countText(calls.limit))}</dd>
+      </div>
+      <div>
+        <dt>{words.waiting}</dt>
+        <dd>{countText(calls.waiting)}</dd>
+      </div>
+      <div>
+        <dt>{words.cache}</dt>
+        <dd>{words.ofLimit(countText(cache.verdicts), countText(cache.limit))}</dd>
+      </div>
+      {workers === undefined ? null : (
+        <div>
+          <dt>{words.workers}</dt>
+          <dd>
+            {workers.answered < workers.running
+              ? words.ofLimit(countText(workers.answered), countText(workers.running))
+              : countText(workers.running)}
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>{words.version}</dt>
+        <dd>
+          <SafeLine text={version} limit={40} />
+        </dd>
+      </div>
+    </dl>
+  );
+};
 
 /** Tokens and unusable replies by backend model, since the gateway's start. */
 export const UsageTable = ({ state: { tokens, unusable } }: { readonly state: ModerationState }) => {

@@ -15,6 +15,8 @@ import { ToolServers } from './tools.tsx';
 const words = texts.settings;
 const PARTS: readonly PartName[] = ['approvals', 'moderation', 'chat', 'sessions', 'recharges'];
 
+const TONES = { up: 'good', 'not-ready': 'warning', down: 'bad' } as const;
+
 const config = createResource((abort) => api.get<unknown>('/api/config', abort));
 
 const ServiceTable = () => {
@@ -36,7 +38,7 @@ const ServiceTable = () => {
           <tr key={`${one.part} ${one.address ?? ''}`}>
             <td data-label={words.columns.service}>{texts.services.names[one.part] ?? one.part}</td>
             <td data-label={words.columns.state}>
-              <Badge tone={one.state === 'up' ? 'good' : 'bad'}>{texts.services.states[one.state]}</Badge>
+              <Badge tone={TONES[one.state]}>{texts.services.states[one.state]}</Badge>
             </td>
             <td data-label={words.columns.address}>
               <SafeLine text={one.address ?? texts.common.none} />
