@@ -53,10 +53,8 @@ const OPENING = '{"id":';
 /** One line of the results file, with its line break. */
 export const formatLine = ({ id, ...rest }: Result): string => `${JSON.stringify({ id, ...rest })}\n`;
 
-const notOurs = (file: string, line: number) =>
-  new EvaluationError(
-    `${file} line ${line}: expected a result of an earlier run; give another --out or remove the file`,
-  );
+const notOurs = (source: string, line: number) =>
+  new EvaluationError(`${source} line ${line}: expected a result of an earlier run; give another file`);
 
 /** What an earlier run left: verdicts of one gateway by hash, how many are of others, and how much is whole. */
 type EarlierResults = {
@@ -67,21 +65,22 @@ type EarlierResults = {
 
 /**
  * Reads a results file. Errors are left out, so that they are tried again; a last line torn in the writing is left out
- * too. Anything that is no result is an `EvaluationError`: the file may be somebody's. Without `url` every gateway's count.
+ * too. Anything that is no result is an `EvaluationError`: the file may be somebody's. `source`: the flag and the file, for that.
+ * Without `url` every gateway's count.
  */
-export const parseEarlierResults = (text: string, file: string, url?: string): EarlierResults => {
+export const parseEarlierResults = (text: string, source: string, url?: string): EarlierResults => {
   const lines = text.split('\n');
   const torn = lines.pop() ?? '';
   const judged = new Map<string, JudgedResult>();
   let unused = 0;
   for (const [index, line] of lines.entries()) {
     const result = parseJson(Line, line);
-    if (result === undefined) throw notOurs(file, index + 1);
+    if (result === undefined) throw notOurs(source, index + 1);
     if (result.status === 'error') continue;
     if ('gateway' in result && (url ?? result.gateway.url) === result.gateway.url) judged.set(result.hash, result);
     else unused += 1;
   }
-  if (!torn.startsWith(OPENING.slice(0, torn.length))) throw notOurs(file, lines.length + 1);
+  if (!torn.startsWith(OPENING.slice(0, torn.length))) throw notOurs(source, lines.length + 1);
   const whole = text.slice(0, text.length - torn.length);
   return { judged, unused, wholeBytes: new TextEncoder().encode(whole).length };
 };

@@ -1,10 +1,11 @@
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { WriteStream } from 'node:tty';
 import { parseArgs } from 'node:util';
 import {
   createProgressBar,
   createProgressLines,
   FileError,
+  isDirectory,
   openResultsFile,
   readIfExists,
   readTable,
@@ -69,7 +70,7 @@ const evaluateFile = async (
 ): Promise<Judged> => {
   const { url, key, model, inputs, concurrency, timeoutMs, out, isFresh } = options;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
-  const found = parseEarlierResults((await readIfExists(out)) ?? '', out, url);
+  const found = parseEarlierResults((await readIfExists(out)) ?? '', `--out ${out}`, url);
   const earlier = isFresh ? parseEarlierResults('', out, url) : found;
   if (earlier.unused > 0) {
     writeError(
@@ -100,12 +101,16 @@ const evaluateFile = async (
 
 /** Reads what is needed beside the rows, before anything is asked: a mistake in it must not cost a run. */
 const prepare = async ({ report, compare, policyOut, targets }: Options) => {
+  // Both are written at the end of a run.
+  for (const [flag, path] of Object.entries({ '--report': report, '--suggest-thresholds': policyOut }))
+    if (path !== undefined && !(await isDirectory(dirname(path))))
+      throw new EvaluationError(`${flag}: expected a path in a directory that exists, ${dirname(path)} is none`);
   if (policyOut !== undefined && (await readIfExists(policyOut)) !== undefined)
     throw new EvaluationError(`--suggest-thresholds: ${policyOut} is there already; give another path or remove it`);
   const page = report === undefined ? undefined : await import('../eval/report/page.ts');
   const before = report === undefined ? undefined : await readIfExists(report);
   if (page !== undefined && before !== undefined && !before.startsWith(page.REPORT_OPENING))
-    throw new EvaluationError(`--report: ${report} is no report of an earlier run; give another path or remove it`);
+    throw new EvaluationError(`--report: ${report} is no report of an earlier run; give another path`);
   const compared = compare === undefined ? undefined : await readComparedRun(compare);
   return { page, compared, targets: parseTargets(targets) };
 };
@@ -113,7 +118,7 @@ const prepare = async ({ report, compare, policyOut, targets }: Options) => {
 const readComparedRun = async (file: string): Promise<ComparedRun> => {
   const text = await readIfExists(file);
   if (text === undefined) throw new EvaluationError(`--compare: expected a results file, found none at ${file}`);
-  return comparedRun(parseEarlierResults(text, file).judged, file);
+  return comparedRun(parseEarlierResults(text, `--compare ${file}`).judged, file);
 };
 
 /** Writes the page and the policy that were asked for. */
@@ -157,6 +162,7 @@ const writeReport = async (
     madeAt: new Date(clock.now()),
   };
   await writeWhole(report, page.reportPage(content));
+  writeError(`the report is in ${report}\n`);
 };
 
 const report = async (options: Options, surroundings: Surroundings): Promise<number> => {

@@ -1,7 +1,6 @@
 import { rename } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { errorCode } from '../node/error-code.ts';
-import { makeDirectory } from '../node/files.ts';
 import { APPEND_FLAGS, openPrivate } from './private-file.ts';
 
 /** Lines in a file of limited size. */
@@ -26,6 +25,7 @@ const MAX_WAITING = 100;
 /**
  * Opens a file for lines that only its owner may read. When a line would make it longer than the limit, the file becomes the one
  * before, in place of an older one. Rejects with the system's error, or one of `openPrivate`, where the file cannot be written.
+ * No directory is made: a mistyped path is one of the errors.
  */
 export const openBoundedLines = async (needs: BoundedLinesNeeds): Promise<BoundedLines> => {
   const path = resolve(needs.path);
@@ -37,10 +37,7 @@ export const openBoundedLines = async (needs: BoundedLinesNeeds): Promise<Bounde
     if (!isLosing) needs.onLost(errorCode(error) ?? 'unknown');
     isLosing = true;
   };
-  const open = () => {
-    makeDirectory(dirname(path));
-    return openPrivate(path, APPEND_FLAGS);
-  };
+  const open = () => openPrivate(path, APPEND_FLAGS);
   /** Whether the file had room for them. */
   const append = async (bytes: Buffer): Promise<boolean> => {
     const file = await open();

@@ -1,5 +1,5 @@
 import { appendFileSync, closeSync, createReadStream, ftruncateSync, openSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { SingleBar } from 'cli-progress';
@@ -98,6 +98,10 @@ export const openResultsFile = (file: string, keepBytes: number): ResultsFile =>
     close: () => closeSync(descriptor),
   };
 };
+
+/** Whether there is a directory at this path. */
+export const isDirectory = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() === true;
 
 /** Writes a whole file. Throws a `FileError` when it cannot. */
 export const writeWhole = async (file: string, text: string): Promise<void> => {

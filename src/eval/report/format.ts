@@ -1,6 +1,13 @@
 /** A share in three decimals; a dash where there is none, never a zero. */
 export const shareText = (value: number | null): string => (value === null ? '–' : value.toFixed(3));
 
+/** How much more the first is, with its sign; a dash where one of them is missing. */
+export const differenceText = (value: number | null, other: number | null, decimals: number): string => {
+  if (value === null || other === null) return '–';
+  const size = Math.abs(value - other).toFixed(decimals);
+  return Number(size) === 0 ? size : `${value > other ? '+' : '−'}${size}`;
+};
+
 /** A part of a whole, and how much of it; a dash where there is no whole. */
 export const partText = (part: number, whole: number): string =>
   whole === 0 ? '–' : `${part} (${((100 * part) / whole).toFixed(1)} %)`;

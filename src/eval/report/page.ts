@@ -6,7 +6,7 @@ import type { Observation } from '../figures/observation.ts';
 import { shareOf } from '../figures/score.ts';
 import type { Suggestion } from '../figures/thresholds.ts';
 import type { TokenCounts } from '../tokens.ts';
-import { shareText, wholeText } from './format.ts';
+import { differenceText, shareText, wholeText } from './format.ts';
 import { groupSection } from './group-section.ts';
 import { type LabelInRun, labelSection } from './label-section.ts';
 import { latencyFigure } from './latency-section.ts';
@@ -65,28 +65,45 @@ const setup = ({ model, backendModel, policy, observations }: ReportedRun): Mark
   return html`alias ${foreignName(model)}, backend model ${foreignName(backendModel ?? 'not named')}, policy ${foreignName(policy ?? 'not named')}${scores}; ${wholeText(observations.length - missing)} rows judged, ${wholeText(missing)} without a verdict`;
 };
 
+const tokensText = (tokens: ReportContent['tokens']): string => {
+  if (tokens === undefined) return 'not known: the gateway shows no metrics';
+  const { prompt, cached, output } = tokens;
+  if (tokens.rows === 0) return 'no row was judged in this run';
+  const rows = `for ${wholeText(tokens.rows)} rows judged in this run`;
+  if (prompt + output === 0)
+    return `none ${rows}: their verdicts were in the gateway’s cache, or its backend counts no tokens`;
+  return `${wholeText(prompt)} in prompts (${wholeText(cached)} of them from the backend’s cache), ${wholeText(output)} in answers, ${rows}; the gateway counts all its traffic`;
+};
+
 const facts = (content: ReportContent): Markup => {
   const { file, setHash, rows, runs, tokens, madeAt } = content;
-  const cost =
-    tokens === undefined || tokens.rows === 0
-      ? html`${tokens === undefined ? 'not known: the gateway shows no metrics' : 'no row was judged in this run'}`
-      : html`${wholeText(tokens.prompt)} in prompts (${wholeText(tokens.cached)} of them from the backend’s cache), ${wholeText(tokens.output)} in answers, for ${wholeText(tokens.rows)} rows judged in this run; the gateway counts all its traffic`;
   return html`<dl class="facts">
 <dt>Set</dt><dd>${foreignName(file)}, ${wholeText(rows)} rows, hash <code>${setHash}</code></dd>
 ${runs.map(
   (run, index) => html`<dt>Run ${nameOf(index, content)}</dt><dd>${setup(run)}</dd>
 `,
-)}<dt>Tokens</dt><dd>${cost}</dd>
+)}<dt>Tokens</dt><dd>${tokensText(tokens)}</dd>
 <dt>Made</dt><dd>${madeAt.toISOString().slice(0, 16).replace('T', ' ')} UTC</dd>
 </dl>`;
+};
+
+/** What the first run has more than the second one, figure by figure; no row where one of them is missing. */
+const differenceRows = ({ label, runs }: LabelInRuns): readonly (readonly (string | number | Markup)[])[] => {
+  const [a, b] = runs.map(({ figures: { figures, unjudged, calibrationError, brierScore } }) => ({
+    shares: [figures.precision, figures.recall, figures.f1, figures.auprc, calibrationError, brierScore],
+    unjudged: unjudged.positives + unjudged.negatives,
+  }));
+  if (a === undefined || b === undefined) return [];
+  const shares = a.shares.map((share, index) => differenceText(share, b.shares[index] ?? null, 3));
+  return [[`${labelName(label)}, A − B`, '', '', '', ...shares, differenceText(a.unjudged, b.unjudged, 0)]];
 };
 
 const overview = (labels: readonly LabelInRuns[]): Markup =>
   table({
     caption: 'Every label',
     head: ['label', 'known', 'positive', 'base rate', 'precision', 'recall', 'F1', 'AP', 'ECE', 'Brier', 'no verdict'],
-    rows: labels.flatMap(({ label, runs }) =>
-      runs.map(({ run, figures: { figures, unjudged, calibrationError, brierScore } }) => [
+    rows: labels.flatMap(({ label, runs }) => [
+      ...runs.map(({ run, figures: { figures, unjudged, calibrationError, brierScore } }) => [
         html`<a href="#${anchorOf(label)}">${labelName(label)}</a>${run === '' ? '' : `, ${run}`}`,
         figures.known,
         figures.positives,
@@ -99,7 +116,8 @@ const overview = (labels: readonly LabelInRuns[]): Markup =>
         shareText(brierScore),
         unjudged.positives + unjudged.negatives,
       ]),
-    ),
+      ...differenceRows({ label, runs }),
+    ]),
   });
 
 const latencySection = (content: ReportContent): Markup => html`<section aria-labelledby="latency">

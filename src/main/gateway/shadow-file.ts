@@ -23,7 +23,7 @@ export const openShadowFile = async (
   } catch (error) {
     const code = errorCode(error) ?? 'unknown';
     throw new ConfigError([
-      `MODERATION_SHADOW: file: expected the path of a file that this user alone may read and write (${code})`,
+      `MODERATION_SHADOW: file: expected the path of a file that this user alone may read and write, in a directory that exists (${code})`,
     ]);
   }
 };

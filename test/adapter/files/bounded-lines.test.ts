@@ -31,7 +31,7 @@ const opened = async (path: string, limitBytes = 1000) => {
 describe('lines in a bounded file', (check) => {
   check('are read by their owner alone, and added to those of before', () =>
     inDirectory(async (directory) => {
-      const path = join(directory, 'new', 'lines.jsonl');
+      const path = join(directory, 'lines.jsonl');
       const first = await opened(path);
       first.write('one');
       first.write('two');

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parsePolicyFile } from '../../../src/gateway/policy/policy-file.ts';
 import { describe } from '../../check.ts';
@@ -53,6 +54,7 @@ describe('gatehouse eval --report', (check) => {
     withGateway(scoring('second'), async ({ url }) => {
       const { code, stderr } = await run('--file', file, '--url', url, '--compare', first, '--report', page);
       assert.is(code, 0, stderr);
+      assert.is(stderr, `the report is in ${page}\n`);
       assert.match(readFileSync(page, 'utf8'), 'policy second and first</title>');
     }),
   );
@@ -62,10 +64,21 @@ describe('gatehouse eval --report', (check) => {
     withGateway(scoring('first'), async ({ url, asked }) => {
       const other = file.replace(/data\.jsonl$/, 'other.html');
       writeFileSync(other, '<p>mine</p>');
+      const missing = (name: string) => join(dirname(file), 'mistyped', name);
       const least = ['--file', file, '--url', url];
       for (const [words, problem] of [
         [['--report', other], /--report: .*other\.html is no report of an earlier run/],
         [['--suggest-thresholds', policy], /--suggest-thresholds: .*policy\.json is there already/],
+        [
+          ['--report', page, '--compare', file],
+          /--compare .*data\.jsonl line 1: expected a result of an earlier run; give another file\n/,
+        ],
+        [['--out', file], /--out .*data\.jsonl line 1: expected a result of an earlier run; give another file\n/],
+        [['--report', missing('r.html')], /--report: expected a path in a directory that exists, .*mistyped is none/],
+        [
+          ['--suggest-thresholds', missing('p.json')],
+          /--suggest-thresholds: expected a path in a directory that exists/,
+        ],
         [['--report', page, '--compare', `${file}.none`], /--compare: expected a results file, found none at/],
       ] as const) {
         const { code, stderr } = await run(...least, '--out', `${file}.unused`, ...words);
@@ -73,6 +86,7 @@ describe('gatehouse eval --report', (check) => {
         assert.match(stderr, problem);
       }
       assert.equal([asked.length, existsSync(`${file}.unused`)], [0, false]);
+      assert.not(existsSync(missing('')));
       assert.is(readFileSync(other, 'utf8'), '<p>mine</p>');
     }),
   );

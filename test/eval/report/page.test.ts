@@ -46,6 +46,11 @@ describe('the page of a report', (check) => {
     assert.match(page, '<title>Moderation report: data.jsonl, set abc123, policy 7</title>');
     assert.ok(page.startsWith(REPORT_OPENING));
     const text = shown(page);
+    const cached = { prompt: 0, output: 0, cached: 0, rows: 60 };
+    assert.match(
+      shown(pageOf({ tokens: cached })),
+      'Tokens none for 60 rows judged in this run: their verdicts were in the gateway’s cache',
+    );
     assert.match(text, /alias m , backend model big , policy 7 ; 60 rows judged, 0 without a verdict/);
     assert.match(text, '1,000 in prompts (200 of them');
     assert.match(text, 'No row has labels for: harassment, harassment/threatening,');
@@ -127,6 +132,10 @@ describe('the page of a report', (check) => {
     const content = { runs: [RUN, other] };
     const two = pageOf(content);
     assert.match(two, 'policy 7 and 8</title>');
+    // Precision, recall, F1, average precision, ECE and Brier score, with their signs, and rows without a verdict.
+    assert.match(shown(two), /hate , A .* hate , B .* hate, A − B (?:[+−]?\d\.\d{3} |– ){6}0 /);
+    assert.match(shown(pageOf({ runs: [RUN, RUN] })), /hate, A − B (?:0\.000 ){6}0 /);
+    assert.not.match(shown(page), 'A − B');
     assert.match(shown(two), /Run A alias m .* Run B alias m , backend model big , policy 8/);
     // Scores and latency are drawn for each.
     assert.is(countOf(two, /<svg viewBox="0 0 360/g), 10);

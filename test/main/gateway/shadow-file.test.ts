@@ -47,8 +47,19 @@ describe("the shadow's file", (check) => {
       const error = await rejection(openIn(directory, 'canary.jsonl'));
       assert.ok(error instanceof ConfigError);
       assert.equal(error.problems, [
-        'MODERATION_SHADOW: file: expected the path of a file that this user alone may read and write (EMODE)',
+        'MODERATION_SHADOW: file: expected the path of a file that this user alone may read and write, in a directory that exists (EMODE)',
       ]);
+    }),
+  );
+  check('ends the start where its directory is missing, and makes none', () =>
+    inDirectory(async (directory) => {
+      const error = await rejection(openIn(join(directory, 'mistyped'), 'shadow.jsonl'));
+      assert.ok(error instanceof ConfigError);
+      assert.match(
+        error.problems[0] ?? '',
+        /^MODERATION_SHADOW: file: expected .* in a directory that exists \(ENOENT\)$/,
+      );
+      assert.equal(readdirSync(directory), []);
     }),
   );
   check('is refused in runtimes without files', async () => {
