@@ -23,12 +23,15 @@ type OpenApprovalsNeeds = {
 
 const TITLE_CHARS = 200;
 
+/** Agent servers of one store share what was allowed, as long as one of them runs. */
+const REACH = 'by any agent, in every session, until the agent server ends, or the last of those that share its store';
+
 /** What an answer `always` allows from then on, as a sentence for each rule. */
 export const alwaysSentences = (permission: string, patterns: readonly string[]): readonly string[] =>
   patterns.map((pattern) =>
     pattern === '*'
-      ? `Every call of ${permission}, with any arguments, in every session, until the agent server ends`
-      : `Every call of ${permission} that matches ${pattern}, in every session, until the agent server ends`,
+      ? `Every call of ${permission}, with any arguments, ${REACH}`
+      : `Every call of ${permission} that matches ${pattern}, ${REACH}`,
   );
 
 /** Stands for the hash of arguments that cannot be shown, so that nobody can allow them. */

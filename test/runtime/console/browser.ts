@@ -45,15 +45,21 @@ const watch = (page: Page, problems: string[], received: string[]): void => {
   });
 };
 
-/** Starts a browser without a window. It must be ended. */
+let launched: Promise<Browser> | undefined;
+let users = 0;
+
+/** Starts a browser without a window, one for all that use it at the same time. Each must end it. */
 export const startBrowser = async (): Promise<TestBrowser> => {
   const problems: string[] = [];
   const received: string[] = [];
-  const browser: Browser = await chromium.launch({
+  const contexts: BrowserContext[] = [];
+  users += 1;
+  launched ??= chromium.launch({
     ...(EXECUTABLE === undefined ? {} : { executablePath: EXECUTABLE }),
     // Chromium's sandbox refuses to run as root, which tests in containers do.
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
+  const browser = await launched;
   return {
     async person({ width, height, scheme, isPhone = false } = WIDE) {
       const context = await browser.newContext({
@@ -64,6 +70,7 @@ export const startBrowser = async (): Promise<TestBrowser> => {
         timezoneId: 'Europe/Berlin',
         reducedMotion: 'reduce',
       });
+      contexts.push(context);
       context.setDefaultTimeout(10_000);
       const page = await context.newPage();
       watch(page, problems, received);
@@ -71,6 +78,12 @@ export const startBrowser = async (): Promise<TestBrowser> => {
     },
     problems: () => problems,
     received: () => received.join('\n'),
-    end: () => browser.close(),
+    async end() {
+      await Promise.all(contexts.map((context) => context.close()));
+      users -= 1;
+      if (users > 0) return;
+      launched = undefined;
+      await browser.close();
+    },
   };
 };

@@ -45,6 +45,10 @@ export const durationText = (ms: number, display: 'narrow' | 'long' = 'narrow'):
     .join(' ');
 };
 
+const fixed = (digits: number) =>
+  new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const [tenths, hundredths] = [fixed(1), fixed(2)];
+
 /** A short duration: `38 ms`, `1.24 s`. */
 export const latencyText = (ms: number): string =>
-  ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  ms < 999.5 ? `${Math.round(ms)} ms` : `${(ms < 9995 ? hundredths : tenths).format(ms / 1000)} s`;

@@ -13,6 +13,11 @@ const Plain = ({ value }: { readonly value: unknown }) => {
   return <code>{String(value)}</code>;
 };
 
+const NAME_CHARS = 120;
+
+const Name = ({ name }: { readonly name: string }) =>
+  name.length > NAME_CHARS ? <SafeText text={name} foldedChars={NAME_CHARS} /> : <SafeLine text={name} />;
+
 /** Whether a value stands beside its name: what holds others stands below it. */
 const isShortValue = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || Object.keys(value).length === 0;
@@ -31,7 +36,7 @@ export const JsonValue = ({ value, depth = 0 }: { readonly value: unknown; reado
       <dl class={`json${depth > 0 ? ' nested' : ''}`}>
         {entries.slice(0, limit.value).map(([name, inner]) => (
           <div key={name} class={`json-entry${isShortValue(inner) ? '' : ' holds'}`}>
-            <dt>{isList ? countText(Number(name) + 1) : <SafeLine text={name} limit={120} />}</dt>
+            <dt>{isList ? countText(Number(name) + 1) : <Name name={name} />}</dt>
             <dd>
               <JsonValue value={inner} depth={depth + 1} />
             </dd>

@@ -46,6 +46,8 @@ export const missingPart = (part: PartName): string | undefined => {
 
 /** Logs in. Throws `ApiError`: 401 for a wrong name or password, 429 after too many tries. */
 export const logIn = async (name: string, password: string): Promise<void> => {
+  // The token of a session that has ended is not taken.
+  me.value = { ...(await api.get<Me>('/api/me')), user: null };
   await api.send('POST', '/api/login', { name, password });
   await loadMe();
 };

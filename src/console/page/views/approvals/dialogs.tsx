@@ -44,7 +44,7 @@ export const AlwaysDialog = ({
     <ul class="covers">
       {shown.approval.always.map((covered) => (
         <li key={covered}>
-          <SafeText text={covered} />
+          <SafeText text={covered} foldedChars={20_000} />
         </li>
       ))}
     </ul>
