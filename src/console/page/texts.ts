@@ -42,6 +42,7 @@ export const texts = {
   services: {
     label: 'Services',
     unknown: 'Services: asking',
+    lost: 'Services: not known now',
     allUp: 'All services up',
     down: (down: number, all: number): string => `${down} of ${all} services down`,
     none: 'No service is set up',

@@ -121,6 +121,27 @@ describe('the requests on the page', (check) => {
   );
 
   check(
+    'ask again who decided, where nobody answered',
+    onPage(async ({ answer }) => {
+      const later: (() => void)[] = [];
+      const before = globalThis.setTimeout;
+      const working = globalThis.fetch;
+      setFollowed(true);
+      takeOpen({ open: [approval('per_1')], away: [] });
+      globalThis.fetch = () => Promise.reject(new TypeError('no network'));
+      globalThis.setTimeout = ((run: () => void) => later.push(run)) as unknown as typeof setTimeout;
+      takeOpen({ open: [], away: [] });
+      await new Promise((resolve) => setImmediate(resolve));
+      globalThis.setTimeout = before;
+      globalThis.fetch = working;
+      answer({ open: [], away: [], decided: [decision('per_1', 'bob')] });
+      for (const run of later) run();
+      await settled();
+      assert.is(only().ended?.by, 'bob');
+    }),
+  );
+
+  check(
     'are never said to have ended without a decision where nobody knows',
     onPage(async () => {
       takeOpen({ open: [approval('per_1')], away: [] });

@@ -14,6 +14,7 @@ export const ServicesSummary = () => {
   const [down, notReady] = [countOf('down'), countOf('not-ready')];
   const isLost = connection.value === 'lost';
   const text = (): string => {
+    if (isLost) return words.lost;
     if (all === undefined) return words.unknown;
     if (all.length === 0) return words.none;
     if (down > 0) return words.down(down, all.length);

@@ -152,13 +152,17 @@ export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
   takeDecisions(decided);
 };
 
+const LOOK_AGAIN_MS = 5000;
 let looking: Promise<void> | undefined;
 let isAskedAgain = false;
-/** Asks who decided what. The page goes on without, where that fails. */
+/** Asks who decided what, until that has an answer. */
 const loadDecisions = (): Promise<void> => {
   isAskedAgain = looking !== undefined;
   looking ??= loadApprovals()
-    .catch(() => undefined)
+    .catch((error: unknown) => {
+      const isOver = error instanceof ApiError && error.status === 401;
+      if (!isOver) setTimeout(() => void loadDecisions(), LOOK_AGAIN_MS);
+    })
     .then(() => {
       looking = undefined;
       if (isAskedAgain) void loadDecisions();

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../../api/request.ts';
 import type { ApprovalReply } from '../../api/types.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -106,6 +106,8 @@ export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
   const close = (): void => {
     asking.value = undefined;
   };
+  // What is asked there was asked about other arguments.
+  useEffect(close, [approval.argumentsHash]);
   const decide = async (reply: ApprovalReply, message?: string): Promise<void> => {
     if (sending.value !== undefined) return;
     sending.value = reply;
@@ -158,7 +160,7 @@ export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
       <Call shown={shown} />
       <Outcome shown={shown} />
       {isWaiting && mayDecide.value ? (
-        <div class="actions">
+        <div class="actions" key={approval.argumentsHash}>
           <SteadyButton kind="primary" isBusy={isBusy} isDisabled={isAway} onClick={() => void decide('once')}>
             {words.once}
           </SteadyButton>
