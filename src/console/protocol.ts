@@ -36,11 +36,21 @@ export type Approval = {
   readonly argumentsHash: string;
   readonly asked?: number;
   readonly ends?: number;
+  readonly call?: CallPlace;
   readonly money?: Money;
   /** What `always` would allow, as sentences. */
   readonly always: readonly string[];
   /** Whether its link was sent to the webhook. */
   readonly link?: { readonly announced: boolean };
+};
+
+/** Where a call stands in its session. */
+export type CallPlace = { readonly messageID: string; readonly callID: string };
+
+/** What became of a call that was allowed: `in-doubt` where its tool says that nobody knows whether it took effect. */
+export type CallOutcome = {
+  readonly state: 'pending' | 'done' | 'failed' | 'in-doubt' | 'unknown';
+  readonly text?: string;
 };
 
 /** All open requests, the oldest first. Of agent servers that are `away`, which do not answer, nobody knows what waits there. */
@@ -54,6 +64,7 @@ export type Decision = {
   readonly permission: string;
   readonly patterns: readonly string[];
   readonly argumentsHash?: string;
+  readonly call?: CallPlace;
   readonly reply: 'once' | 'always' | 'reject' | 'expired' | 'cancelled';
   readonly by?: string;
   readonly message?: string;

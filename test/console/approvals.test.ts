@@ -88,6 +88,19 @@ describe('the open requests of all agent servers', (check) => {
     for (const one of [world, plain]) one.stop();
   });
 
+  check('for one user at a time say of each other: only the first that is allowed is credited', async () => {
+    const metadata = { preview: PREVIEW, figures: FIGURES };
+    const world = await withRequest({ metadata });
+    const warnings = async () =>
+      (await world.shown()).open.map(({ money }) => (money as { warnings: string[] }).warnings.length);
+    assert.equal(await warnings(), [1]);
+    world.agents[1].ask('per_2', { user_id: 7, amount: '4' }, { metadata });
+    world.agents[1].ask('per_3', {}, { metadata: { preview: { ...PREVIEW, user: { username: 'bob' } } } });
+    await world.clock.advance(5000);
+    assert.equal(await warnings(), [2, 2, 1]);
+    world.stop();
+  });
+
   check('are each shown once, by whichever of the servers of a store answers', async () => {
     const world = await withRequest();
     world.agents[1].ask('per_1', { user_id: 7, amount: '12.5' });
@@ -222,6 +235,41 @@ describe('a decision', (check) => {
     });
     const { error } = (await answer.json()) as { error: { code: string; decided?: { by?: string } } };
     assert.equal([answer.status, error.code, error.decided?.by], [409, 'already_decided', 'opencode']);
+    world.stop();
+  });
+
+  check('that allows a call is followed by what became of the call, as its session says', async () => {
+    const world = await withRequest({ tool: { messageID: 'msg_1', callID: 'call_1' } });
+    const [ann, vera] = [await world.as('ann'), await world.as('vera')];
+    const outcome = async () => (await (await vera('GET', '/api/approvals/0/per_1/outcome')).json()) as unknown;
+    assert.equal(await outcome(), { state: 'unknown' });
+    await ann('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash: world.agents[0].hashOf(hash) });
+    const verified = { outcome: 'verified', balance_before: '3.5', balance_after: '16' };
+    for (const [state, expected] of [
+      [{ status: 'running' }, { state: 'pending' }],
+      [{ status: 'completed', output: 'done' }, { state: 'done' }],
+      [
+        { status: 'completed', output: JSON.stringify(verified) },
+        { state: 'done', text: 'credited, balance 3.5 → 16' },
+      ],
+      [
+        { status: 'completed', output: '{"outcome":"accepted_unverified","advice":"Look first."}' },
+        { state: 'in-doubt', text: 'Look first.' },
+      ],
+      [
+        { status: 'error', error: 'PREVIEW_STALE: the balance moved' },
+        { state: 'failed', text: 'PREVIEW_STALE: the balance moved' },
+      ],
+      [undefined, { state: 'unknown' }],
+    ] as const) {
+      const others = { type: 'tool', callID: 'call_0', state: { status: 'completed', output: '' } };
+      world.agents[0].others['/session/ses_1/message/msg_1'] = {
+        parts: [others, { type: 'tool', callID: 'call_1', state }],
+      };
+      assert.equal(await outcome(), expected);
+    }
+    world.services.away.add('http://agent-1');
+    assert.is((await vera('GET', '/api/approvals/0/per_1/outcome')).status, 502);
     world.stop();
   });
 

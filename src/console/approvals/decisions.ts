@@ -5,10 +5,11 @@ import { Fault } from '../../core/fault.ts';
 import { isRecord } from '../../core/json.ts';
 import { type ConsoleFault, isConsoleFault, type NotDecided } from '../errors.ts';
 import type { ConsoleMetrics } from '../metrics.ts';
-import type { Approval, ApprovalAnswer, Decision } from '../protocol.ts';
+import type { Approval, ApprovalAnswer, CallOutcome, Decision } from '../protocol.ts';
 import { fitting } from '../services/fitting.ts';
 import type { ServiceAnswer, ServiceClient } from '../services/service-client.ts';
 import type { AgentRequests } from './agent-requests.ts';
+import { callOutcomeIn } from './call-outcome.ts';
 import { alwaysSentences, NOT_SHOWN, type OpenApprovals } from './open-approvals.ts';
 import { DecisionRecord } from './records.ts';
 
@@ -20,6 +21,8 @@ export type Decisions = {
   readonly decide: (id: string, verdict: ApprovalAnswer, by: string, signal: AbortSignal) => Promise<Decision>;
   /** What was decided lately, over all agent servers, the newest first; `unread`: those that did not say what they have kept. */
   readonly recent: (signal: AbortSignal) => Promise<RecentDecisions>;
+  /** What became of the call that a decision allowed, as its session says. */
+  readonly outcome: (agent: number, id: string, signal: AbortSignal) => Promise<CallOutcome>;
   /** What this process knows of a request that is no longer open. */
   readonly known: (id: string) => Decision | undefined;
 };
@@ -43,10 +46,14 @@ const AWAY = new Fault<ConsoleFault>({ kind: 'service-down', part: 'agent', reas
 const SHOWN = 100;
 const KNOWN_LIMIT = 1000;
 
-const toDecision = ({ covers, argumentsHash, by, message, ...rest }: DecisionRecord, agent: number): Decision => ({
+const toDecision = (
+  { covers, argumentsHash, by, message, tool, ...rest }: DecisionRecord,
+  agent: number,
+): Decision => ({
   ...rest,
   agent,
   ...(argumentsHash === undefined ? {} : { argumentsHash }),
+  ...(tool === undefined ? {} : { call: tool }),
   ...(by === undefined ? {} : { by }),
   ...(message === undefined ? {} : { message }),
   ...(covers === undefined || covers.length === 0
@@ -139,9 +146,10 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
       const text = `it did not take the answer (status ${answer.status})`;
       throw new Fault<ConsoleFault>({ kind: 'service-refused', part: 'agent', status: answer.status, message: text });
     }
-    const { sessionID, permission, patterns, agent, always } = approval;
+    const { sessionID, permission, patterns, agent, always, call } = approval;
     const decision = remember({
       ...{ agent, id, sessionID, permission, patterns, argumentsHash, reply, by, at: clock.now() },
+      ...(call === undefined ? {} : { call }),
       ...('message' in body ? { message: body.message } : {}),
       ...(reply === 'always' ? { covers: always } : {}),
     });
@@ -158,5 +166,13 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     const decided = [...byID.values()].sort((left, right) => right.at - left.at).slice(0, SHOWN);
     return { decided, unread: lists.flatMap((list, agent) => (list === undefined ? [agent] : [])) };
   };
-  return { decide, recent, known: (id) => known.get(id) };
+  const outcome: Decisions['outcome'] = async (agent, id, signal) => {
+    const decision = known.get(id) ?? (await listOf(agent, signal))?.find((one) => one.id === id);
+    const client = agents[decision?.agent ?? agent]?.client;
+    if (client === undefined || decision?.call === undefined) return { state: 'unknown' };
+    const { sessionID, call } = decision;
+    const path = `/session/${sessionID}/message/${call.messageID}`;
+    return callOutcomeIn((await client.ask({ method: 'GET', path }, signal)).value, call.callID);
+  };
+  return { decide, recent, outcome, known: (id) => known.get(id) };
 };

@@ -15,9 +15,9 @@ const WARNINGS_SHOWN = 20;
 const FIGURE = /^-?\d{1,30}(?:\.\d{1,8})?$/;
 
 const KNOWN =
-  'These figures are the result of preview_recharge of the same tool server for exactly this token, as the agent server has stored it. They are no words of the model';
+  'These figures are the result of preview_recharge of the same tool server for exactly this token, as the agent server has stored it. They are no words of the model.';
 const UNKNOWN =
-  'The agent server has no preview of this token: nobody knows what the call would do. Reject it unless you do';
+  'The agent server has no preview of this token: nobody knows what the call would do. Reject it unless you do.';
 
 const line = (text: string | undefined): string | undefined =>
   text === undefined || text === '' ? undefined : visibleLine(text, LINE_CHARS);

@@ -41,6 +41,24 @@ const TOO_DEEP = 'These arguments have too many levels to be shown: the call can
 const argumentsOf = ({ arguments: given, metadata }: RequestRecord): unknown =>
   given ?? ('input' in metadata ? metadata.input : metadata);
 
+/**
+ * With a warning at each of several open recharges of one user: the first that is allowed moves the balance, and the tool server
+ * refuses the others, whose previews are of another balance.
+ */
+const withRivals = (approvals: readonly Approval[]): readonly Approval[] => {
+  const waiting = new Map<string, number>();
+  for (const { money } of approvals)
+    if (money?.user !== undefined) waiting.set(money.user, (waiting.get(money.user) ?? 0) + 1);
+  return approvals.map((approval) => {
+    const { money } = approval;
+    const others = (waiting.get(money?.user ?? '') ?? 1) - 1;
+    if (money === undefined || others === 0) return approval;
+    const what = others === 1 ? 'Another recharge of this user waits' : `${others} other recharges of this user wait`;
+    const warning = `${what}: once one of them is credited, the others are refused, as their previews show another balance.`;
+    return { ...approval, money: { ...money, warnings: [...money.warnings, warning] } };
+  });
+};
+
 export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprovalsNeeds): OpenApprovals => {
   // Arguments may be a megabyte, and the list is read for every change of it.
   const made = new WeakMap<RequestRecord, Approval>();
@@ -64,6 +82,7 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
       // OpenCode's own agent server gives none. It never changes the arguments of a request either.
       argumentsHash: isShown ? (record.argumentsHash ?? digest(JSON.stringify(shown))) : NOT_SHOWN,
       ...(record.time === undefined ? {} : { asked: record.time.asked, ends: record.time.ends }),
+      ...(record.tool === undefined ? {} : { call: record.tool }),
       ...(money === undefined ? {} : { money }),
       always: alwaysSentences(permission, always),
     };
@@ -86,15 +105,15 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
       for (const record of open()) if (!byID.has(record.id)) byID.set(record.id, { record, agent });
     return byID;
   };
-  return {
-    list: () =>
+  const list = (): readonly Approval[] =>
+    withRivals(
       [...records().values()]
         .map(({ record, agent }) => toApproval(record, agent))
         .sort((left, right) => (left.asked ?? 0) - (right.asked ?? 0) || (left.id < right.id ? -1 : 1)),
-    find(id) {
-      const found = records().get(id);
-      return found && toApproval(found.record, found.agent);
-    },
+    );
+  return {
+    list,
+    find: (id) => (records().has(id) ? list().find((approval) => approval.id === id) : undefined),
     away: () => agents.flatMap(({ state }, agent) => (state().state === 'down' ? [agent] : [])),
   };
 };

@@ -7,6 +7,8 @@ const Id = v.pipe(v.string(), v.regex(/^\w{1,128}$/));
 /** As a date can have. */
 const Time = v.pipe(v.number(), v.minValue(0), v.maxValue(8.64e15));
 
+const Call = v.optional(v.fallback(v.optional(v.object({ messageID: Id, callID: v.string() })), undefined));
+
 /** An open permission request of an agent server, as `GET /permission` lists it. OpenCode's own ends with `always`. */
 export const RequestRecord = v.object({
   id: Id,
@@ -20,6 +22,7 @@ export const RequestRecord = v.object({
   /** The conversation that its session works for. */
   parent: v.optional(v.object({ id: Id })),
   agent: Name,
+  tool: Call,
   argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
   time: v.optional(v.fallback(v.optional(v.object({ asked: Time, ends: Time })), undefined)),
 });
@@ -34,6 +37,7 @@ export const DecisionRecord = v.object({
   permission: v.string(),
   patterns: Texts,
   argumentsHash: Name,
+  tool: Call,
   reply: v.picklist(['once', 'always', 'reject', 'expired', 'cancelled']),
   by: Name,
   message: Name,

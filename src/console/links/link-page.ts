@@ -50,7 +50,7 @@ const moneyBlock = (money: Money | undefined): string => {
   if (money === undefined) return '';
   const warnings = money.warnings.map((text) => `<li>${escaped(text)}</li>`).join('');
   return `<blockquote>${paragraph(money.summary)}<dl>
-${entry('Who', money.user)}${entry('How much', money.amount)}${entry('Balance before', money.before)}${entry('Balance after', money.after)}</dl>
+${entry('Who', money.user)}${entry('How much', money.amount)}${entry('Balance at the preview', money.before)}${entry('Balance after', money.after)}</dl>
 ${warnings === '' ? '' : `<ul>${warnings}</ul>`}${paragraph(money.source)}</blockquote>\n`;
 };
 

@@ -151,6 +151,13 @@ export const texts = {
     decidedBy: (what: string, who: string): string => `${what} by ${who}`,
     bySomebody: 'somebody',
     byYou: 'you',
+    callStates: {
+      pending: 'The call runs',
+      done: 'The call ended without an error',
+      failed: 'The call failed',
+      'in-doubt': 'Nobody knows whether it took effect',
+      unknown: 'What became of the call is not known: look at its session',
+    },
     reason: 'Reason',
     covers: 'Allows from then on',
     hide: 'Hide',
@@ -171,7 +178,7 @@ export const texts = {
     money: {
       user: 'User',
       adds: 'Adds',
-      before: 'Balance now',
+      before: 'Balance at the preview',
       after: 'Balance after',
       expires: 'Preview valid until',
       expired: 'The preview has expired: the recharge will be refused.',

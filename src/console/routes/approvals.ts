@@ -7,7 +7,7 @@ import { type ApiContext, changing, parseGiven, pathSegment, reading } from './c
 
 type ApprovalRoutesNeeds = ApiContext & {
   readonly approvals: Pick<OpenApprovals, 'list' | 'away'>;
-  readonly decisions: Pick<Decisions, 'decide' | 'recent'>;
+  readonly decisions: Pick<Decisions, 'decide' | 'recent' | 'outcome'>;
   readonly followers: Pick<Followers, 'follow'>;
 };
 
@@ -34,6 +34,11 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
         const given = { reply: answer, argumentsHash, ...(message === undefined ? {} : { message }) };
         return reply.json(await decisions.decide(pathSegment(id), given, name, request.signal));
       }),
+    },
+    '/api/approvals/:agent/:id/outcome': {
+      GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }) =>
+        reply.json(await decisions.outcome(Number(agent), pathSegment(id), signal)),
+      ),
     },
     '/api/events': {
       GET: reading(needs, 'viewer', (request, _params, { name, session }) =>

@@ -33,7 +33,7 @@ export const createFakeAgent = (now: () => number) => {
       };
     open.delete(id);
     const { sessionID, permission, patterns } = request;
-    decisions.unshift({ id, sessionID, permission, patterns, ...body, at: now() });
+    decisions.unshift({ id, sessionID, permission, patterns, ...body, tool: request.tool, at: now() });
     return { status: 200, value: true };
   };
   const answer: Answering = ({ method, path, body }) => {

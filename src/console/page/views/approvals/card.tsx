@@ -12,6 +12,7 @@ import { hideEnded, isOpen, replyTo, type ShownApproval } from '../../state/appr
 import { showToast } from '../../state/toasts.ts';
 import { mayDecide, missingPart } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
+import { CallOutcomeLine } from './call-outcome.tsx';
 import { AlwaysDialog, RejectDialog } from './dialogs.tsx';
 import { MoneyCard } from './money-preview.tsx';
 import { lateSentence, outcomeSentence, toneOfReply } from './outcome.ts';
@@ -31,6 +32,9 @@ const Outcome = ({ shown }: { readonly shown: ShownApproval }) => {
           <Time at={ended.at} />
         </>
       )}
+      {ended?.reply === 'once' || ended?.reply === 'always' ? (
+        <CallOutcomeLine agent={approval.agent} id={approval.id} />
+      ) : null}
       {ended?.message === undefined ? null : (
         <span class="outcome-reason">
           <span class="label">{words.reason}</span> <SafeLine text={ended.message} limit={2000} />
@@ -87,7 +91,7 @@ const Call = ({ shown: { approval } }: { readonly shown: ShownApproval }) => (
 const lateOrTaken = async (shown: ShownApproval, reply: ApprovalReply, message: string | undefined): Promise<void> => {
   try {
     const outcome = await replyTo(shown.approval, reply, message);
-    if (outcome.kind === 'taken') showToast(words.taken[reply], 'good');
+    if (outcome.kind === 'taken') showToast(words.taken[reply], 'plain');
     else if (outcome.kind === 'arguments-changed') showToast(words.argumentsChanged, 'bad');
     else showToast(lateSentence(outcome.decision), 'warning');
   } catch (error) {

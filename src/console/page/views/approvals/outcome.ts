@@ -17,11 +17,8 @@ export const outcomeSentence = (decision: Decision, isOwn = false): string => {
   return texts.approvals.decidedBy(what, deciderOf(decision, isOwn));
 };
 
-/** The colour of a decision. */
-export const toneOfReply = (reply: Decision['reply']): Tone => {
-  if (reply === 'reject') return 'bad';
-  return reply === 'once' || reply === 'always' ? 'good' : 'plain';
-};
+/** The colour of a decision. One that allows a call is none of success: the call may fail. */
+export const toneOfReply = (reply: Decision['reply']): Tone => (reply === 'reject' ? 'bad' : 'plain');
 
 /** What the one who came too late is told: who decided what, or that the request has ended. */
 export const lateSentence = (decision: Decision | undefined): string =>
