@@ -67,7 +67,6 @@ export const serverAttributes = (url: string): SpanAttributes => {
 export type RequestSpans = {
   /** Begins the span of a request, as the conventions for HTTP servers have it. */
   readonly begin: (request: Request, about: { readonly method: string; readonly route: string }) => void;
-  /** That of a request which has not been answered. */
   readonly of: (request: Request) => Span | undefined;
   readonly end: (request: Request, answered: { readonly status: number; readonly fault: string | undefined }) => void;
 };
@@ -77,7 +76,9 @@ const UNTRACED = new Set(['/health', '/ready', '/metrics']);
 
 /** Creates the spans of a service's requests. */
 export const createRequestSpans = (beginSpan: BeginSpan): RequestSpans => {
-  const spans = new Map<Request, Span>();
+  // A property, because a map of requests is in old memory: its tables keep requests that have ended until a full collection.
+  const key = Symbol('span');
+  const of = (request: Request): Span | undefined => Reflect.get(request, key);
   return {
     begin(request, { method, route }) {
       const parent = readTraceContext((name) => request.headers.get(name));
@@ -88,14 +89,12 @@ export const createRequestSpans = (beginSpan: BeginSpan): RequestSpans => {
       });
       const name = `${method === 'other' ? 'HTTP' : method} ${route}`;
       const span = beginSpan({ name, kind: 'server', parent, attributes });
-      if (span !== undefined) spans.set(request, span);
+      if (span !== undefined) Object.assign(request, { [key]: span });
     },
-    of: (request) => spans.get(request),
+    of,
     end(request, { status, fault }) {
-      const span = spans.get(request);
-      if (span === undefined) return;
-      spans.delete(request);
-      if (!span.isRecorded) return;
+      const span = of(request);
+      if (span?.isRecorded !== true) return;
       const failed = status < 500 ? {} : { 'error.type': fault ?? String(status) };
       span.end({ 'http.response.status_code': status, ...failed });
     },
