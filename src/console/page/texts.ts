@@ -75,6 +75,7 @@ export const texts = {
     retry: 'Try again',
     refresh: 'Refresh',
     noAnswer: 'The console does not answer. It may be restarting, or the network is away.',
+    notTheConsole: 'Something else than the console answered. A proxy before it may ask for a login: reload the page.',
     forbidden: 'Your role does not allow this.',
     notFound: 'It is not there (any more).',
     throttled: 'Too many requests. Wait a moment.',

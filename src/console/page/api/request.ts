@@ -33,6 +33,9 @@ export type Api = {
   ) => Promise<Response>;
 };
 
+/** The code of an answer that is not the console's, such as the login page of a proxy before it. */
+export const NOT_THE_CONSOLE = 'not_the_console';
+
 type ApiNeeds = {
   readonly csrf: () => string;
   /** Called when the session has ended. */
@@ -70,7 +73,13 @@ export const createApi = ({ csrf, onLoggedOut }: ApiNeeds): Api => {
     if (response.status === 401 && path !== '/api/login') onLoggedOut();
     throw await failureOf(response);
   };
-  const value = async (response: Response) => (response.status === 204 ? undefined : await response.json());
+  const value = async (response: Response) => {
+    if (response.status === 204) return undefined;
+    return await response.json().catch((error: unknown) => {
+      if (error instanceof SyntaxError) throw new ApiError(response.status, '', { code: NOT_THE_CONSOLE });
+      throw error;
+    });
+  };
   return {
     open,
     get: async (path, signal) => value(await open('GET', path, undefined, signal)),

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { ApiError } from '../api/request.ts';
+import { type ApiError, NOT_THE_CONSOLE } from '../api/request.ts';
 import { plainLine } from '../format/hostile.ts';
 import type { Resource } from '../state/resource.ts';
 import { texts } from '../texts.ts';
@@ -28,7 +28,9 @@ export const Empty = ({ title, hint, children }: EmptyProps) => (
 /** What a failed call means to the visitor. The server's own sentence goes before ours. */
 export const failureText = (failure: ApiError): string => {
   if (failure.message !== '') return plainLine(failure.message, 400);
-  if (failure.status === 0) return texts.states.noAnswer;
+  if (failure.code === NOT_THE_CONSOLE) return texts.states.notTheConsole;
+  // The console's own failures have a message: without one, it was a proxy that got no answer.
+  if ([0, 502, 503, 504].includes(failure.status)) return texts.states.noAnswer;
   if (failure.status === 403) return texts.states.forbidden;
   if (failure.status === 404) return texts.states.notFound;
   if (failure.status === 429) return texts.states.throttled;

@@ -4,7 +4,7 @@ import type { KeyChanged, ModerationState, ShownKey } from '../../api/types.ts';
 import { durationText } from '../../format/dates.ts';
 import { countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
+import { Button, SteadyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { failureText } from '../../parts/states.tsx';
@@ -53,9 +53,9 @@ const RestDialog = ({ onClose, onRest, isBusy }: RestDialogProps) => {
       </label>
       <footer class="dialog-actions">
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button kind="primary" isBusy={isBusy} onClick={() => onRest(minutes.value * 60)}>
+        <SteadyButton kind="primary" isBusy={isBusy} onClick={() => onRest(minutes.value * 60)}>
           {words.rest}
-        </Button>
+        </SteadyButton>
       </footer>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { ApiError } from '../../api/request.ts';
 import type { SessionDetail } from '../../api/session-types.ts';
 import { costText, countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
+import { Button, SteadyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
@@ -125,9 +125,9 @@ const AskingDialog = ({ title, intro, confirm, onConfirm, onClose }: AskingDialo
       <p>{intro}</p>
       <footer class="dialog-actions">
         <Button onClick={onClose}>{texts.common.cancel}</Button>
-        <Button kind="danger" isBusy={isRunning.value} onClick={() => void run()}>
+        <SteadyButton kind="danger" isBusy={isRunning.value} onClick={() => void run()}>
           {confirm}
-        </Button>
+        </SteadyButton>
       </footer>
     </Dialog>
   );
