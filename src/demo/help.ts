@@ -1,4 +1,4 @@
-import type { DemoCommand } from './command-line.ts';
+import { type DemoCommand, shellWord } from './command-line.ts';
 
 /** What `gatehouse demo --help` says. */
 export const DEMO_HELP = `gatehouse demo: all five services on this machine, with a demo judge, a scripted model and a demo relay behind them
@@ -56,10 +56,17 @@ export type DemoAddresses = {
 
 const commandText = ({ title, line }: DemoCommand): string => `${title}:\n  ${line}\n`;
 
-/** What a person sees first: that this is a demo, where it is, what to try and how to get real ones. */
+const inspector = ({ client }: DemoAddresses, directory: string | undefined): string =>
+  `${directory === undefined ? '' : `cd ${shellWord(directory)} && `}npx @modelcontextprotocol/inspector --cli --config ${client.file} --server relay-admin`;
+
+/**
+ * What a person sees first: that this is a demo, where it is, what to try and how to get real ones. `directory`: where the packages of a
+ * clone are found; undefined where there is none.
+ */
 export const demoBanner = (
   facts: DemoAddresses,
   commands: readonly DemoCommand[],
+  directory: string | undefined,
 ): string => `Open ${facts.console} in a browser: the console, for this machine only.
 
 THIS IS A DEMO: the judge is a table of words, the model a script, the relay a demo. Never use them for real input.
@@ -76,8 +83,8 @@ ${facts.moved.map((reason) => `\n  NOTE: ${reason}\n`).join('')}
 ${commands.map(commandText).join('\n')}
 The configuration of an MCP client for the relay admin tools, and a command that lists them:
   ${facts.client.text}
-  npx @modelcontextprotocol/inspector --cli --config ${facts.client.file} --server relay-admin --method tools/list
-  npx @modelcontextprotocol/inspector --cli --config ${facts.client.file} --server relay-admin --method tools/call --tool-name preview_recharge --tool-args-json '{"user_id":2,"amount":"1.5"}'
+  ${inspector(facts, directory)} --method tools/list
+  ${inspector(facts, directory)} --method tools/call --tool-name preview_recharge --tool-args-json '{"user_id":2,"amount":"1.5"}'
 
 For a real judge, run "npm start" (where the package is installed: "gatehouse gateway") with one of
   BACKEND_API_KEYS=<keys of https://ollama.com>          the cloud

@@ -31,12 +31,13 @@ const chatLine = ({ relay, relayKey }: CommandSettings, ...messages: readonly Me
 const adminCurl = ({ relay, adminKey }: CommandSettings, path: string, more = ''): string =>
   `curl -s --noproxy '*' ${more}${relay}/api/v1/admin/prompt-audit/${path} -H ${quote(`x-api-key: ${adminKey}`)}`;
 
-/** Chats while the relay asks nobody: its prompt audit is sent elsewhere before it, and back after it. */
+/** A chat while the relay asks nobody, because its prompt audit is sent elsewhere, and one after it was sent back. */
 const downLine = (facts: CommandSettings): string => {
   const body = String.raw`"{\"expected_config_version\":$version,\"endpoints\":[{\"id\":\"guard-1\",\"base_url\":\"$1\"}]}"`;
   const put = `${adminCurl(facts, 'config', '-o /dev/null -X PUT ')} -d ${body}`;
   const audit = `audit() { version=$(${adminCurl(facts, 'config')} | ${VERSION}); ${put}; }`;
-  return `${audit}; audit ${NOWHERE}; ${chatLine(facts, ['user', 'Good morning'])}; audit ${facts.gateway}`;
+  const chat = chatLine(facts, ['user', 'Good morning']);
+  return `${audit}; audit ${NOWHERE}; ${chat}; audit ${facts.gateway}; ${chat}`;
 };
 
 const checkRefused =
@@ -49,6 +50,15 @@ const checkRefused =
 const checkPassed = (output: string): CommandResult => {
   const content = parseJson(Answer, output)?.choices[0].message.content;
   return content === undefined ? unexpected(output) : { isAsExpected: true, summary: shorten(content) };
+};
+
+/** Expects a refusal while the audit asks nobody, and behind it an answer of the model. */
+const checkDown = (output: string): CommandResult => {
+  const [refusal = '', answer = ''] = output.split('\n');
+  const refused = checkRefused('prompt_guard_unavailable')(refusal);
+  const passed = checkPassed(answer);
+  if (!refused.isAsExpected) return refused;
+  return { isAsExpected: passed.isAsExpected, summary: `${refused.summary}, then: ${passed.summary}` };
 };
 
 /** Expects an answer of the model, and behind it the relay's events with a doubt as the newest. */
@@ -82,12 +92,13 @@ export const relayCommands = (facts: CommandSettings): readonly DemoCommand[] =>
   },
   {
     title: "One that is controversial: it passes, and is in the relay's events",
-    line: `${chatLine(facts, ['user', 'Shut up'])}; ${adminCurl(facts, 'events')}`,
+    line: `${chatLine(facts, ['user', 'Shut up'])}; ${adminCurl(facts, 'events', String.raw`-w '\n' `)}`,
     checkOutput: checkDoubt,
   },
   {
-    title: 'A chat while the gateway is down for the prompt audit: it is refused, and then the gateway is back',
+    title:
+      'A chat while the gateway is down for the prompt audit, which is refused, and one when it is back, which passes',
     line: downLine(facts),
-    checkOutput: checkRefused('prompt_guard_unavailable'),
+    checkOutput: checkDown,
   },
 ];

@@ -14,7 +14,7 @@ const commandsFor = (facts: DemoAddresses): readonly DemoCommand[] =>
   demoCommands({ ...facts, node: process.execPath, openaiDirectory: openaiDirectory() });
 
 const showDemo = async ({ facts, failure }: RunningDemo, stopping: AbortSignal): Promise<number> => {
-  process.stdout.write(demoBanner(facts, commandsFor(facts)));
+  process.stdout.write(demoBanner(facts, commandsFor(facts), openaiDirectory()));
   const stopped = new Promise<number>((settle) => {
     if (stopping.aborted) settle(0);
     stopping.addEventListener('abort', () => settle(0), { once: true });

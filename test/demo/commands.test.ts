@@ -69,7 +69,6 @@ describe("the demo's commands", (check) => {
     for (const [place, expected] of [
       [5, 'content_policy_violation'],
       [6, 'prompt_guard_blocked'],
-      [9, 'prompt_guard_unavailable'],
     ] as const) {
       assert.equal(
         codes.filter((code) => isKept(place, { error: { code } })),
@@ -77,6 +76,10 @@ describe("the demo's commands", (check) => {
       );
       for (const output of ['', { choices: [] }, passed]) assert.not(isKept(place, output));
     }
+    const down = (code: string, then: unknown) => `${JSON.stringify({ error: { code } })}\n${JSON.stringify(then)}`;
+    assert.ok(isKept(9, down('prompt_guard_unavailable', passed)));
+    for (const output of ['', passed, down('prompt_guard_blocked', passed), down('prompt_guard_unavailable', {})])
+      assert.not(isKept(9, output));
     assert.match(commands()[5]?.line ?? '', /127\.0\.0\.1:4\/v1\/chat\/completions.*Bearer sk-user/);
   });
 
@@ -99,8 +102,15 @@ describe("the demo's commands", (check) => {
       .map((word) => JSON.parse(word.replace('per_1', '1')) as { endpoints?: { base_url: string }[] });
     assert.equal(
       sent.map(({ endpoints }) => endpoints?.[0]?.base_url),
-      ['http://localhost:9', undefined, 'http://127.0.0.1:1'],
+      ['http://localhost:9', undefined, 'http://127.0.0.1:1', undefined],
     );
+  });
+
+  check('end each answer with a line break', () => {
+    for (const { line } of commands().slice(5))
+      for (const [, words = ''] of line.matchAll(/curl ([^;|]*)/g))
+        if (!words.includes('-o /dev/null') && !words.includes('/prompt-audit/config'))
+          assert.match(words, String.raw`-w '\n'`);
   });
 
   check('say what to install where there is no OpenAI client', () => {

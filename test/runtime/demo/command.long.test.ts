@@ -36,7 +36,7 @@ const NO_SHELL = ['sh', 'curl', 'sed'].find((name) => spawnSync(name, ['--help']
 
 /** The ten lines to copy, as they are printed. */
 const linesIn = ({ banner }: Demo): readonly string[] =>
-  banner.split('\n').flatMap((line) => (/^ {2}(?:curl|cd|id=|audit)/.test(line) ? [line.trim()] : []));
+  banner.split('\n').flatMap((line) => (/^ {2}(?:curl|cd (?!.* npx )|id=|audit)/.test(line) ? [line.trim()] : []));
 /** Pastes a line into a new shell, somewhere else. */
 const pasted = async (line: string, directory: string): Promise<string> =>
   (await run('sh', ['-c', line], { directory })).stdout;
@@ -146,7 +146,7 @@ describe('gatehouse demo', (check) => {
           await pasted(doubtful, demo.temporary),
           /The model answered\.[\s\S]*"items":\[\{[^}]*"decision":"flag"/,
         );
-        assert.match(await pasted(down, demo.temporary), '"prompt_guard_unavailable"');
+        assert.match(await pasted(down, demo.temporary), /"prompt_guard_unavailable"[\s\S]*The model answered\./);
       }
       assert.is(demo.stderr(), '');
     });
@@ -270,12 +270,12 @@ describe('gatehouse demo', (check) => {
 
   check('prints a line that lists the tools, and has the client file that it names', async () => {
     await withDemo({ PORT: '0' }, async (demo) => {
-      const line = /^ {2}(npx .*)$/m.exec(demo.banner)?.[1] ?? '';
+      const line = /^ {2}(cd .* npx .*)$/m.exec(demo.banner)?.[1] ?? '';
       const file = / --config (\S+) /.exec(line)?.[1] ?? '';
       assert.is(readFileSync(file, 'utf8'), `${clientLine(demo)}\n`);
       if (spawnSync('npx', ['--version']).error !== undefined) return;
       const variables = { MCP_INSPECTOR_SECRET_STORE: 'memory', HOME: demo.temporary };
-      const { stdout } = await run('sh', ['-c', line], { variables });
+      const { stdout } = await run('sh', ['-c', line], { variables, directory: demo.temporary });
       assert.is((JSON.parse(stdout) as { tools: unknown[] }).tools.length, 9);
     });
   });
