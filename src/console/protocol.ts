@@ -27,6 +27,8 @@ export type Approval = {
   readonly title: string;
   /** The session that this one works for. */
   readonly parentID?: string;
+  /** That one's title, which is of the user's own words. */
+  readonly parentTitle?: string;
   readonly tool: string;
   /** The name of the agent that wants to make the call. */
   readonly by?: string;

@@ -234,6 +234,17 @@ describe('the webhook', (check) => {
     }
   });
 
+  check('and its page name the conversation of a task, in the words of its user', async () => {
+    const more = { title: 'Recharge a user (@maintainer subagent)', parent: { id: 'ses_0', title: 'Give Ann 7 more' } };
+    const world = await announced({ user_id: 3 }, {}, more);
+    const { text } = (world.messages()[0]?.body ?? {}) as { text?: string };
+    assert.match(text ?? '', 'In: Give Ann 7 more, task: Recharge a user (@maintainer subagent)');
+    const html = await (await world.send('GET', world.path)).text();
+    assert.match(html, '<dt>Conversation</dt><dd>Give Ann 7 more</dd>');
+    assert.not.match(html, '<dd>*</dd>');
+    world.stop();
+  });
+
   check('is told of no secret in the title of the conversation either', async () => {
     const world = await announced({ user_id: 7 }, {}, { title: 'use sk-canary0123456789abcdef for it' });
     assert.not.match(JSON.stringify(world.messages()), 'canary');

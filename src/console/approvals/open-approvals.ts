@@ -91,11 +91,13 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
     const known = made.get(record) ?? create(record, agent);
     made.set(record, known);
     const session = agents[agent]?.session(record.sessionID);
+    const parentTitle = record.parent?.title;
     const parentID = record.parent?.id ?? session?.parentID;
     return {
       ...known,
       title: visibleLine(record.title ?? session?.title ?? '', TITLE_CHARS),
       ...(parentID === undefined ? {} : { parentID }),
+      ...(parentTitle === undefined ? {} : { parentTitle: visibleLine(parentTitle, TITLE_CHARS) }),
       ...(isAnnounced === undefined ? {} : { link: { announced: isAnnounced(record.id) } }),
     };
   };

@@ -20,7 +20,7 @@ export const RequestRecord = v.object({
   arguments: v.optional(v.unknown()),
   title: Name,
   /** The conversation that its session works for. */
-  parent: v.optional(v.object({ id: Id })),
+  parent: v.optional(v.object({ id: Id, title: Name })),
   agent: Name,
   tool: Call,
   argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),

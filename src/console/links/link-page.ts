@@ -77,7 +77,9 @@ export const isShownWhole = (approval: Approval): boolean =>
 
 /** An open request with every argument, and two buttons. */
 export const askingPage = (approval: Approval): LinkPage => {
-  const { tool, title, patterns, money, ends } = approval;
+  const { tool, title, parentTitle, patterns, money, ends } = approval;
+  // What every call matches says nothing beside this one call.
+  const matched = patterns.filter((pattern) => pattern !== '*').join(', ');
   const text = argumentsText(approval);
   const isWhole = isShownWhole(approval);
   const note =
@@ -90,7 +92,7 @@ export const askingPage = (approval: Approval): LinkPage => {
     status: 200,
     html: htmlOf(
       `May ${tool} be called?`,
-      `<dl>${entry('Conversation', title)}${entry('Covers', patterns.join(', '))}${entry('Waits until', time(ends))}</dl>
+      `<dl>${entry('Conversation', parentTitle ?? title)}${entry('Task', parentTitle === undefined ? '' : title)}${entry('Applies to', matched)}${entry('Waits until', time(ends))}</dl>
 ${moneyBlock(money)}<h2>Arguments</h2>
 <pre>${escaped(text.slice(0, SHOWN_CHARS))}</pre>
 ${note}${form(isWhole)}${paragraph('This link answers this one request, with exactly these arguments, once.')}`,

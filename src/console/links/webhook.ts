@@ -60,9 +60,10 @@ const moneyLines = ({ summary, user, warnings }: Money): readonly string[] => [
 ];
 
 /** What a message says, in a few lines. */
-export const notificationText = ({ title, money, arguments: given }: Approval): string => {
+export const notificationText = ({ title, parentTitle = '', money, arguments: given }: Approval): string => {
   const what = money?.isKnown === true ? moneyLines(money) : argumentLines(given);
-  const lines = [...(title === '' ? [] : [`In: ${redactedLine(title, 100)}`]), ...what];
+  const names = [parentTitle, title].filter((name) => name !== '').map((name) => redactedLine(name, 100));
+  const lines = [...(names.length === 0 ? [] : [`In: ${names.join(', task: ')}`]), ...what];
   const text = lines.join('\n');
   return text.length > TEXT_CHARS ? `${[...text.slice(0, TEXT_CHARS)].slice(0, -1).join('')}…` : text;
 };

@@ -25,6 +25,14 @@ describe('a part of a message', (check) => {
     });
   });
 
+  check('of a task says which session it is, and no other tool may name one', () => {
+    const state = { status: 'completed', output: 'x', metadata: { sessionId: 'ses_2' } };
+    const taskOf = (part: object) => (readPart({ type: 'tool', ...part }, 0) as { task?: string }).task;
+    assert.is(taskOf({ tool: 'task', state }), 'ses_2');
+    assert.is(taskOf({ tool: 'other', state }), undefined);
+    assert.is(taskOf({ tool: 'task', state: { metadata: { sessionId: '../../settings' } } }), undefined);
+  });
+
   check('that only marks a step is not shown, and an unknown one as it came', () => {
     const odd = { id: 'prt_2', type: 'painting', colours: 3 };
     assert.equal(readParts([{ id: 'prt_1', type: 'step-start' }, odd, { type: 'step-finish' }]), [

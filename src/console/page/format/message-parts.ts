@@ -14,6 +14,8 @@ export type ShownPart =
       readonly output?: string;
       readonly error?: string;
       readonly durationMs?: number;
+      /** The session of a task. */
+      readonly task?: string;
     }
   | { readonly kind: 'file'; readonly id: string; readonly name: string; readonly type: string }
   | { readonly kind: 'retry'; readonly id: string; readonly attempt: number; readonly message: string }
@@ -33,6 +35,7 @@ const isCallState = (value: unknown): value is CallState => typeof value === 'st
 const readTool = (id: string, part: Fields): ShownPart => {
   const state = fieldsOf(part.state);
   const time = fieldsOf(state.time);
+  const task = textOf(fieldsOf(state.metadata).sessionId);
   const [start, end] = [numberOf(time.start), numberOf(time.end)];
   return {
     kind: 'tool',
@@ -42,6 +45,7 @@ const readTool = (id: string, part: Fields): ShownPart => {
     ...(state.input === undefined ? {} : { input: state.input }),
     ...(typeof state.output === 'string' ? { output: state.output } : {}),
     ...(typeof state.error === 'string' ? { error: state.error } : {}),
+    ...(part.tool === 'task' && /^\w{1,128}$/.test(task) ? { task } : {}),
     ...(start === undefined || end === undefined ? {} : { durationMs: Math.max(0, end - start) }),
   };
 };

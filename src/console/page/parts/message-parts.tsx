@@ -21,8 +21,8 @@ const hasEntries = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 
 /** A call of a tool: what it is and how far, and folded away what it was called with and what came back. */
-const ToolCall = ({ part }: { readonly part: ToolPart }) => {
-  const { tool, state, input, output, error, durationMs } = part;
+const ToolCall = ({ part, agent }: { readonly part: ToolPart; readonly agent: number | undefined }) => {
+  const { tool, state, input, output, error, durationMs, task } = part;
   const result = error ?? output;
   const head = (
     <>
@@ -39,6 +39,11 @@ const ToolCall = ({ part }: { readonly part: ToolPart }) => {
     <details class="tool-call">
       <summary>{head}</summary>
       <div class="tool-call-body">
+        {task === undefined || agent === undefined ? null : (
+          <p>
+            <a href={`/sessions/${agent}/${task}`}>{words.openTask}</a>
+          </p>
+        )}
         <h4 class="label">{words.input}</h4>
         {hasEntries(input) ? <JsonValue value={input} /> : <p class="muted">{words.noInput}</p>}
         {result === undefined ? null : (
@@ -52,7 +57,9 @@ const ToolCall = ({ part }: { readonly part: ToolPart }) => {
   );
 };
 
-const Part = ({ part, foldedChars }: { readonly part: ShownPart; readonly foldedChars: number }) => {
+type PartProps = { readonly part: ShownPart; readonly foldedChars: number; readonly agent: number | undefined };
+
+const Part = ({ part, foldedChars, agent }: PartProps) => {
   switch (part.kind) {
     case 'text':
       return part.text === '' ? null : <SafeText text={part.text} foldedChars={foldedChars} />;
@@ -64,7 +71,7 @@ const Part = ({ part, foldedChars }: { readonly part: ShownPart; readonly folded
         </details>
       );
     case 'tool':
-      return <ToolCall part={part} />;
+      return <ToolCall part={part} agent={agent} />;
     case 'file':
       return (
         <p class="muted">
@@ -90,13 +97,15 @@ type MessagePartsProps = {
   readonly parts: readonly ShownPart[];
   /** Where longer texts are folded. */
   readonly foldedChars?: number;
+  /** The agent server of the session, where that is known: tasks are sessions of the same. */
+  readonly agent?: number | undefined;
 };
 
 /** The parts of a message in their order: texts, reasoning, and calls of tools with their state. */
-export const MessageParts = ({ parts, foldedChars = 8000 }: MessagePartsProps) => (
+export const MessageParts = ({ parts, foldedChars = 8000, agent }: MessagePartsProps) => (
   <div class="message-parts">
     {parts.map((part) => (
-      <Part key={part.id} part={part} foldedChars={foldedChars} />
+      <Part key={part.id} part={part} foldedChars={foldedChars} agent={agent} />
     ))}
   </div>
 );

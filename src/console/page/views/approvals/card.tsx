@@ -47,12 +47,24 @@ const Outcome = ({ shown }: { readonly shown: ShownApproval }) => {
   );
 };
 
-const Conversation = ({ shown: { approval } }: { readonly shown: ShownApproval }) => {
-  const title = <SafeLine text={approval.title === '' ? words.untitled : approval.title} limit={160} />;
+const SessionLink = ({ agent, id, title }: { readonly agent: number; readonly id: string; readonly title: string }) => {
+  const shown = <SafeLine text={title === '' ? words.untitled : title} limit={160} />;
   return missingPart('sessions') === undefined ? (
-    <a href={`/sessions/${approval.agent}/${encodeURIComponent(approval.sessionID)}`}>{title}</a>
+    <a href={`/sessions/${agent}/${encodeURIComponent(id)}`}>{shown}</a>
   ) : (
-    title
+    shown
+  );
+};
+
+/** The conversation with the user, whose own words its title is of, and the task in it that makes the call. */
+const Conversation = ({ shown: { approval } }: { readonly shown: ShownApproval }) => {
+  const { agent, sessionID, title, parentID, parentTitle } = approval;
+  const own = <SessionLink agent={agent} id={sessionID} title={title} />;
+  if (parentID === undefined || parentTitle === undefined) return own;
+  return (
+    <>
+      <SessionLink agent={agent} id={parentID} title={parentTitle} /> · {words.task} {own}
+    </>
   );
 };
 

@@ -65,7 +65,7 @@ export const TurnView = ({ turn }: { readonly turn: Turn }) => (
       <header class="message-head">
         <strong>{texts.messages.agent}</strong>
       </header>
-      <MessageParts parts={turn.stored ?? turn.answer.parts} foldedChars={100_000} />
+      <MessageParts parts={turn.stored ?? turn.answer.parts} foldedChars={100_000} agent={turn.session?.agent} />
       <Requests turn={turn} />
       <Problem turn={turn} />
       <Notes turn={turn} />

@@ -18,7 +18,9 @@ const POLL_MS = 2000;
 
 const byId = (left: ShownMessage, right: ShownMessage): number => (left.info.id < right.info.id ? -1 : 1);
 
-const Message = ({ message: { info, parts } }: { readonly message: ShownMessage }) => {
+type MessageProps = { readonly message: ShownMessage; readonly agent: number };
+
+const Message = ({ message: { info, parts }, agent }: MessageProps) => {
   const isPerson = info.role === 'user';
   const error = errorSentence(info.error);
   const shown = readParts(parts);
@@ -35,7 +37,7 @@ const Message = ({ message: { info, parts } }: { readonly message: ShownMessage 
         {info.cost === undefined || info.cost === 0 ? null : <span class="muted">{costText(info.cost)}</span>}
         {isPerson || info.time?.completed !== undefined ? null : <Badge tone="warning">{words.writing}</Badge>}
       </header>
-      <MessageParts parts={shown} />
+      <MessageParts parts={shown} agent={agent} />
       {shown.length === 0 && error === undefined && isPerson ? <SafeText text="" /> : null}
       {error === undefined ? null : (
         <p class="notice bad">
@@ -47,6 +49,7 @@ const Message = ({ message: { info, parts } }: { readonly message: ShownMessage 
 };
 
 type SessionMessagesProps = {
+  readonly agent: number;
   readonly path: string;
   /** Changes when the session has changed, or has come to rest; nothing before it is known. */
   readonly version: string | undefined;
@@ -54,7 +57,7 @@ type SessionMessagesProps = {
 };
 
 /** The messages of a session: the newest first loaded, earlier ones on request, and what a running turn adds as it comes. */
-export const SessionMessages = ({ path, version, isBusy }: SessionMessagesProps) => {
+export const SessionMessages = ({ agent, path, version, isBusy }: SessionMessagesProps) => {
   const pages = useMemo(
     () =>
       createPages<ShownMessage>({
@@ -107,7 +110,7 @@ export const SessionMessages = ({ path, version, isBusy }: SessionMessagesProps)
       ) : (
         <ol class="messages">
           {items.map((message) => (
-            <Message key={message.info.id} message={message} />
+            <Message key={message.info.id} message={message} agent={agent} />
           ))}
         </ol>
       )}

@@ -219,6 +219,7 @@ export const SessionPageView = ({ agent, id }: SessionAddress) => {
       <div class="stack">
         <Loaded resource={detail}>{(loaded) => <Facts session={loaded} />}</Loaded>
         <SessionMessages
+          agent={agent}
           path={apiPath(place)}
           version={session && `${session.updated} ${session.status}`}
           isBusy={isBusy}
