@@ -134,7 +134,8 @@ export const awaitedLater = <T>(promise: Promise<T>): Promise<T> => {
 const wholeOf = async <T>(response: Response): Promise<Reply<T>> => {
   const { status, headers } = response;
   const text = await response.text();
-  const isJson = /json/.test(headers.get('content-type') ?? '') && text.trim() !== '';
+  // An export is several lines of JSON.
+  const isJson = /\bjson\b/.test(headers.get('content-type') ?? '') && text.trim() !== '';
   return { status, headers, text, json: (isJson ? JSON.parse(text) : undefined) as T };
 };
 
