@@ -14,7 +14,8 @@ export const LINK_REASON_CHARS = 4000;
 export const LINK_STYLE = `:root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}
 body{margin:0 auto;max-width:40rem;padding:1rem}
 h1{font-size:1.25rem;overflow-wrap:anywhere}
-pre,blockquote{margin:1rem 0;padding:.75rem;border:1px solid;border-radius:.5rem;white-space:pre-wrap;overflow-wrap:anywhere}
+pre,blockquote{margin:1rem 0;padding:.75rem;border:1px solid;border-radius:.5rem;overflow-wrap:anywhere}
+pre{white-space:pre-wrap}
 dt{font-weight:600}dd{margin:0 0 .5rem;overflow-wrap:anywhere}
 button,textarea{font:inherit;width:100%;box-sizing:border-box;padding:.75rem;border-radius:.5rem;border:1px solid;margin-top:.75rem}
 button{min-height:3rem;font-weight:600;cursor:pointer}
@@ -49,7 +50,9 @@ const time = (ms: number | undefined): string | undefined =>
 const moneyBlock = (money: Money | undefined): string => {
   if (money === undefined) return '';
   const warnings = money.warnings.map((text) => `<li>${escaped(text)}</li>`).join('');
-  return `<blockquote>${paragraph(money.summary)}<dl>
+  // The figures say what the sentence says.
+  const summary = money.amount === undefined ? paragraph(money.summary) : '';
+  return `<blockquote>${summary}<dl>
 ${entry('Who', money.user)}${entry('How much', money.amount)}${entry('Balance at the preview', money.before)}${entry('Balance after', money.after)}</dl>
 ${warnings === '' ? '' : `<ul>${warnings}</ul>`}${paragraph(money.source)}</blockquote>\n`;
 };

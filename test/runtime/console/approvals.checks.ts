@@ -43,6 +43,21 @@ describe('the approvals page in Chromium', ({ needing }) => {
     },
   );
 
+  needing(MISSING_BROWSER, 'does not say that nothing waits where an agent server was not read', async () => {
+    const [{ url }, browser] = await started;
+    const { page } = await browser.person();
+    const event = 'event: approvals\ndata: {"open":[],"away":[0]}\n\n';
+    await page.route('**/api/events', (route) => route.fulfill({ contentType: 'text/event-stream', body: event }));
+    await page.route('**/api/approvals', (route) =>
+      route.fulfill({ json: { open: [], away: [0], decided: [], unread: [0] } }),
+    );
+    await logIn(page, url, 'bob');
+    await page.getByText('Agent server 1 does not answer. Requests that wait there are not shown.').waitFor();
+    await page.getByText('The decisions that are kept by Agent server 1 could not be read.').waitFor();
+    for (const text of ['Nothing waits for you', 'No request waits', 'No decision is kept yet.'])
+      assert.is(await page.getByText(text).count(), 0, text);
+  });
+
   needing(MISSING_BROWSER, 'shows a request as it comes, with every argument, and allows it once', async () => {
     const [{ url, agent }, browser] = await started;
     const { page } = await browser.person();

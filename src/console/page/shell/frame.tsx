@@ -82,6 +82,13 @@ export const Frame = () => {
     isMenuOpen.value = false;
     pageName.value = current?.name ?? texts.states.noPage;
   }, [path.value]);
+  useEffect(() => {
+    const close = ({ key }: KeyboardEvent): void => {
+      if (key === 'Escape') isMenuOpen.value = false;
+    };
+    addEventListener('keydown', close);
+    return () => removeEventListener('keydown', close);
+  }, []);
   return (
     <div class="frame">
       <a class="skip" href="#page-title">

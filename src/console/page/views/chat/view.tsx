@@ -84,7 +84,9 @@ export const ChatView = () => {
         <Failure failure={models.failure.value} onRetry={() => void models.load()} />
       )}
       <Announcement />
-      {turns.value.length === 0 ? <Empty title={words.empty} hint={words.emptyHint} /> : null}
+      {turns.value.length === 0 ? (
+        <Empty title={words.empty} {...(mayDecide.value ? { hint: words.emptyHint } : {})} />
+      ) : null}
       <ol class="messages">
         {turns.value.map((turn) => (
           <TurnView key={turn.id} turn={turn} />

@@ -63,9 +63,7 @@ const PartList = () => (
       return (
         <li key={part}>
           <strong>{texts.nav[part]}</strong>
-          <Badge tone={missing === undefined ? 'good' : 'plain'}>
-            {missing === undefined ? words.setUp : words.notSetUp}
-          </Badge>
+          <Badge>{missing === undefined ? words.setUp : words.notSetUp}</Badge>
           {missing === undefined ? null : <span class="muted">{missing}</span>}
         </li>
       );
