@@ -7,8 +7,12 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { startPostgres } from '../../adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
+import { namesInMonitoring } from '../monitoring/metric-names.ts';
 import { AGENT, ALL, DATABASE } from './cases.ts';
 import { agentTextIn, containerOf, filled, type Manifest, MISSING, manifests, only, ROOT } from './world.ts';
+
+/** What a console with a journal tells, and what a gateway with Redis does. */
+const NOT_HERE = ['gatehouse_recharges_in_doubt', 'gatehouse_shared_state_up'];
 
 /** An Ollama that has every model of the gateway's own aliases. It judges nothing. */
 const startModels = async () => {
@@ -43,35 +47,50 @@ const startService = async (deployment: Manifest, ofThisMachine: Readonly<Record
 };
 
 describe('the bundles under what the chart renders', (check) => {
-  check.needing(MISSING, 'start, answer each probe with 200, and end when they are asked to', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
-    const models = await startModels();
-    const all = manifests({ ...ALL, backend: { baseUrl: models.url } });
-    const file = join(directory, 'agent.json');
-    writeFileSync(file, agentTextIn(all));
-    const started: Awaited<ReturnType<typeof startService>>[] = [];
-    const start = async (name: string, more: Readonly<Record<string, string>>) => {
-      const service = await startService(only(all, 'Deployment', name), more);
-      started.push(service);
-      return service;
-    };
-    try {
-      await start('gateway', {});
-      const store = `sqlite:${join(directory, 'agent.db')}`;
-      const agent = await start('agent', { AGENT_CONFIG: file, AGENT_DATABASE_URL: store });
-      // It is let in by the password that both are given.
-      await start('bridge', { AGENT_BASE_URL: agent.address });
-      for (const { statusOf } of started) {
-        const probes = ['startupProbe', 'livenessProbe', 'readinessProbe'];
-        assert.equal(await Promise.all(probes.map((probe) => statusOf(probe))), [200, 200, 200]);
+  check.needing(
+    MISSING,
+    'start, answer each probe, tell what alerts and dashboards name, and end when asked to',
+    async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+      const models = await startModels();
+      const all = manifests({ ...ALL, backend: { baseUrl: models.url } });
+      const file = join(directory, 'agent.json');
+      writeFileSync(file, agentTextIn(all));
+      const started: Awaited<ReturnType<typeof startService>>[] = [];
+      const start = async (name: string, more: Readonly<Record<string, string>>) => {
+        const service = await startService(only(all, 'Deployment', name), more);
+        started.push(service);
+        return service;
+      };
+      try {
+        await start('gateway', {});
+        const store = `sqlite:${join(directory, 'agent.db')}`;
+        const agent = await start('agent', { AGENT_CONFIG: file, AGENT_DATABASE_URL: store });
+        // It is let in by the password that both are given.
+        await start('bridge', { AGENT_BASE_URL: agent.address });
+        for (const { statusOf } of started) {
+          const probes = ['startupProbe', 'livenessProbe', 'readinessProbe'];
+          assert.equal(await Promise.all(probes.map((probe) => statusOf(probe))), [200, 200, 200]);
+        }
+        const { AGENT_SERVER_USERNAME, AGENT_SERVER_PASSWORD } = filled(only(all, 'Deployment', 'agent'));
+        const credentials = Buffer.from(`${AGENT_SERVER_USERNAME}:${AGENT_SERVER_PASSWORD}`).toString('base64');
+        const headers = { authorization: `Basic ${credentials}` };
+        const texts = await Promise.all(
+          started.map(async ({ address }) => (await fetch(new URL('/metrics', address), { headers })).text()),
+        );
+        const told = new Set(texts.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)));
+        assert.equal(
+          namesInMonitoring().filter((name) => !told.has(name)),
+          NOT_HERE,
+        );
+      } finally {
+        const codes = await Promise.all(started.map(({ end }) => end()));
+        models.end();
+        rmSync(directory, { recursive: true });
+        assert.equal(codes, [0, 0, 0]);
       }
-    } finally {
-      const codes = await Promise.all(started.map(({ end }) => end()));
-      models.end();
-      rmSync(directory, { recursive: true });
-      assert.equal(codes, [0, 0, 0]);
-    }
-  });
+    },
+  );
   check.needing(MISSING, 'stay in the Service without what is behind them, and say so to who asks', async () => {
     const nowhere = 'http://127.0.0.1:9';
     const all = manifests({ ...ALL, backend: { baseUrl: nowhere } });

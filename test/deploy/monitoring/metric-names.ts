@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { read } from '../../docs/pages.ts';
-import type { PAGES } from './dashboards.ts';
+import { PAGES } from './dashboards.ts';
 
+export const RULES = join(import.meta.dirname, '../../../k8s/gatehouse/files/monitoring/rules.yaml');
+const METRIC = /\b(?:gatehouse|process|nodejs)_\w+/g;
 const DOCS = ['docs/moderation-gateway.md', 'docs/agent-server.md', 'docs/bridge.md', 'docs/console.md'];
 /** What a scrape in a cluster adds, and what a histogram has. */
 const ALWAYS = ['namespace', 'pod', 'le'];
@@ -31,11 +35,21 @@ export const listedMetrics = (scrapes: readonly string[]): KnownMetrics => {
 export const expressionsOf = ({ plots }: (typeof PAGES)[number]): readonly string[] =>
   plots.flatMap(({ queries }) => queries.map(([expression, legend]) => `${expression}\n${legend}`));
 
+/** The metrics that alerts and dashboards name, each once, in their order. */
+export const namesInMonitoring = (): readonly string[] => {
+  const texts = [
+    readFileSync(RULES, 'utf8').replace(/^ *(?:summary|description):.*/gm, ''),
+    ...PAGES.flatMap(expressionsOf),
+  ];
+  const names = texts.flatMap((text) => [...text.matchAll(METRIC)].map(([name]) => name.replace(/_bucket$/, '')));
+  return [...new Set(names)].sort();
+};
+
 const wordsOf = (list: string): readonly string[] => list.split(',').map((word) => word.trim());
 
 /** The metrics, labels and values in an expression of PromQL, and the labels in its legend, that no service has. */
 export const unknownIn = (expression: string, known: KnownMetrics): readonly string[] => {
-  const names = [...expression.matchAll(/\b(?:gatehouse|process|nodejs)_\w+/g)].map(([name]) =>
+  const names = [...expression.matchAll(METRIC)].map(([name]) =>
     known.has(name) ? name : name.replace(PARTS_OF_A_HISTOGRAM, ''),
   );
   const listed = names.flatMap((name) => known.get(name) ?? []);

@@ -11,10 +11,9 @@ import { describe } from '../../check.ts';
 import { ALL } from '../helm/cases.ts';
 import { manifestsIn, MISSING as NO_HELM, template } from '../helm/world.ts';
 import { dashboardOf, dashboardText, PAGES } from './dashboards.ts';
-import { expressionsOf, listedMetrics, unknownIn } from './metric-names.ts';
+import { expressionsOf, listedMetrics, RULES, unknownIn } from './metric-names.ts';
 
 const FILES = join(import.meta.dirname, '../../../k8s/gatehouse/files/monitoring');
-const RULES = join(FILES, 'rules.yaml');
 const PROMTOOL_TESTS = join(import.meta.dirname, 'rules.promtool.yaml');
 const NO_PROMTOOL = spawnSync('promtool', ['--version']).error === undefined ? undefined : 'promtool';
 
