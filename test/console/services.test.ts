@@ -37,8 +37,10 @@ describe('the sessions of all agent servers', (check) => {
     world.agents[1].others['/session'] = [session('ses_3', 30)];
     const vera = await world.as('vera');
     world.services.away.add('http://agent-1');
-    const { sessions } = (await (await vera('GET', '/api/sessions')).json()) as { sessions: unknown[] };
-    assert.is(sessions.length, 1);
+    const list = (await (await vera('GET', '/api/sessions')).json()) as { sessions: unknown[]; unread: unknown };
+    assert.equal([list.sessions.length, list.unread], [1, [0]]);
+    const ofOne = (await (await vera('GET', '/api/sessions?agent=1')).json()) as { unread: unknown };
+    assert.equal(ofOne.unread, []);
     world.services.away.add('http://agent-2');
     const answer = await vera('GET', '/api/sessions');
     assert.equal([answer.status, await codeOf(answer)], [502, 'service_down']);
@@ -81,6 +83,30 @@ describe('the sessions of all agent servers', (check) => {
     stream?.send('{"kind":"session"}\n');
     stream?.end();
     assert.is(await answer.text(), '{"kind":"session"}\n');
+    world.stop();
+  });
+});
+
+describe('tool servers and configurations', (check) => {
+  check('name the agent servers that are away, whose own are missing, and are an error when none answers', async () => {
+    const world = await createConsoleWorld();
+    for (const { others } of world.agents) {
+      others['/mcp'] = { relay: { status: 'connected' } };
+      others['/config'] = { model: 'demo/main' };
+    }
+    const vera = await world.as('vera');
+    const ask = async (path: string) => (await vera('GET', path)).json();
+    const relay = (agent: number) => ({ agent, name: 'relay', state: 'connected' });
+    assert.equal(await ask('/api/tools'), { servers: [relay(0), relay(1)], unread: [] });
+    world.services.away.add('http://agent-1');
+    assert.equal(await ask('/api/tools'), { servers: [relay(1)], unread: [0] });
+    const config = { model: 'demo/main' };
+    assert.equal(await ask('/api/config'), { agents: [{ agent: 'http://agent-2', config }], unread: [0] });
+    world.services.away.add('http://agent-2');
+    for (const path of ['/api/tools', '/api/config']) {
+      const answer = await vera('GET', path);
+      assert.equal([answer.status, await codeOf(answer)], [502, 'service_down'], path);
+    }
     world.stop();
   });
 });

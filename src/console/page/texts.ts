@@ -220,6 +220,7 @@ export const texts = {
     notSetUp: 'Not configured',
     config: 'Configuration of the agent server',
     configHint: 'Secrets are left out by the server.',
+    configUnread: (agent: string): string => `The configuration of ${agent} could not be read.`,
     columns: { service: 'Service', state: 'State', address: 'Address', since: 'Since', reason: 'Reason' },
   },
   messages: {
@@ -246,6 +247,8 @@ export const texts = {
     more: 'Show more',
     empty: 'There is no session yet',
     emptyHint: 'One begins with the first message of a chat.',
+    unread: (agent: string): string =>
+      `The sessions of ${agent} could not be read: those that only it has are missing.`,
     nothingFound: 'No title has this text',
     untitled: 'Untitled session',
     one: 'Session',
@@ -408,6 +411,7 @@ export const texts = {
   toolServers: {
     title: 'Tool servers',
     none: 'No tool server is configured',
+    unread: (agent: string): string => `The tool servers of ${agent} could not be read.`,
     agent: (number: number): string => `Agent server ${number}`,
     states: {
       connected: 'Connected',

@@ -3,9 +3,10 @@ import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
 import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { redactedLine, visibleLine } from '../../core/text.ts';
-import { type ConsoleFault, isConsoleFault } from '../errors.ts';
+import type { ConsoleFault } from '../errors.ts';
 import { NO_RECHARGES } from '../recharges/recharge-lists.ts';
 import type { createRechargeReading } from '../recharges/recharge-reading.ts';
+import { askEveryAgent } from '../services/every-agent.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 import { type ApiContext, reading } from './context.ts';
 
@@ -54,32 +55,27 @@ const toToolServer = (agent: number, name: string, value: unknown) => {
 /** What there is to look at beside sessions: tool servers, the configuration and recharges. */
 export const createFactRoutes = (needs: FactRoutesNeeds): RouteTable => {
   const { reply, agents, readRecharges, notConfigured } = needs;
-  /** What each agent server answers; `undefined` for one that does not. Without a server, or if none answers, it faults. */
-  const askAll = async (path: string, signal: AbortSignal): Promise<readonly unknown[]> => {
+  const askAll = (path: string, signal: AbortSignal) => {
     if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.agents });
-    const answers = await Promise.allSettled(agents.map((client) => client.ask({ method: 'GET', path }, signal)));
-    const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
-    const [first] = failures;
-    if (failures.length === agents.length || failures.some((failure) => !isConsoleFault(failure))) throw first;
-    return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.value : undefined));
+    return askEveryAgent(agents, async (client) => (await client.ask({ method: 'GET', path }, signal)).value);
   };
   return {
     '/api/tools': {
       GET: reading(needs, 'viewer', async ({ signal }) => {
-        const answers = await askAll('/mcp', signal);
-        const servers = answers.flatMap((value, agent) =>
+        const { values, unread } = await askAll('/mcp', signal);
+        const servers = values.flatMap((value, agent) =>
           Object.entries(isRecord(value) ? value : {}).map(([name, status]) => toToolServer(agent, name, status)),
         );
-        return reply.json({ servers });
+        return reply.json({ servers, unread });
       }),
     },
     '/api/config': {
       GET: reading(needs, 'viewer', async ({ signal }) => {
-        const answers = await askAll('/config', signal);
-        const agentsShown = answers.flatMap((value, agent) =>
-          value === undefined ? [] : [{ agent: agents[agent]?.address, config: withoutSecretValues(value) }],
+        const { values, unread } = await askAll('/config', signal);
+        const agentsShown = values.flatMap((value, agent) =>
+          unread.includes(agent) ? [] : [{ agent: agents[agent]?.address, config: withoutSecretValues(value) }],
         );
-        return reply.json({ agents: agentsShown });
+        return reply.json({ agents: agentsShown, unread });
       }),
     },
     '/api/recharges': {

@@ -3,6 +3,7 @@ import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ConsoleFault } from '../errors.ts';
 import { listSessions, readListedSession, type SessionsQuery } from '../services/agent-sessions.ts';
+import { askEveryAgent } from '../services/every-agent.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 import { type ApiContext, changing, pathSegment, reading } from './context.ts';
@@ -36,18 +37,18 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
     if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
     throw new Fault({ kind: 'not-found', hint: `No such agent server: expected 0 to ${agents.length - 1}` });
   };
-  /** Of all servers that answer. An error of the only one, or of all, is the answer. */
+  /** Of all servers that answer, and which do not. An error of the only one, or of all, is the answer. */
   const listAll = async (query: SessionsQuery, signal: AbortSignal) => {
-    const lists = await Promise.allSettled(agents.map((client, agent) => listSessions(client, agent, query, signal)));
-    const found = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []));
-    const [failed] = lists.filter((list) => list.status === 'rejected');
-    if (found.length === 0 && failed !== undefined) throw failed.reason;
+    const list = (client: ServiceClient, agent: number) => listSessions(client, agent, query, signal);
+    const { values, unread } = await askEveryAgent(agents, list);
+    const found = values.filter((sessions) => sessions !== undefined);
     const byID = new Map(found.flat().map((one) => [one.id, one]));
     // Of servers that share a store the first one that answers.
     for (const one of found.toReversed().flat()) byID.set(one.id, one);
-    return [...byID.values()]
+    const sessions = [...byID.values()]
       .sort((left, right) => right.updated - left.updated || (left.id < right.id ? -1 : 1))
       .slice(0, query.limit);
+    return { sessions, unread };
   };
   return {
     '/api/sessions': {
@@ -58,12 +59,12 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
         const query = { search, limit, before: searchParams.get('before') ?? '' };
         const agent = searchParams.get('agent') ?? '';
         if (agent !== '' || agents.length === 0) agentAt(agent);
-        const sessions =
+        const { sessions, unread } =
           agent === ''
             ? await listAll(query, signal)
-            : await listSessions(agentAt(agent), Number(agent), query, signal);
+            : { sessions: await listSessions(agentAt(agent), Number(agent), query, signal), unread: [] };
         const last = sessions.length < limit ? undefined : sessions.at(-1);
-        return reply.json({ sessions, ...(last === undefined ? {} : { next: `${last.updated},${last.id}` }) });
+        return reply.json({ sessions, unread, ...(last === undefined ? {} : { next: `${last.updated},${last.id}` }) });
       }),
     },
     '/api/sessions/:agent/:id': {

@@ -58,6 +58,24 @@ describe('the approvals page in Chromium', ({ needing }) => {
       assert.is(await page.getByText(text).count(), 0, text);
   });
 
+  needing(MISSING_BROWSER, 'and the pages of sessions and settings say which agent server was not read', async () => {
+    const [{ url }, browser] = await started;
+    const { page } = await browser.person();
+    const answers = { sessions: { sessions: [] }, tools: { servers: [] }, config: { agents: [] } };
+    for (const [name, json] of Object.entries(answers))
+      await page.route(new RegExp(`/api/${name}(?:\\?|$)`), (route) =>
+        route.fulfill({ json: { ...json, unread: [0] } }),
+      );
+    await logIn(page, url, 'bob');
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    await page.getByText(/The sessions of Agent server 1 .*could not be read: those that only it has/).waitFor();
+    assert.is(await page.getByText('There is no session yet').count(), 0);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByText(/The tool servers of Agent server 1 .*could not be read/).waitFor();
+    await page.getByText(/The configuration of Agent server 1 .*could not be read/).waitFor();
+    assert.is(await page.getByText('No tool server is configured').count(), 0);
+  });
+
   needing(MISSING_BROWSER, 'shows a request as it comes, with every argument, and allows it once', async () => {
     const [{ url, agent }, browser] = await started;
     const { page } = await browser.person();

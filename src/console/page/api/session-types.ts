@@ -13,8 +13,12 @@ export type SessionRow = {
   readonly parent?: string;
 };
 
-/** The answer of `GET /api/sessions`. */
-export type SessionPage = { readonly sessions: readonly SessionRow[]; readonly next?: string };
+/** The answer of `GET /api/sessions`. The sessions of agent servers that are `unread` are missing. */
+export type SessionPage = {
+  readonly sessions: readonly SessionRow[];
+  readonly unread: readonly number[];
+  readonly next?: string;
+};
 
 /** The answer of `GET /api/sessions/{agent}/{id}`. */
 export type SessionDetail = SessionRow & {

@@ -1,9 +1,8 @@
 import { Badge } from '../../parts/badge.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
-import { agentName } from '../../parts/service-name.ts';
 import { Time } from '../../parts/time.tsx';
+import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { decisions, unreadAgents } from '../../state/approvals.ts';
-import { agentServices } from '../../state/live.ts';
 import { texts } from '../../texts.ts';
 import { deciderOf, toneOfReply } from './outcome.ts';
 
@@ -13,11 +12,7 @@ const { columns, ...words } = texts.approvals;
 export const DecisionTable = () => (
   <section aria-labelledby="decisions-title">
     <h2 id="decisions-title">{words.decisionsTitle}</h2>
-    {(unreadAgents.value ?? []).map((agent) => (
-      <p key={agent} class="notice">
-        {words.decisionsUnread(agentName(agent, agentServices.value[agent]?.address ?? ''))}
-      </p>
-    ))}
+    <UnreadAgents agents={unreadAgents.value ?? []} sentence={words.decisionsUnread} />
     {decisions.value.length === 0 ? (
       <p class="muted">{unreadAgents.value?.length === 0 ? words.decisionsEmpty : ''}</p>
     ) : (

@@ -9,6 +9,7 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { Empty, Failure, Loading } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
+import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { createPages } from '../../state/pages.ts';
 import { api } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
@@ -20,12 +21,16 @@ const TYPING_MS = 250;
 
 /** Kept while another page is shown: whoever comes back from a session finds the list as it was. */
 const search = signal('');
+/** The agent servers that a page of the list is without. */
+const unread = signal<readonly number[]>([]);
 const pages = createPages<SessionRow>({
   fetchPage: async (before, abort) => {
     const query = new URLSearchParams({ limit: String(PER_PAGE) });
     if (search.peek().trim() !== '') query.set('search', search.peek().trim());
     if (before !== undefined) query.set('before', before);
-    const { sessions, next } = await api.get<SessionPage>(`/api/sessions?${query}`, abort);
+    const { sessions, next, ...answer } = await api.get<SessionPage>(`/api/sessions?${query}`, abort);
+    const earlier = before === undefined ? [] : unread.peek();
+    unread.value = [...new Set([...earlier, ...answer.unread])];
     return { items: sessions, next };
   },
   keyOf: ({ agent, id }) => `${agent}/${id}`,
@@ -94,6 +99,8 @@ const More = () =>
 const Rows = () => {
   const items = pages.items.value;
   if (items === undefined) return pages.failure.value === undefined ? <Loading /> : null;
+  // What a server has that was not read is not known.
+  if (items.length === 0 && unread.value.length > 0) return null;
   if (items.length === 0)
     return search.value.trim() === '' ? (
       <Empty title={words.empty} hint={words.emptyHint} />
@@ -145,6 +152,7 @@ export const SessionList = () => {
         </p>
       </div>
       {failure === undefined ? null : <Failure failure={failure} onRetry={() => void pages.loadFirst()} />}
+      <UnreadAgents agents={unread.value} sentence={words.unread} />
       <Rows />
     </>
   );

@@ -3,6 +3,7 @@ import { Badge } from '../../parts/badge.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
+import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import type { Tone } from '../../state/toasts.ts';
@@ -11,7 +12,8 @@ import { texts } from '../../texts.ts';
 
 const { columns, states, ...words } = texts.toolServers;
 
-const servers = createResource((abort) => api.get<{ readonly servers: readonly ToolServerRow[] }>('/api/tools', abort));
+type ToolServerList = { readonly servers: readonly ToolServerRow[]; readonly unread: readonly number[] };
+const servers = createResource((abort) => api.get<ToolServerList>('/api/tools', abort));
 
 const TONES: Readonly<Record<string, Tone>> = { connected: 'good', failed: 'bad', needs_auth: 'warning' };
 
@@ -45,32 +47,36 @@ const Row = ({ server: { agent, name, state, error, errorAt } }: { readonly serv
   </tr>
 );
 
+const Table = ({ rows }: { readonly rows: readonly ToolServerRow[] }) => (
+  <table class="table stacked">
+    <thead>
+      <tr>
+        <th scope="col">{columns.name}</th>
+        <th scope="col">{columns.agent}</th>
+        <th scope="col">{columns.state}</th>
+        <th scope="col">{columns.error}</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((server) => (
+        <Row key={`${server.agent}/${server.name}`} server={server} />
+      ))}
+    </tbody>
+  </table>
+);
+
 /** The tool servers of all agent servers: whether they are connected, and what went wrong last. */
 export const ToolServers = () => {
   useResource(servers);
   return (
     <Loaded resource={servers}>
-      {(value) =>
-        value.servers.length === 0 ? (
-          <Empty title={words.none} />
-        ) : (
-          <table class="table stacked">
-            <thead>
-              <tr>
-                <th scope="col">{columns.name}</th>
-                <th scope="col">{columns.agent}</th>
-                <th scope="col">{columns.state}</th>
-                <th scope="col">{columns.error}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.servers.map((server) => (
-                <Row key={`${server.agent}/${server.name}`} server={server} />
-              ))}
-            </tbody>
-          </table>
-        )
-      }
+      {({ servers: rows, unread }) => (
+        <>
+          <UnreadAgents agents={unread} sentence={words.unread} />
+          {rows.length > 0 ? <Table rows={rows} /> : null}
+          {rows.length === 0 && unread.length === 0 ? <Empty title={words.none} /> : null}
+        </>
+      )}
     </Loaded>
   );
 };

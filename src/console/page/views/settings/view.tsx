@@ -5,6 +5,7 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
+import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { services } from '../../state/live.ts';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
@@ -17,7 +18,8 @@ const PARTS: readonly PartName[] = ['approvals', 'moderation', 'chat', 'sessions
 
 const TONES = { up: 'good', 'not-ready': 'warning', down: 'bad' } as const;
 
-const config = createResource((abort) => api.get<unknown>('/api/config', abort));
+type Configurations = { readonly agents: readonly unknown[]; readonly unread: readonly number[] };
+const config = createResource((abort) => api.get<Configurations>('/api/config', abort));
 
 const ServiceTable = () => {
   const all = services.value ?? [];
@@ -73,7 +75,16 @@ const PartList = () => (
 
 const Configuration = () => {
   useResource(config);
-  return <Loaded resource={config}>{(value) => <JsonValue value={value} />}</Loaded>;
+  return (
+    <Loaded resource={config}>
+      {({ agents, unread }) => (
+        <>
+          <UnreadAgents agents={unread} sentence={words.configUnread} />
+          <JsonValue value={{ agents }} />
+        </>
+      )}
+    </Loaded>
+  );
 };
 
 /** The services and their state, what is set up, and the agent's configuration without secrets. */
