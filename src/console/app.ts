@@ -106,7 +106,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
       : // Also while a service is away: the page says which one.
         jsonResponse(200, { status: 'ready' });
   const readRecharges = options.readJournal && createRechargeReading(options.readJournal, clock);
-  /** The journal is read when someone asks. Without one, or while it cannot be read, nothing is told of it. */
+  /** The journal is read when someone asks. Without one, or while it cannot be read, it has no metric. */
   const metricsText = async (): Promise<string | undefined> => {
     const journal = await readRecharges?.();
     meter.recordRechargesInDoubt(

@@ -26,7 +26,7 @@ export type NotDecided = 'already_decided' | 'ended' | 'arguments_changed';
 
 export const isConsoleFault = (error: unknown): error is Fault<ConsoleFault> => error instanceof Fault;
 
-/** What a person is told whose decision did not count. */
+/** What a person sees whose decision did not count. */
 export const NOT_DECIDED_TEXTS: { readonly [Code in NotDecided]: string } = {
   already_decided: 'Someone else has decided this request before',
   ended: 'This request is no longer open: its time was over, or its run has ended',

@@ -40,7 +40,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The text of a file; undefined when it cannot be read, after `onUnreadable` was told why, as far as the system says. */
+/** The text of a file; undefined when it cannot be read, after `onUnreadable` received the reason, as far as the system says. */
 export type ReadFile = (path: string, onUnreadable?: (reason: string) => void) => string | undefined;
 
 /** A file's text, or why it cannot be read. */

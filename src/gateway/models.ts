@@ -167,7 +167,7 @@ const pathFrom = (alias: string, entries: ReadonlyMap<string, Entry>): readonly 
   }
 };
 
-/** Second judges that no alias has, and circles: each is told once, by the first of its aliases. */
+/** Second judges that no alias has, and circles: each is reported once, at the first of its aliases. */
 const secondProblems = (entries: ReadonlyMap<string, Entry>): string[] => {
   const order = [...entries.keys()];
   return [...entries].flatMap(([alias, { second }]) => {

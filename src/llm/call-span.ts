@@ -6,7 +6,7 @@ type CallOutcome = Attempt | 'hung' | { readonly kind: string };
 
 /**
  * How a call ended, by the conventions for generative AI (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/). An error is
- * told by a name of ours alone: reasons hold what was read from a backend's words.
+ * recorded by a name of ours alone: reasons hold what was read from a backend's words.
  */
 const endOfCall = (outcome: CallOutcome): SpanAttributes => {
   if (outcome === 'hung') return { 'error.type': outcome };

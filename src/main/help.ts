@@ -130,7 +130,7 @@ Settings are environment variables. Every one may be missing: the page says what
   RELAY_JOURNAL           the relay admin's journal of recharges
   CONSOLE_USERS           <name>:<viewer, approver or admin>:<hash>, separated by commas; without any, this machine only
   CONSOLE_SECRET          32 characters or more: with it, logins and links outlive a restart
-  CONSOLE_NOTIFY_URL      a webhook that is told of each open request, with a link to answer it once
+  CONSOLE_NOTIFY_URL      a webhook that receives each open request, with a link to answer it once
   CONSOLE_PUBLIC_URL      the address of the console in those links, such as https://console.example.org
   HOST, PORT              where to listen (default port 4200)
 

@@ -33,7 +33,7 @@ const DECIDED = {
   cancelled: 'ended with its run, or with the rejection of another call',
 } as const;
 
-/** What is told of a decision to who comes too late. */
+/** What a second person learns about a decision. */
 const toDecided = ({ reply, by, through, message, at }: PermissionDecision) => ({ reply, by, through, message, at });
 
 /**

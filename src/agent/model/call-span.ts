@@ -23,7 +23,7 @@ const usageOf = ({ input, output, reasoning, cache }: MessageTokens): SpanAttrib
   'gen_ai.usage.reasoning.output_tokens': reasoning,
 });
 
-/** Ends it. An error is told by its kind alone: its message may hold a backend's words. */
+/** Ends it. An error is recorded by its kind alone: its message may hold a backend's words. */
 export const endModelCall = (
   span: Span | undefined,
   ended: {

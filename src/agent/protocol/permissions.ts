@@ -75,6 +75,6 @@ export const decisionAbout = (
   at,
 });
 
-/** What the call that waits is told of a decision. */
+/** What the waiting call receives of a decision. */
 export const outcomeOf = ({ reply, message }: PermissionDecision): PermissionOutcome =>
   reply === 'reject' && message !== undefined ? { reply, message } : { reply };

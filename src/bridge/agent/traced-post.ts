@@ -2,7 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import { type Span, serverAttributes, type TraceContext } from '../../core/http/tracing.ts';
 
 /**
- * Makes a POST in a span of its own below that of the request, if it has one. `template`: its path without ids. A failure is told by
+ * Makes a POST in a span of its own below that of the request, if it has one. `template`: its path without ids. A failure is recorded by
  * the kind of its fault.
  */
 type TracedPost = <T>(

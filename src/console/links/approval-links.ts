@@ -32,7 +32,7 @@ const TOKEN = /^(\w{1,128})\.([\w-]{22})$/;
 const REMEMBERED = 1000;
 
 export const createApprovalLinks = ({ find, secret, mac }: ApprovalLinksNeeds): ApprovalLinks => {
-  // So that whoever comes late with a link of ours is told that it is over. After a restart it is unknown.
+  // So that a late visitor with a link of ours reads that it is over. After a restart it is unknown.
   const remembered = new Map<string, string>();
   const macOf = async (id: string, argumentsHash: string): Promise<string> =>
     (await mac(secret, JSON.stringify(['approval link', id, argumentsHash]))).slice(0, MAC_CHARS);

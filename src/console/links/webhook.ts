@@ -138,7 +138,7 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
       if (result === 'sent' || result === 'failed' || delayMs === undefined)
         return meter.recordNotification(result === 'sent' ? 'sent' : 'failed');
       await pause(clock, delayMs, stopping.signal);
-      // Nobody needs to be told of what is over. If its agent server was only away, it is announced when it is back.
+      // Nobody needs to know what is over. If its agent server was only away, it is announced when it is back.
       if (!openIDs.has(id)) {
         seen.delete(id);
         return meter.recordNotification('ended');

@@ -73,9 +73,9 @@ export const createHealthWatch = ({
   const set = ({ state: next, reason }: Pick<ServiceState, 'state' | 'reason'>): void => {
     if (state.state === next && state.reason === reason) return;
     const since = state.state === next ? state.since : clock.now();
-    const told = { part, address: client.address, ...(reason === undefined ? {} : { reason: hide(reason) }) };
-    state = { ...told, state: next, since };
-    log(next === 'up' ? 'info' : 'warn', next === 'up' ? 'service-reached' : 'service-lost', told);
+    const fields = { part, address: client.address, ...(reason === undefined ? {} : { reason: hide(reason) }) };
+    state = { ...fields, state: next, since };
+    log(next === 'up' ? 'info' : 'warn', next === 'up' ? 'service-reached' : 'service-lost', fields);
     onChange();
   };
   const look = async (): Promise<Pick<ServiceState, 'state' | 'reason'>> => {

@@ -13,7 +13,7 @@ type SpanKind = 'server' | 'client' | 'internal';
 export type Span = {
   /** What calls made for it carry. */
   readonly context: TraceContext;
-  /** Whether it is kept: what is told to one that is not costs time for nothing. */
+  /** Whether it is kept: attributes of one that is not cost time for nothing. */
   readonly isRecorded: boolean;
   /** Begins an operation within it. */
   readonly begin: (name: string, kind: SpanKind, attributes?: SpanAttributes) => Span;

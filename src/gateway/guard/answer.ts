@@ -20,7 +20,7 @@ const plainName = (name: string): string =>
     .replace(/[\s_/-]+/g, ' ')
     .trim();
 
-/** Categories by the names that a request lists. What it does not list is left out: how safe the text is, is said beside them. */
+/** Categories by the names that a request lists. What it does not list is left out: how safe the text is stands beside them. */
 const listedNames = (categories: readonly string[], names: readonly string[]): readonly string[] => {
   const wanted = categories.map(plainName);
   return names.filter((name) => wanted.includes(plainName(name)));

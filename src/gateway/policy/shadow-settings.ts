@@ -60,7 +60,7 @@ export const parseShadow = (
     const { alias, policy, file, texts } = parsed.output;
     if (alias === undefined && policy === undefined)
       problems.push('expected "alias", "policy" or both: without them it would judge as the live judge does');
-    // Without a table of aliases its own problems are told.
+    // Without a table of aliases its own problems are reported.
     if (alias !== undefined && models?.has(alias) === false)
       problems.push(`alias: ${notConfiguredText('alias', alias, [...models.keys()])}`);
     if (texts && file === undefined) problems.push('texts: expected "file" beside it: texts are kept nowhere else');

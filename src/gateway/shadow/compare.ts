@@ -33,7 +33,7 @@ export const compareVerdicts = (live: Scored, shadow: Scored): readonly Compared
 /** Whether only one of the two finds a violation. */
 export const isDisagreement = ({ foundBy }: ComparedCategory): boolean => foundBy === 'live' || foundBy === 'shadow';
 
-/** What is told of a disagreement beside the scores. */
+/** What is recorded of a disagreement beside the scores. */
 type AboutDisagreement = {
   readonly at: string;
   readonly alias: string;

@@ -9,7 +9,7 @@ export const unreadableReason = (error: unknown): string => {
   return words === undefined ? '' : `${words} (${code})`;
 };
 
-/** The text of a file; `undefined` when it cannot be read, after `onUnreadable` was told why. */
+/** The text of a file; `undefined` when it cannot be read, after `onUnreadable` received the reason. */
 export const readIfPresent: ReadFile = (path, onUnreadable) => {
   try {
     return readFileSync(path, 'utf8');

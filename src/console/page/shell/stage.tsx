@@ -10,7 +10,7 @@ import type { View } from '../views/views.ts';
 
 type BoundaryProps = { readonly children: ComponentChildren };
 
-/** A fault of one view leaves the frame standing. */
+/** A fault of one view leaves the frame as it is. */
 class Boundary extends Component<BoundaryProps, { readonly hasFailed: boolean }> {
   static override getDerivedStateFromError() {
     return { hasFailed: true };

@@ -22,10 +22,10 @@ const normal = (name: string): string => {
   return ALIASES[plain] ?? plain;
 };
 
-type Said = { readonly safety: string; readonly categories: readonly string[] };
+type GuardReply = { readonly safety: string; readonly categories: readonly string[] };
 
 /** The two lines of an answer; undefined where it is invalid. */
-const readLines = (content: string): Said | undefined => {
+const readLines = (content: string): GuardReply | undefined => {
   const found: Record<'safety' | 'categories', string[]> = { safety: [], categories: [] };
   for (const line of content.split(/\r?\n/).map((text) => text.trim())) {
     const [, prefix, rest = ''] = /^(safety|categories):(.*)$/i.exec(line) ?? [];
@@ -56,13 +56,13 @@ const textOf = (content: unknown): string => {
  */
 export const decideReply = (content: unknown, enabled: readonly string[] = SCANNERS): ReplyResult => {
   const text = textOf(content);
-  const said = text.trim() === '' ? undefined : readLines(text);
-  if (said === undefined) return 'invalid';
-  if (said.safety === 'safe') return 'pass';
+  const reply = text.trim() === '' ? undefined : readLines(text);
+  if (reply === undefined) return 'invalid';
+  if (reply.safety === 'safe') return 'pass';
   const isEnabled = (name: string): boolean => enabled.includes(name);
-  if (said.safety === 'controversial')
-    return said.categories.some((name) => BLOCKED_IN_DOUBT.includes(name) && isEnabled(name)) ? 'block' : 'flag';
+  if (reply.safety === 'controversial')
+    return reply.categories.some((name) => BLOCKED_IN_DOUBT.includes(name) && isEnabled(name)) ? 'block' : 'flag';
   const isBlocked =
-    said.categories.length === 0 || said.categories.some((name) => isEnabled(name) || !SCANNERS.includes(name));
+    reply.categories.length === 0 || reply.categories.some((name) => isEnabled(name) || !SCANNERS.includes(name));
   return isBlocked ? 'block' : 'flag';
 };

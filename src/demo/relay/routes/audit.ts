@@ -28,7 +28,7 @@ const REFUSALS: Readonly<Partial<Record<AuditDecision, readonly [status: number,
   invalid: [503, 'prompt_guard_invalid_response', 'The prompt audit got no valid answer'],
 };
 
-/** What a user is told whose chat the audit stops; undefined where it goes on. */
+/** What a user reads whose chat the audit stops; undefined where it goes on. */
 export const auditRefusal = (decision: AuditDecision): Response | undefined => {
   const refused = REFUSALS[decision];
   if (refused === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { GuardModelForm, GuardQuestion } from './form.ts';
 
-/** What each criterion says, in our own words, for the versions that are told. The others know them by their ids. */
+/** What each criterion says, in our own words, for the versions that take it. The others know criteria by their ids. */
 const CRITERIA: Readonly<Record<string, string>> = {
   social_bias:
     'The text expresses prejudice against groups for a shared identity or characteristics, such as stereotypes, hate or discrimination.',
@@ -14,7 +14,7 @@ const CRITERIA: Readonly<Record<string, string>> = {
 };
 
 /** Since version 4 a criterion is a message of its own, after the text. */
-const TOLD = /guardian-?_?4|granite-?_?4/i;
+const TAKES_TEXTS = /guardian-?_?4|granite-?_?4/i;
 
 const guardianBlock = (criterion: string): string =>
   [
@@ -24,7 +24,7 @@ const guardianBlock = (criterion: string): string =>
   ].join('\n\n');
 
 const questionOf = (model: string, code: string, criterion: string): GuardQuestion =>
-  TOLD.test(model)
+  TAKES_TEXTS.test(model)
     ? { code, afterUser: guardianBlock(criterion) }
     : { code, system: code, templateSettings: { guardian_config: { risk_name: code, criteria_id: code } } };
 
@@ -32,8 +32,8 @@ const WORD = /^(Yes|No)(?:\n<confidence> (?:High|Low) <\/confidence>)?$/;
 const SCORE = /^((?:<think>(?:(?!<\/?think>|<\/?score>)[\s\S])*<\/think>\s*)?<score>) ?(yes|no) ?<\/score>$/;
 
 /**
- * Granite Guardian: one criterion a call. Versions 3 are told its id, by the chat template's settings or in Ollama by the system
- * message; version 4 is told what it says. Versions up to 3.2 answer in a word, 3.2 with its confidence, later ones in a tag.
+ * Granite Guardian: one criterion a call. Versions 3 get its id, by the chat template's settings or in Ollama by the system
+ * message; version 4 gets its text. Versions up to 3.2 answer in a word, 3.2 with its confidence, later ones in a tag.
  * Source: ibm-granite/granite-guardian, evaluation/models and cookbooks.
  */
 export const GRANITE_GUARDIAN: GuardModelForm = {

@@ -99,16 +99,16 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
         if (reply.kind !== 'content') return reply;
         const { content, logprobs, key } = reply;
         const answer = form.parse(content.trim(), alias.model);
-        const said = answer === undefined ? undefined : form.labels[answer.label];
-        if (answer === undefined || said === undefined)
+        const labelHarm = answer === undefined ? undefined : form.labels[answer.label];
+        if (answer === undefined || labelHarm === undefined)
           return { kind: 'unusable', reason: `not in the form of ${kind}`, key };
         const codes = question.code === undefined ? answer.codes : [question.code];
         const likelihood = logprobs && readLikelihood(logprobs, answer, form.labels);
         if (likelihood?.kind === 'unusable') return { ...likelihood, key };
         if (likelihood === undefined)
-          return { kind: 'verdict', verdict: { codes, harm: said, isNamed: said > 0, scoreType: 'binary' } };
-        const harm = inHundredths(Math.max(likelihood.harm, Math.min(said, HARM)));
-        return { kind: 'verdict', verdict: { codes, harm, isNamed: said > 0, scoreType: 'probability' } };
+          return { kind: 'verdict', verdict: { codes, harm: labelHarm, isNamed: labelHarm > 0, scoreType: 'binary' } };
+        const harm = inHundredths(Math.max(likelihood.harm, Math.min(labelHarm, HARM)));
+        return { kind: 'verdict', verdict: { codes, harm, isNamed: labelHarm > 0, scoreType: 'probability' } };
       },
       (reason) => onUnusable(alias.model, reason),
     );

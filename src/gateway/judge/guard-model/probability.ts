@@ -1,6 +1,6 @@
 import type { TokenLogprob } from '../../../llm/logprobs.ts';
 
-/** How many tokens a server is asked for at each place: as many as servers give unless they are told to give more. */
+/** How many tokens a server is asked for at each place: as many as servers give unless they are set to give more. */
 export const TOP_LOGPROBS = 20;
 
 /** With less than this on the labels the model did not mean to answer in its form. */

@@ -67,9 +67,9 @@ const readRequest = ({ messages, ...others }: Json): GuardrailInput =>
 const readChoice = (choice: unknown, param: string): GuardrailInput => {
   if (!isRecord(choice)) throw unreadable(param, 'a message or a text');
   const { text, message, delta } = choice;
-  const said = [message, delta].filter((one) => !isNothing(one));
-  if (said.length === 0 && typeof text !== 'string') throw unreadable(param, 'a message or a text');
-  const messages = said.map((one) => (isRecord(one) && !isChatMessage(one) ? { role: 'assistant', ...one } : one));
+  const given = [message, delta].filter((one) => !isNothing(one));
+  if (given.length === 0 && typeof text !== 'string') throw unreadable(param, 'a message or a text');
+  const messages = given.map((one) => (isRecord(one) && !isChatMessage(one) ? { role: 'assistant', ...one } : one));
   return joined([isNothing(text) ? NO_INPUT : readPrompt(text, param), readChatMessages(messages, param)]);
 };
 

@@ -20,7 +20,7 @@ export const outcomeSentence = (decision: Decision, isOwn = false): string => {
 /** The colour of a decision. One that allows a call is none of success: the call may fail. */
 export const toneOfReply = (reply: Decision['reply']): Tone => (reply === 'reject' ? 'bad' : 'plain');
 
-/** What the one who came too late is told: who decided what, or that the request has ended. */
+/** What the second person sees: who decided what, or that the request has ended. */
 export const lateSentence = (decision: Decision | undefined): string =>
   decision === undefined || decision.reply === 'expired' || decision.reply === 'cancelled'
     ? texts.approvals.ended

@@ -4,7 +4,7 @@ import { now } from '../../state/clock.ts';
 import { texts } from '../../texts.ts';
 
 const SOON_MS = 60_000;
-/** How long a request waits where the agent server is not told otherwise. */
+/** How long a request waits where the agent server has no other setting. */
 const USUAL_MS = 300_000;
 
 /** How long a request still waits, as a text and a bar that empties. */
