@@ -238,6 +238,14 @@ describe('a decision', (check) => {
     world.stop();
   });
 
+  check('has no name where the agent server was given none, as by the bridge', async () => {
+    const world = await withRequest();
+    world.agents[0].reply('per_1', { reply: 'once', by: 'unknown' });
+    const { decided } = await world.shown();
+    assert.equal([decided[0]?.id, decided[0]?.reply, decided[0]?.by], ['per_1', 'once', undefined]);
+    world.stop();
+  });
+
   check('that allows a call is followed by what became of the call, as its session says', async () => {
     const world = await withRequest({ tool: { messageID: 'msg_1', callID: 'call_1' } });
     const [ann, vera] = [await world.as('ann'), await world.as('vera')];

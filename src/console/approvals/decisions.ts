@@ -43,6 +43,9 @@ const NOT_ALWAYS = forbidden('What would be allowed from now on cannot be shown:
 /** It may wait there, and nobody can know. */
 const AWAY = new Fault<ConsoleFault>({ kind: 'service-down', part: 'agent', reason: 'its requests are not known now' });
 
+/** What an agent server keeps where a client without a login, such as the bridge, gave no name. */
+const NO_NAME = 'unknown';
+
 const SHOWN = 100;
 const KNOWN_LIMIT = 1000;
 
@@ -54,7 +57,7 @@ const toDecision = (
   agent,
   ...(argumentsHash === undefined ? {} : { argumentsHash }),
   ...(tool === undefined ? {} : { call: tool }),
-  ...(by === undefined ? {} : { by }),
+  ...(by === undefined || by === NO_NAME ? {} : { by }),
   ...(message === undefined ? {} : { message }),
   ...(covers === undefined || covers.length === 0
     ? {}

@@ -12,6 +12,7 @@ import {
   unreadAgents,
   waitingCount,
 } from '../../../src/console/page/state/approvals.ts';
+import { outcomeSentence } from '../../../src/console/page/views/approvals/outcome.ts';
 import type { Approval, ApprovalList, Decision } from '../../../src/console/protocol.ts';
 import { describe } from '../../check.ts';
 
@@ -178,4 +179,12 @@ describe('the requests on the page', (check) => {
       assert.equal(ids(), ['per_open']);
     }),
   );
+});
+
+describe('a decision', (check) => {
+  check('says who made it, or that a client made it which gave no name', () => {
+    const { by: _, ...nameless } = decision('per_1', 'bob');
+    assert.is(outcomeSentence(decision('per_1', 'bob')), 'Allowed once by bob');
+    assert.is(outcomeSentence(nameless), 'Allowed once by the bridge or another client');
+  });
 });

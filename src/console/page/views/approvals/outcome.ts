@@ -3,7 +3,7 @@ import { plainLine } from '../../format/hostile.ts';
 import type { Tone } from '../../state/toasts.ts';
 import { texts } from '../../texts.ts';
 
-/** Who decided, as one word or name. */
+/** Who decided: a name, or what kind of client gave none. */
 export const deciderOf = ({ by, reply }: Decision, isOwn = false): string => {
   if (isOwn) return texts.approvals.byYou;
   if (by !== undefined && by !== '') return plainLine(by, 60);
