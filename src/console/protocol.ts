@@ -93,3 +93,43 @@ export type ServiceState = {
   readonly since: number;
   readonly reason?: string;
 };
+
+/** A recharge as the page shows it. Amounts are decimal texts, times milliseconds since the epoch. */
+export type RechargeRow = {
+  readonly reference: string;
+  readonly at: number;
+  readonly user: string;
+  readonly amount: string;
+  readonly before: string;
+  readonly after?: string;
+  /** Why it is in doubt, or was refused. */
+  readonly reason?: string;
+  /** What a person checks about one in doubt, in this order. */
+  readonly check?: readonly string[];
+  /** When its outcome was written. */
+  readonly settled?: number;
+};
+
+/** The recharges of a journal, each list with the newest first. */
+export type JournalLists = {
+  readonly inDoubt: readonly RechargeRow[];
+  readonly refused: readonly RechargeRow[];
+  readonly verified: readonly RechargeRow[];
+  /** How many older ones are left out. */
+  readonly leftOut: number;
+};
+
+/** A session as the page lists it. Times are in milliseconds since the epoch. */
+export type ListedConversation = {
+  readonly agent: number;
+  readonly id: string;
+  readonly title: string;
+  readonly created: number;
+  readonly updated: number;
+  readonly cost: number;
+  readonly tokens: { readonly input: number; readonly output: number };
+  readonly status: 'idle' | 'busy';
+  readonly parent?: string;
+  readonly agentName?: string;
+  readonly model?: string;
+};

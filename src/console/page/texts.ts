@@ -200,6 +200,7 @@ export const texts = {
     verified: 'Verified',
     noneRefused: 'None was refused.',
     noneVerified: 'None was verified yet.',
+    leftOut: (count: number): string => `${count} older entries of the journal are shown only if they are in doubt.`,
     check: 'What to check',
     balance: (before: string, after: string): string => `${before} → ${after}`,
     columns: {

@@ -1,29 +1,5 @@
+import type { JournalLists, RechargeRow } from '../protocol.ts';
 import { type JournalRecharge, readRecharges, type SettlementRecord } from './journal-entries.ts';
-
-/** A recharge as the page shows it. Amounts are decimal texts, times milliseconds since the epoch. */
-type RechargeRow = {
-  readonly reference: string;
-  readonly at: number;
-  readonly user: string;
-  readonly amount: string;
-  readonly before: string;
-  readonly after?: string;
-  /** Why it is in doubt, or was refused. */
-  readonly reason?: string;
-  /** What a person checks about one in doubt, in this order. */
-  readonly check?: readonly string[];
-  /** When its outcome was written. */
-  readonly settled?: number;
-};
-
-/** The recharges of a journal, each list with the newest first. */
-export type JournalLists = {
-  readonly inDoubt: readonly RechargeRow[];
-  readonly refused: readonly RechargeRow[];
-  readonly verified: readonly RechargeRow[];
-  /** How many older ones are left out. */
-  readonly leftOut: number;
-};
 
 /** Of a journal that is not there yet. */
 export const NO_RECHARGES: JournalLists = { inDoubt: [], refused: [], verified: [], leftOut: 0 };

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { type JournalLists, toRechargeLists } from './recharge-lists.ts';
+import type { JournalLists } from '../protocol.ts';
+import { toRechargeLists } from './recharge-lists.ts';
 
 /** Why a journal has no lines: its file is not there yet, in a folder that is; or the system's code of why it cannot be read. */
 type NoLines = { readonly missingFile: string } | { readonly code: string };

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
+import type { ListedConversation } from '../protocol.ts';
 import { fitting } from './fitting.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -15,21 +16,6 @@ const SessionRecord = v.object({
   cost: v.optional(v.fallback(v.optional(v.number()), undefined)),
   tokens: v.optional(v.fallback(v.optional(v.object({ input: Count, output: Count })), undefined)),
 });
-
-/** A session as the page lists it. Times are in milliseconds since the epoch. */
-export type ListedConversation = {
-  readonly agent: number;
-  readonly id: string;
-  readonly title: string;
-  readonly created: number;
-  readonly updated: number;
-  readonly cost: number;
-  readonly tokens: { readonly input: number; readonly output: number };
-  readonly status: 'idle' | 'busy';
-  readonly parent?: string;
-  readonly agentName?: string;
-  readonly model?: string;
-};
 
 export type SessionsQuery = { readonly search: string; readonly limit: number; readonly before: string };
 

@@ -1,30 +1,15 @@
-/** A session in a list. Times are in milliseconds since the epoch, the cost is in US dollars. */
-export type SessionRow = {
-  /** The position of the agent server. */
-  readonly agent: number;
-  readonly id: string;
-  readonly title: string;
-  readonly created: number;
-  readonly updated: number;
-  readonly cost: number;
-  readonly tokens: { readonly input: number; readonly output: number };
-  readonly status?: 'idle' | 'busy';
-  /** The session that it works for. */
-  readonly parent?: string;
-};
+import type { ListedConversation } from '../../protocol.ts';
 
 /** The answer of `GET /api/sessions`. The sessions of agent servers that are `unread` are missing. */
 export type SessionPage = {
-  readonly sessions: readonly SessionRow[];
+  readonly sessions: readonly ListedConversation[];
   readonly unread: readonly number[];
   readonly next?: string;
 };
 
 /** The answer of `GET /api/sessions/{agent}/{id}`. */
-export type SessionDetail = SessionRow & {
+export type SessionDetail = ListedConversation & {
   readonly messages?: number;
-  readonly agentName?: string;
-  readonly model?: string;
 };
 
 /** A message as the agent server sends it: its parts are read one by one, by `readPart`. */

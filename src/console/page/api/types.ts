@@ -1,4 +1,4 @@
-import type { Decision, Role } from '../../protocol.ts';
+import type { Decision, JournalLists, Role } from '../../protocol.ts';
 
 /** Who is logged in. */
 export type Visitor = { readonly name: string; readonly role: Role };
@@ -32,25 +32,8 @@ export type FeedVerdict = {
   readonly error?: string;
 };
 
-/** A recharge of the journal: decimal strings, milliseconds since the epoch. */
-export type RechargeEntry = {
-  readonly reference: string;
-  readonly at: number;
-  readonly user: string;
-  readonly amount: string;
-  readonly before: string;
-  readonly after?: string;
-  /** Why it is in doubt or was refused. */
-  readonly reason?: string;
-  /** What a person checks about one in doubt. */
-  readonly check?: readonly string[];
-};
-
 /** The answer of `GET /api/recharges`, each list with the newest first. */
-export type RechargeLists = {
-  readonly inDoubt: readonly RechargeEntry[];
-  readonly refused: readonly RechargeEntry[];
-  readonly verified: readonly RechargeEntry[];
+export type RechargeLists = JournalLists & {
   /** The name of the journal's file, where it is not there yet. */
   readonly missingFile?: string;
 };

@@ -1,4 +1,5 @@
-import type { RechargeEntry, RechargeLists } from '../../api/types.ts';
+import type { RechargeRow } from '../../../protocol.ts';
+import type { RechargeLists } from '../../api/types.ts';
 import { plainLine } from '../../format/hostile.ts';
 import { moneyText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -17,7 +18,7 @@ const { columns, ...words } = texts.recharges;
 
 const recharges = createResource((abort) => api.get<RechargeLists>('/api/recharges', abort));
 
-const Doubt = ({ entry }: { readonly entry: RechargeEntry }) => (
+const Doubt = ({ entry }: { readonly entry: RechargeRow }) => (
   <article class="card doubt">
     <header class="doubt-head">
       <strong class="amount">{moneyText(entry.amount, true)}</strong>
@@ -52,9 +53,9 @@ const Doubt = ({ entry }: { readonly entry: RechargeEntry }) => (
   </article>
 );
 
-type TableProps = { readonly title: string; readonly none: string; readonly entries: readonly RechargeEntry[] };
+type TableProps = { readonly title: string; readonly none: string; readonly entries: readonly RechargeRow[] };
 
-const balanceText = ({ before, after }: RechargeEntry): string =>
+const balanceText = ({ before, after }: RechargeRow): string =>
   after === undefined ? moneyText(before) : words.balance(moneyText(before), moneyText(after));
 
 const RechargeTable = ({ title, none, entries }: TableProps) => {
@@ -116,7 +117,7 @@ const RechargeTable = ({ title, none, entries }: TableProps) => {
   );
 };
 
-const Lists = ({ inDoubt, refused, verified, missingFile }: RechargeLists) =>
+const Lists = ({ inDoubt, refused, verified, leftOut, missingFile }: RechargeLists) =>
   inDoubt.length + refused.length + verified.length === 0 ? (
     <Empty
       title={missingFile === undefined ? words.empty : words.noFile(plainLine(missingFile, 120))}
@@ -137,6 +138,7 @@ const Lists = ({ inDoubt, refused, verified, missingFile }: RechargeLists) =>
       </section>
       <RechargeTable title={words.refused} none={words.noneRefused} entries={refused} />
       <RechargeTable title={words.verified} none={words.noneVerified} entries={verified} />
+      {leftOut > 0 && <p class="muted">{words.leftOut(leftOut)}</p>}
     </>
   );
 

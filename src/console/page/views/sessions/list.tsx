@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { SessionPage, SessionRow } from '../../api/session-types.ts';
+import type { ListedConversation } from '../../../protocol.ts';
+import type { SessionPage } from '../../api/session-types.ts';
 import { compactText, costText, countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -23,7 +24,7 @@ const TYPING_MS = 250;
 const search = signal('');
 /** The agent servers that a page of the list is without. */
 const unread = signal<readonly number[]>([]);
-const pages = createPages<SessionRow>({
+const pages = createPages<ListedConversation>({
   fetchPage: async (before, abort) => {
     const query = new URLSearchParams({ limit: String(PER_PAGE) });
     if (search.peek().trim() !== '') query.set('search', search.peek().trim());
@@ -37,9 +38,9 @@ const pages = createPages<SessionRow>({
   join: (known, added) => [...known, ...added],
 });
 
-const pathOf = ({ agent, id }: SessionRow): string => `/sessions/${agent}/${encodeURIComponent(id)}`;
+const pathOf = ({ agent, id }: ListedConversation): string => `/sessions/${agent}/${encodeURIComponent(id)}`;
 
-const Row = ({ session }: { readonly session: SessionRow }) => {
+const Row = ({ session }: { readonly session: ListedConversation }) => {
   const { title, updated, cost, tokens, status, parent } = session;
   return (
     <tr>
