@@ -3,6 +3,7 @@ import type { HttpRequest } from '../../src/core/http/client.ts';
 import { describe } from '../check.ts';
 import { REAL_MODELS } from '../llm/real-servers.ts';
 import { BASE64, image, MODERATION_MODELS, PNG, REFUSED_IMAGES, text } from './harness/image-inputs.ts';
+import { MOVING_IMAGES, STILL_IMAGES } from './harness/moving-images.ts';
 import { eachCategory, errorOf, resultsOf } from './harness/read-answer.ts';
 import {
   ABLE_MODEL,
@@ -168,4 +169,30 @@ describe('an image is refused', (check) => {
     await resultsOf(await ask({ model: 'with-eyes', input: `{"type":"image_url","image_url":{"url":"${PNG}"}}` }));
     assert.ok(calls.every((sent) => (lastMessageOf(sent) as { images?: unknown }).images === undefined));
   });
+});
+
+describe('an animated image', (check) => {
+  for (const [name, url] of Object.entries(MOVING_IMAGES))
+    check(`is refused, as a model is shown its first frame alone: ${name}`, async () => {
+      const { ask, calls } = seeing();
+      const error = await errorOf(await ask({ model: 'with-eyes', input: [text('a'), image(url)] }));
+      assert.is(`${error.status} ${error.code} ${error.param}`, '400 image_url_unsupported input[1].image_url.url');
+      assert.match(error.message, 'still image');
+      assert.is(calls.length, 0);
+    });
+  check('is left out or flagged where the operator says so of what cannot be judged', async () => {
+    const input = [text('a'), image(MOVING_IMAGES['a GIF'])];
+    const leaving = seeing({ UNJUDGED_INPUT: 'text' });
+    const response = await leaving.ask({ model: 'with-eyes', input });
+    assert.is(response.headers.get('x-moderation-unjudged'), 'image');
+    assert.equal((lastMessageOf(leaving.calls[0] ?? {}) as { images?: unknown }).images, undefined);
+    const [flagged] = await resultsOf(await seeing({ UNJUDGED_INPUT: 'flag' }).ask({ model: 'with-eyes', input }));
+    assert.is(flagged?.flagged, true);
+  });
+  for (const [name, url] of Object.entries(STILL_IMAGES))
+    check(`is told from a still one: ${name}`, async () => {
+      const { ask, calls } = seeing();
+      await resultsOf(await ask({ model: 'with-eyes', input: [image(url)] }));
+      assert.is(calls.length, 1);
+    });
 });

@@ -7,6 +7,7 @@ import type { GatewayFault } from '../errors.ts';
 import type { ModerationItem } from '../judge/moderate.ts';
 import type { GatewaySettings } from '../settings.ts';
 import { isBlank } from '../text/normalize.ts';
+import { isAnimated } from './animated-image.ts';
 
 const TextPart = v.object({ type: v.literal('text'), text: v.string() });
 const ImagePart = v.object({ type: v.literal('image_url'), image_url: v.object({ url: v.string() }) });
@@ -81,6 +82,12 @@ const parseImage = ({ url }: ImageAt): ChatImage | undefined => {
   return mediaType === undefined || base64 === undefined || base64.length % 4 !== 0 ? undefined : { mediaType, base64 };
 };
 
+/** An image that can be judged: of an animated one a model sees the first frame, and its readers see all. */
+const parseStillImage = (image: ImageAt): ChatImage | undefined => {
+  const parsed = parseImage(image);
+  return parsed === undefined || isAnimated(parsed.base64) ? undefined : parsed;
+};
+
 type ImageAt = { readonly url: string; readonly index: number };
 type Unjudged = { readonly type: UnjudgedType; readonly fault: Fault<GatewayFault> };
 
@@ -95,7 +102,9 @@ const unjudgedImage = (images: readonly ImageAt[], unseen: string | undefined): 
   if (unseen !== undefined) return unjudged('image', 'image_unsupported', at, unseen);
   if (images.length > 1) return unjudged('image', 'too_many_images', 'input', 'Expected at most one image');
   const param = `${at}.image_url.url`;
-  const message = `Expected a data URL with a base64 PNG, JPEG, WebP or GIF at ${param}; images are not fetched`;
+  const message = images.every((image) => parseImage(image) === undefined)
+    ? `Expected a data URL with a base64 PNG, JPEG, WebP or GIF at ${param}; images are not fetched`
+    : `Expected a still image at ${param}: of an animated one only the first frame would be judged; send its frames one by one`;
   return unjudged('image', 'image_url_unsupported', param, message);
 };
 
@@ -119,7 +128,7 @@ const parseParts = (values: readonly unknown[], { limits, unseen, ...rules }: In
     if (part.type === 'text') texts.push(part.text);
     else images.push({ url: part.image_url.url, index });
   }
-  const [image] = unseen === undefined ? images.flatMap((one) => parseImage(one) ?? []) : [];
+  const [image] = unseen === undefined ? images.flatMap((one) => parseStillImage(one) ?? []) : [];
   if (images.length > (image === undefined ? 0 : 1)) leftOut.push(unjudgedImage(images, unseen));
   const text = texts.join('\n');
   const [first] = leftOut;
