@@ -46,7 +46,7 @@ const Users = v.pipe(
   v.string(),
   v.check(
     (text) => parseUsers(text) !== undefined,
-    `expected <name>:<viewer, approver or admin>:<hash of gatehouse console hash-password>, separated by commas, or a JSON array of {"name","role","hash"}; each name once`,
+    `expected <name>:<viewer, approver or admin>:<hash of gatehouse console hash-password>, separated by commas, or a JSON array of {"name","role","hash"}; each name once, and not the name unknown`,
   ),
   v.transform((text) => parseUsers(text) ?? []),
 );

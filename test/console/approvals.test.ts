@@ -238,7 +238,7 @@ describe('a decision', (check) => {
     world.stop();
   });
 
-  check('has no name where the agent server was given none, as by the bridge', async () => {
+  check('has no name where the agent server was given none', async () => {
     const world = await withRequest();
     world.agents[0].reply('per_1', { reply: 'once', by: 'unknown' });
     const { decided } = await world.shown();

@@ -85,6 +85,8 @@ describe('the settings of the console', (check) => {
       `:admin:${hash}`,
       'ann:admin:x:y',
       `a b:admin:${hash}`,
+      // What agent servers keep for a client without a name.
+      `unknown:admin:${hash}`,
       '[{}]',
       '[',
     ])

@@ -43,6 +43,8 @@ type ApiCall<Schema> = {
   readonly isRepeatable?: boolean;
 };
 
+/** Who decides, as the agent keeps it: a client of a bridge has no name that the bridge could vouch for. */
+const DECIDER = 'a client of the bridge';
 const CALL_LIMIT_MS = 10_000;
 const ANSWER_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Messages hold whole files and the output of tools. */
@@ -241,7 +243,12 @@ export const createAgentClient = ({
       callInTime({ method: 'GET', path: '/permission', schema: v.array(PermissionRecord) }, signal),
     async answerPermission(id, answer, signal) {
       await callInTime(
-        { method: 'POST', path: `/permission/${pathSegment(id)}/reply`, schema: SuccessBody, body: answer },
+        {
+          method: 'POST',
+          path: `/permission/${pathSegment(id)}/reply`,
+          schema: SuccessBody,
+          body: { ...answer, by: DECIDER },
+        },
         signal,
       );
     },

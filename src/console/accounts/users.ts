@@ -10,7 +10,11 @@ export type ConsoleUser = { readonly name: string; readonly role: Role; readonly
 /** Stands for every other name that a proxy has authenticated. */
 export const ANY_NAME = '*';
 
-const NAME = /^[^\p{C}\p{Z}:,]{1,64}$/u;
+/**
+ * Without blanks, which the names of those who decide without an account have, such as `a client of the bridge`. Agent servers keep
+ * `unknown` for a client without a name.
+ */
+const NAME = /^(?!unknown$)[^\p{C}\p{Z}:,]{1,64}$/u;
 
 /** An entry of the list, as it was given. */
 const Entry = v.strictObject({

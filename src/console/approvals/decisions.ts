@@ -43,7 +43,7 @@ const NOT_ALWAYS = forbidden('What would be allowed from now on cannot be shown:
 /** It may wait there, and nobody can know. */
 const AWAY = new Fault<ConsoleFault>({ kind: 'service-down', part: 'agent', reason: 'its requests are not known now' });
 
-/** What an agent server keeps where a client without a login, such as the bridge, gave no name. */
+/** What an agent server keeps where a client without a login gave no name. */
 const NO_NAME = 'unknown';
 
 const SHOWN = 100;

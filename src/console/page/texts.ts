@@ -151,7 +151,7 @@ export const texts = {
       cancelled: 'Ended without a decision',
     },
     decidedBy: (what: string, who: string): string => `${what} by ${who}`,
-    bySomebody: 'the bridge or another client',
+    bySomebody: 'a client without a name',
     byYou: 'you',
     callStates: {
       pending: 'The call runs',

@@ -132,12 +132,12 @@ describe('an agent over HTTP', (check) => {
       [
         (agent) => agent.answerPermission('per_1', { reply: 'once' }, never),
         done,
-        'POST /permission/per_1/reply {"reply":"once"}',
+        'POST /permission/per_1/reply {"reply":"once","by":"a client of the bridge"}',
       ],
       [
         (agent) => agent.answerPermission('per_1', { reply: 'reject', message: 'no' }, never),
         done,
-        'POST /permission/per_1/reply {"reply":"reject","message":"no"}',
+        'POST /permission/per_1/reply {"reply":"reject","message":"no","by":"a client of the bridge"}',
       ],
       [(agent) => agent.rejectQuestion('que_1', never), done, 'POST /question/que_1/reject'],
       [

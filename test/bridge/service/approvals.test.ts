@@ -66,7 +66,7 @@ describe('a question of the agent', (check) => {
       assert.equal(paid, [{ amount: 5 }]);
       assert.is(second.text, 'So: paid {"amount":5}');
       assert.is(second.name, first.name);
-      assert.equal(repliesTo(world), [{ reply: 'once' }]);
+      assert.equal(repliesTo(world), [{ reply: 'once', by: 'a client of the bridge' }]);
       assert.is(prompts(world).length, 1);
       // A bridge that has seen the run begin need not find out what the session does.
       if (bridgeCount() === 1) assert.equal(callsTo(world, 'GET', /^\/session\/status$/), []);
@@ -92,7 +92,7 @@ describe('a question of the agent', (check) => {
       const first = await world.chat(CHAT);
       const second = await answerWith(world, 'pay five', first, `reject ${idIn(first.text)}`);
       assert.equal(paid, []);
-      assert.equal(repliesTo(world), [{ reply: 'reject' }]);
+      assert.equal(repliesTo(world), [{ reply: 'reject', by: 'a client of the bridge' }]);
       assert.is(second.json.choices[0]?.finish_reason, 'stop');
       assert.is(second.text, `Rejected: pay (${idIn(first.text)}).`);
       assert.is(world.agent.asked.length, 1);
