@@ -16,13 +16,13 @@ import { rechargesSeen } from './relay-admin/world.ts';
 const ALICE = 'alice@example.com';
 const STEPS = ['find_user', 'preview_recharge', 'recharge'];
 
-/** An agent server with the example's maintainer, and its tool server, all with these variables of OpenTelemetry. */
+/** An agent server with these variables of OpenTelemetry, and the example's maintainer and tool server, which is given none of them by name. */
 const startMaintainer = async (world: RelayWorld, tracing: Readonly<Record<string, string>>): Promise<AgentProcess> => {
   const settings = exampleSettings(world, world.relay);
   const content = JSON.parse(settings.AGENT_CONFIG_CONTENT ?? '{}') as {
-    mcp: { 'relay-admin': { environment: Record<string, string> } };
+    mcp: { 'relay-admin': { command: readonly string[] } };
   };
-  Object.assign(content.mcp['relay-admin'].environment, tracing);
+  content.mcp['relay-admin'].command = ['gatehouse', 'relay-admin'];
   const AGENT_CONFIG_CONTENT = JSON.stringify({ ...content, default_agent: 'maintainer' });
   const agent = await world.start({ variables: { ...settings, AGENT_CONFIG_CONTENT, ...tracing } });
   await until('the tool server is connected', async () => {

@@ -57,7 +57,7 @@ const createLocalTransport = (
       child = children.start({
         command: resolveCommand(command, commandLookup, cwd),
         cwd,
-        environment: { ...shared, ...environment },
+        environment: { ...shared, ...commandLookup.inherited(command[0] ?? '', environment), ...environment },
         lineLimitBytes: MESSAGE_LIMIT_BYTES,
         onLine(line) {
           const message = parseMessage(line);

@@ -1,5 +1,6 @@
 import type { Variables } from '../../core/config.ts';
 import { JUDGE_MODEL } from '../../demo/judge/judge.ts';
+import { tracingVariables } from '../program/tracing-variables.ts';
 import type { DemoFiles } from './files.ts';
 import { LOOPBACK } from './port.ts';
 
@@ -36,12 +37,13 @@ export const gatewayVariables = (given: Variables, { port, key, adminKey, judge 
   MODERATION_MODELS: JSON.stringify(Object.fromEntries(ALIASES.map((alias) => [alias, JUDGE_MODEL]))),
 });
 
-/** The other services take nothing else of the environment: no password and no configuration of another server. */
+/** The other services take nothing else of the environment but where spans go: no password and no configuration of another server. */
 const bare = (given: Variables): Variables => ({
   ...QUIET,
   ...Object.fromEntries(
     [...SYSTEM_VARIABLES, 'LOG_LEVEL'].flatMap((name) => (name in given ? [[name, given[name]]] : [])),
   ),
+  ...tracingVariables(given),
   HOST: LOOPBACK,
 });
 

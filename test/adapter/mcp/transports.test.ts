@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { DEFAULT_COMMAND_LOOKUP } from '../../../src/adapter/mcp/command.ts';
 import { createMcpTransports } from '../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { connectMcp, type McpConnection, type McpTransport } from '../../../src/agent/mcp/client.ts';
@@ -24,8 +25,12 @@ type Local = {
   readonly pid: number;
 };
 /** Runs the body with a connection to a program, and closes it, whatever came of it. */
-const withChild = async (server: LocalNeeds, body: (local: Local) => Promise<void>): Promise<void> => {
-  const transport = createMcpTransports().local(server);
+const withChild = async (
+  server: LocalNeeds,
+  body: (local: Local) => Promise<void>,
+  more: Parameters<typeof createMcpTransports>[0] = {},
+): Promise<void> => {
+  const transport = createMcpTransports(more).local(server);
   try {
     const connection = await open(transport);
     const call = async (name: string, input: object = {}) =>
@@ -74,6 +79,21 @@ describe('a tool server that is a program', (check) => {
       if (LANG === undefined) delete process.env.LANG;
       else process.env.LANG = LANG;
     }
+  });
+
+  check('gets what is passed on to programs of its name, after which comes its own environment', async () => {
+    const server = childServer('plain', { environment: { OWN: 'yes' } });
+    const inherited = (program: string) =>
+      program === server.command[0] ? { PASSED_ON: 'yes', OWN: 'no' } : { OTHER: 'no' };
+    const lookup = { commandLookup: { ...DEFAULT_COMMAND_LOOKUP, inherited } };
+    await withChild(
+      server,
+      async ({ call }) => {
+        const { PASSED_ON, OWN, OTHER } = JSON.parse(await call('environment'));
+        assert.equal([PASSED_ON, OWN, OTHER], ['yes', 'yes', undefined]);
+      },
+      lookup,
+    );
   });
 
   check('may write what is no protocol, to either stream', async () => {

@@ -14,6 +14,21 @@ describe('the programs of tool servers', (check) => {
     assert.ok(existsSync(file));
   });
 
+  check('trace as the server does where they are this one, and no other is given the key of the collector', () => {
+    const variables = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.test',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=canary',
+      OTEL_SERVICE_NAME: 'our-agent',
+      AGENT_SERVER_PASSWORD: 'canary',
+    };
+    const { inherited } = createCommandLookup(variables);
+    const { OTEL_SERVICE_NAME: _, AGENT_SERVER_PASSWORD: __, ...tracing } = variables;
+    assert.equal(inherited('gatehouse', { RELAY_BASE_URL: 'http://relay.test' }), tracing);
+    for (const program of ['node', 'npx', '/usr/bin/gatehouse', '']) assert.equal(inherited(program, {}), {}, program);
+    // A collector of its own must not be sent the headers of the other.
+    assert.equal(inherited('gatehouse', { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://other.test' }), {});
+  });
+
   check('are looked for beside the configuration', () => {
     assert.is(createCommandLookup({}).directory, resolve('.'));
     assert.is(createCommandLookup({ AGENT_CONFIG: ' ' }).directory, resolve('.'));
