@@ -10,7 +10,12 @@ import type { ChatCall, ChatReply, Dialect } from './types.ts';
 
 /** The outcome of one call with one key. Reasons never quote the backend. */
 export type Attempt =
-  | { readonly kind: 'answered'; readonly reply: Exclude<ChatReply, { readonly kind: 'error' }> }
+  | {
+      readonly kind: 'answered';
+      readonly reply: Exclude<ChatReply, { readonly kind: 'error' }>;
+      /** Settings of the chat template went out in place of the system message. */
+      readonly isBySettings?: true;
+    }
   /** The backend refused the key. */
   | { readonly kind: 'refused'; readonly refusal: KeyRefusal }
   /** The backend refused the request, whatever the key. `isFinal`: it would refuse a repair of it as well. */
@@ -90,7 +95,10 @@ export const attemptRequest = async (
     return readError(status, text, retryAfterMs(response.header('retry-after'), now()));
   }
   const reply = chatApi.parseReply(text, call.model);
-  if (reply.kind !== 'error') return { kind: 'answered', reply };
+  if (reply.kind !== 'error') {
+    const isBySettings = call.templateSettings !== undefined && chatApi.takesTemplateSettings;
+    return { kind: 'answered', reply, ...(isBySettings ? { isBySettings } : {}) };
+  }
   const hiddenRefusal = detectRefusal(status, reply.text, undefined);
   return hiddenRefusal === undefined
     ? hostFailure('an error under HTTP 200')

@@ -112,6 +112,7 @@ export const ollama: Dialect = {
   chatPath: '/api/chat',
   modelsPath: '/api/tags',
   createBody: createBody,
+  takesTemplateSettings: false,
   parseReply: parseReply,
   askTraits: (model) => ({ method: 'POST', path: '/api/show', body: JSON.stringify({ model }) }),
   parseTraits,

@@ -127,6 +127,7 @@ export const openai: Dialect = {
   chatPath: '/v1/chat/completions',
   modelsPath: '/v1/models',
   createBody: createBody,
+  takesTemplateSettings: true,
   parseReply: parseReply,
   askTraits: () => ({ method: 'GET', path: '/v1/models' }),
   parseTraits,

@@ -64,6 +64,8 @@ export type Dialect = {
   readonly chatPath: string;
   readonly modelsPath: string;
   readonly createBody: (call: ChatCall) => string;
+  /** Whether its servers take settings of the chat template. */
+  readonly takesTemplateSettings: boolean;
   readonly parseReply: (text: string, model: string) => ChatReply;
   /** The request whose answer `parseTraits` reads. It loads no model. */
   readonly askTraits: (model: string) => {

@@ -27,6 +27,8 @@ export type JudgeReply =
       readonly content: string;
       readonly logprobs?: readonly TokenLogprob[];
       readonly key: BackendKey;
+      /** Where settings of the chat template say what is asked: the tokens of the whole prompt as the server counts them, 0 for no count. */
+      readonly tokensBySettings?: number;
     }
   | {
       readonly kind: 'unusable' | 'rejected';
@@ -100,7 +102,13 @@ export const createJudgeCall = (needs: JudgeCallNeeds): CallJudge => {
     onTokens(call.model, { prompt: promptTokens, output: outputTokens, cached: cachedTokens });
     const unread = unreadReason(call, promptTokens);
     if (unread !== undefined) return { kind: 'unusable', reason: unread, isUnread: true, key };
-    return { kind: 'content', content, key, ...(logprobs === undefined ? {} : { logprobs }) };
+    return {
+      kind: 'content',
+      content,
+      key,
+      ...(logprobs === undefined ? {} : { logprobs }),
+      ...(outcome.isBySettings === undefined ? {} : { tokensBySettings: promptTokens }),
+    };
   };
 };
 

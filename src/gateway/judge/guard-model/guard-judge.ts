@@ -1,5 +1,7 @@
 import type { Deadline } from '../../../core/async.ts';
+import { Fault } from '../../../core/fault.ts';
 import type { ChatCall } from '../../../llm/types.ts';
+import type { GatewayFault } from '../../errors.ts';
 import type { ModelAlias } from '../../models.ts';
 import type { PolicyCategory } from '../../policy/policy.ts';
 import { splitWindows } from '../../text/normalize.ts';
@@ -61,7 +63,20 @@ type Finding = {
   readonly harm: number;
   readonly isNamed: boolean;
   readonly scoreType: ScoreType;
+  /** Where settings of the chat template say what is asked: which kind of call was answered, and its tokens. */
+  readonly asked: string | undefined;
 };
+
+/**
+ * Whether a server has left out what the settings of the chat template ask: questions of different lengths about one text then make prompts
+ * of the same length. Each answer is about the same question, and none about the others.
+ */
+const isSameQuestion = (findings: readonly Finding[]): boolean => {
+  const [first] = findings;
+  return findings.length > 2 && findings.every(({ asked }) => asked !== undefined && asked === first?.asked);
+};
+const SAME_QUESTION =
+  'the server counts the same tokens for each question: it leaves out chat_template_kwargs, which say what the model is to look for';
 
 /** A probability in hundredths, never so certain as a word. */
 const inHundredths = (harm: number): number => Math.min(0.99, Math.max(0.01, Math.round(harm * 100) / 100));
@@ -97,21 +112,34 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
       async (second): Promise<Asked<Finding>> => {
         const reply = await callJudge(callFor(excerpt, alias, question, second), deadline, second?.avoid);
         if (reply.kind !== 'content') return reply;
-        const { content, logprobs, key } = reply;
+        const { content, logprobs, key, tokensBySettings: tokens = 0 } = reply;
         const answer = form.parse(content.trim(), alias.model);
         const labelHarm = answer === undefined ? undefined : form.labels[answer.label];
         if (answer === undefined || labelHarm === undefined)
           return { kind: 'unusable', reason: `not in the form of ${kind}`, key };
         const codes = question.code === undefined ? answer.codes : [question.code];
+        const asked = tokens > 0 ? `${second?.kind ?? 'first'} ${tokens}` : undefined;
         const likelihood = logprobs && readLikelihood(logprobs, answer, form.labels);
         if (likelihood?.kind === 'unusable') return { ...likelihood, key };
         if (likelihood === undefined)
-          return { kind: 'verdict', verdict: { codes, harm: labelHarm, isNamed: labelHarm > 0, scoreType: 'binary' } };
+          return {
+            kind: 'verdict',
+            verdict: { codes, harm: labelHarm, isNamed: labelHarm > 0, scoreType: 'binary', asked },
+          };
         const harm = inHundredths(Math.max(likelihood.harm, Math.min(labelHarm, HARM)));
-        return { kind: 'verdict', verdict: { codes, harm, isNamed: labelHarm > 0, scoreType: 'probability' } };
+        return { kind: 'verdict', verdict: { codes, harm, isNamed: labelHarm > 0, scoreType: 'probability', asked } };
       },
       (reason) => onUnusable(alias.model, reason),
     );
+
+  const askAll = async (window: Excerpt, alias: ModelAlias, deadline: Deadline): Promise<readonly Finding[]> => {
+    const findings = await Promise.all(
+      form.questions(alias.model).map((question) => ask(window, alias, question, deadline)),
+    );
+    if (!isSameQuestion(findings)) return findings;
+    onUnusable(alias.model, SAME_QUESTION);
+    throw new Fault<GatewayFault>({ kind: 'backend-unusable', reason: SAME_QUESTION });
+  };
 
   /**
    * What it covers and no answer names is as harmful as an answer without codes says. Of the rest only what an answer names is known.
@@ -144,11 +172,7 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
       const [first, ...rest] = splitWindows(excerpt.text, windowChars);
       const { image: _, ...withoutImage } = excerpt;
       const windows = [{ ...excerpt, text: first ?? '' }, ...rest.map((text) => ({ ...withoutImage, text }))];
-      const findings = await Promise.all(
-        windows.flatMap((window) =>
-          form.questions(alias.model).map((question) => ask(window, alias, question, deadline)),
-        ),
-      );
+      const findings = (await Promise.all(windows.map((window) => askAll(window, alias, deadline)))).flat();
       const isBinary = findings.some(({ scoreType }) => scoreType === 'binary');
       const scoreType = isBinary ? 'binary' : 'probability';
       return { scores: scoresOf(findings), scoreType, otherHarm: otherHarmOf(findings) };
