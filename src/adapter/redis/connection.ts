@@ -88,6 +88,8 @@ export const createRedisConnection = ({
   let relapses = 0;
   let isProbing = false;
   let cancelProbe = (): void => {};
+  /** Each has a time limit. The client holds a command back until those of the turn before are answered. */
+  const unanswered = new Set<Promise<unknown>>();
 
   const limited = <T>(answer: Promise<T>): Promise<T> => withTimeLimit(answer, ANSWER_LIMIT_MS, clock.after);
   const scheduleProbe = (): void => {
@@ -145,7 +147,9 @@ export const createRedisConnection = ({
     async run(command) {
       if (state !== 'up') return undefined;
       try {
-        return await limited(command(commands));
+        const answer = limited(command(commands));
+        unanswered.add(answer);
+        return await answer.finally(() => unanswered.delete(answer));
       } catch (error) {
         // Another program's value under one of our keys. The server is healthy.
         if (redisErrorCode(error) !== 'WRONGTYPE') markLost(error);
@@ -158,8 +162,8 @@ export const createRedisConnection = ({
     async close() {
       state = 'closed';
       cancelProbe();
-      // QUIT is answered after all earlier commands, and sent at once: those of this turn of the event loop go first.
-      await new Promise((resolve) => setImmediate(resolve));
+      // QUIT is sent at once: it would pass commands that the client holds back, and those would be lost.
+      await Promise.allSettled(unanswered);
       await Promise.allSettled(both.map((redis) => limited(redis.quit())));
       for (const redis of both) redis.disconnect();
     },
