@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
+import { createStopwatch } from '../../stopwatch.ts';
 import { answering, dictated, lastTextTo } from '../harness/model-scripts.ts';
 import { contentIn, dataIn, prompts, quietTime, user, withBridge } from '../harness/world.ts';
 
@@ -121,20 +122,27 @@ describe('a long answer', (check) => {
         await model.begun;
         for (let at = 0; at < LETTERS.length; at += chars) model.addReply(LETTERS.slice(at, at + chars));
         model.end();
+        // A busy machine keeps this timer waiting as it does the bridge's.
+        let turns = 0;
+        let turnsLate = 0;
+        const timer = setInterval(() => {
+          turns += 1;
+          if (prompts(world)[0]?.endedAt !== undefined) turnsLate += 1;
+        }, settings.chunkDelayMs);
         const data = await answered;
-        const lateMs = performance.now() - (prompts(world)[0]?.endedAt ?? 0);
+        clearInterval(timer);
         assert.is(data.map(contentIn).join(''), LETTERS);
-        assert.ok(lateMs < 1000, `${lateMs} ms`);
-        assert.ok(data.length > 50, `only ${data.length} pieces`);
+        assert.ok(turnsLate * settings.chunkDelayMs < 1000, `${turnsLate} turns of the timer`);
+        assert.ok(data.length > Math.min(50, 0.8 * turns), `only ${data.length} pieces in ${turns} turns of the timer`);
       });
     });
 
   check('without a pause goes out as fast as it is read', () =>
     withBridge({ settings: { chunkSize: 4, chunkDelayMs: 0 }, scripts: [answering(() => LETTERS)] }, async (world) => {
-      const startedAt = performance.now();
+      const workedMs = createStopwatch();
       const data = await world.chunks({ messages: [user('go')] });
       assert.is(data.map(contentIn).join(''), LETTERS);
-      assert.ok(performance.now() - startedAt < 2000);
+      assert.ok(workedMs() < 2000);
     }),
   );
 });
