@@ -1,0 +1,74 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../../../check.ts';
+import { missing, until } from '../servers.ts';
+import { inWorld, SCORES } from './world.ts';
+
+describe('shared verdicts', (check) => {
+  check.needing(
+    missing,
+    'a verdict that one replica keeps is found by the others until its life time is over',
+    inWorld(async ({ connected, redis, prefix }) => {
+      const [here, there] = [(await connected()).verdicts(60_000), (await connected()).verdicts(60_000)];
+      assert.is(await there.find('digest', 13), undefined);
+      here.store('digest', SCORES);
+      await until(async () => (await there.find('digest', 13)) !== undefined, 'the verdict');
+      const found = await there.find('digest', 13);
+      assert.equal(found?.scores, SCORES);
+      assert.ok(found !== undefined && found.leftMs > 50_000 && found.leftMs <= 60_000);
+      await redis.pexpire(`${prefix}verdict:digest`, 30_000);
+      assert.ok(((await there.find('digest', 13))?.leftMs ?? 0) <= 30_000);
+      await redis.pexpire(`${prefix}verdict:digest`, 60_000);
+      assert.is(await redis.get(`${prefix}verdict:digest`), JSON.stringify(SCORES));
+      const leftMs = await redis.pttl(`${prefix}verdict:digest`);
+      assert.ok(leftMs > 50_000 && leftMs <= 60_000);
+      (await connected()).verdicts(500).store('brief', SCORES);
+      await until(async () => (await redis.exists(`${prefix}verdict:brief`)) === 1, 'the brief verdict');
+      await until(async () => (await there.find('brief', 13)) === undefined, 'its end');
+    }),
+  );
+
+  check.needing(
+    missing,
+    'nothing is kept without a life time',
+    inWorld(async ({ connected, redis, prefix }) => {
+      const state = await connected();
+      state.verdicts(0).store('digest', SCORES);
+      state.verdicts(1000).store('after', SCORES);
+      await until(async () => (await redis.exists(`${prefix}verdict:after`)) === 1, 'the second verdict');
+      assert.is(await redis.exists(`${prefix}verdict:digest`), 0);
+      assert.is(await state.verdicts(0).find('after', 13), undefined);
+    }),
+  );
+
+  check.needing(
+    missing,
+    'what is not thirteen numbers from 0 to 1 counts as not found',
+    inWorld(async ({ connected, redis, prefix, lines }) => {
+      const state = await connected();
+      const verdicts = state.verdicts(60_000);
+      const odd = [
+        '',
+        'x',
+        '{}',
+        'null',
+        '[]',
+        JSON.stringify(SCORES.slice(1)),
+        JSON.stringify([...SCORES, 0]),
+        JSON.stringify(SCORES.with(4, 1.01)),
+        JSON.stringify(SCORES.with(4, -0.01)),
+        JSON.stringify(SCORES.map(String)),
+        JSON.stringify(SCORES.with(0, Number.NaN)),
+      ];
+      for (const text of odd) {
+        await redis.set(`${prefix}verdict:odd`, text, 'PX', 60_000);
+        assert.is(await verdicts.find('odd', 13), undefined, text);
+      }
+      await redis.set(`${prefix}verdict:endless`, JSON.stringify(SCORES));
+      assert.is(await verdicts.find('endless', 13), undefined);
+      await redis.lpush(`${prefix}verdict:list`, 'a');
+      assert.is(await verdicts.find('list', 13), undefined);
+      assert.ok(state.isUp());
+      assert.equal(lines, []);
+    }),
+  );
+});
