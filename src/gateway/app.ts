@@ -19,6 +19,7 @@ import { GATEWAY_ERRORS } from './errors.ts';
 import { createVerdictCache } from './judge/cache.ts';
 import { callQueueLimit } from './judge/chain/call-count.ts';
 import { requireCoverage } from './judge/chain/coverage.ts';
+import { createFindUnseen } from './judge/chain/fitness.ts';
 import type { KnownText } from './judge/moderate.ts';
 import { createModeration } from './judge/moderation.ts';
 import { contextTokensFor } from './judge/prompt.ts';
@@ -177,7 +178,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     bodies,
   };
   const readInput = createInputReader({
-    findTraits: backend.findTraits,
+    findUnseen: createFindUnseen(backend.findTraits),
     rules: { limits, unjudged: settings.UNJUDGED_INPUT },
   });
   const moderation = createModerationRoute({ ...route, readInput, noVerdict });

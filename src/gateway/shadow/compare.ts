@@ -43,6 +43,8 @@ type AboutDisagreement = {
   /** In base64url. */
   readonly text_sha256: string;
   readonly chars: number;
+  /** Of its base64. */
+  readonly image_sha256?: string;
   /** The beginning of the text, where texts are kept. */
   readonly text?: string;
 };

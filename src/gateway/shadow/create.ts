@@ -3,6 +3,7 @@ import { createSemaphore, type Semaphore } from '../../core/semaphore.ts';
 import type { KeyChange, SharedCoolDown } from '../../llm/key-state.ts';
 import { createJudgeBackend, type JudgeBackendNeeds } from '../backend.ts';
 import { createVerdictCache } from '../judge/cache.ts';
+import { createFindUnseen } from '../judge/chain/fitness.ts';
 import { createModeration, type ModerationNeeds } from '../judge/moderation.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { PolicySelection } from '../policy/policy.ts';
@@ -75,6 +76,7 @@ export const createGatewayShadow = (needs: GatewayShadowNeeds): GatewayShadow =>
     keep: needs.keepDisagreement,
     digest: live.digest,
     deadlineMs: live.settings.REQUEST_DEADLINE_MS,
+    findUnseen: createFindUnseen(backend.findTraits),
     isBusy: () => semaphore.waiting() > 0,
     itemsBy: (policy) =>
       createModeration({

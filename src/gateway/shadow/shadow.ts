@@ -3,9 +3,10 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { GatewayFault } from '../errors.ts';
+import type { FindUnseen } from '../judge/chain/fitness.ts';
 import type { ItemModeration, ItemVerdict, Moderate, ModerationItem, TextDigest } from '../judge/moderate.ts';
 import type { FoundBy, GatewayMetrics, ShadowOutcome } from '../metrics.ts';
-import type { ModelAlias } from '../models.ts';
+import { type ModelAlias, takesImages } from '../models.ts';
 import { type Policy, withGuardCategories } from '../policy/policy.ts';
 import type { ShadowSettings } from '../policy/shadow-settings.ts';
 import { compareVerdicts, disagreementLine, isDisagreement } from './compare.ts';
@@ -47,6 +48,7 @@ type ShadowNeeds = {
   readonly metrics: Pick<GatewayMetrics, 'shadow' | 'shadowFound'>;
   readonly digest: TextDigest;
   readonly itemsBy: (policy: Policy) => Pick<ItemModeration, 'judge'>;
+  readonly findUnseen: FindUnseen;
   /** Whether a call for a client waits. */
   readonly isBusy: () => boolean;
   readonly isStopping: () => boolean;
@@ -54,6 +56,9 @@ type ShadowNeeds = {
   /** Keeps a line about a disagreement. Must not throw, nor wait. */
   readonly keep: ((line: string) => void) | undefined;
 };
+
+/** What says whether an item belongs to the share: its text, and the end of its image, which begins as others do. */
+const sharedBy = ({ text, image }: ModerationItem): string => `${text}${image?.base64.slice(-1024) ?? ''}`;
 
 /** So much of a text is kept where texts are. */
 const KEPT_CHARS = 4000;
@@ -92,8 +97,9 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
     (policy.categories.some(({ name }) => name === policy.guard[0]?.name) ? guardPolicy : needs.policy) ?? policy;
 
   const judge = async (live: JudgedText, alias: ModelAlias, policy: Policy, deadline: Deadline): Promise<void> => {
-    const { text } = live.item;
-    const item = { views: live.verdict.views, hidden: [], image: undefined, key: `shadow ${started}` };
+    const { text, image } = live.item;
+    if (image !== undefined && (await needs.findUnseen(alias, deadline.signal)) !== undefined) return count('skipped');
+    const item = { views: live.verdict.views, hidden: [], image, key: `shadow ${started}` };
     started += 1;
     const { scores } = await judgesBy(policy).judge(item, alias, deadline);
     const compared = compareVerdicts({ policy: live.policy, scores: live.verdict.scores }, { policy, scores });
@@ -109,6 +115,7 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
       shadow_policy: policy.version,
       text_sha256: await needs.digest(text),
       chars: text.length,
+      ...(image === undefined ? {} : { image_sha256: await needs.digest(image.base64) }),
       ...(settings.file?.hasTexts === true ? { text: text.slice(0, KEPT_CHARS) } : {}),
     };
     needs.keep(disagreementLine(about, compared));
@@ -135,9 +142,10 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
     const { item, verdict } = judged;
     const alias = settings.alias ?? judged.alias;
     // What is found again was compared when it was judged.
-    if (needs.isStopping() || verdict.isCached || !isInShare(item.text, settings.share)) return;
+    if (needs.isStopping() || verdict.isCached || !isInShare(sharedBy(item), settings.share)) return;
     if (alias === judged.alias && policy === judged.policy) return;
-    if (item.image !== undefined || running >= settings.calls || needs.isBusy()) {
+    const isBlind = item.image !== undefined && !takesImages(alias);
+    if (isBlind || running >= settings.calls || needs.isBusy()) {
       count('skipped');
       return;
     }

@@ -9,6 +9,7 @@ import { image, text } from '../harness/image-inputs.ts';
 import { resultsOf } from '../harness/read-answer.ts';
 import { auditBody } from '../harness/relay-audit.ts';
 import {
+  ABLE_MODEL,
   type Answer,
   gatewayOver,
   nonceOf,
@@ -159,12 +160,50 @@ describe('the shadow', (check) => {
     assert.ok(first.length > 5 && first.length < 35, String(first.length));
     assert.equal(await judged(), first);
   });
-  check('skips images', async () => {
+  check('skips images for which its judge has no vision', async () => {
     const models = '{"moderation-fast":{"model":"gpt-oss:20b","vision":true}}';
     const { ask, clock, counted, shadowCalls } = shadowed({}, {}, { variables: { MODERATION_MODELS: models } });
     await resultsOf(await ask({ ...BODY, input: [text('look'), image()] }));
     await clock.advance(0);
     assert.equal([counted, shadowCalls().length], [['skipped'], 0]);
+  });
+});
+
+describe('the shadow of images', (check) => {
+  const seeing = (setting: object = {}, show: Answer = () => received(200, JSON.stringify(ABLE_MODEL))) => {
+    const able = (model: string) => ({ model, vision: true });
+    const models = { 'moderation-fast': able(LIVE), 'moderation-accurate': able(SHADOW) };
+    return shadowed({ live: says(), shadow: says({ SX: 90 }) }, setting, {
+      variables: { MODERATION_MODELS: JSON.stringify(models) },
+      show,
+    });
+  };
+  const askWith = (data: string) => ({ ...BODY, input: [text('look'), image(`data:image/png;base64,${data}`)] });
+  check('is shown what the live judge was shown', async () => {
+    const { ask, clock, counted, lines, shadowCalls } = seeing();
+    assert.is((await resultsOf(await ask(askWith('AAAA'))))[0]?.flagged, false);
+    await clock.advance(0);
+    const [call] = shadowCalls();
+    const { messages } = JSON.parse(call?.body ?? '{}') as { messages: { images?: string[] }[] };
+    assert.equal([counted, messages.at(-1)?.images], [['differed'], ['AAAA']]);
+    const kept = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+    assert.equal([kept.only_shadow, String(kept.image_sha256).length, kept.chars], [['sexual'], 64, 4]);
+  });
+  check('is not asked where its server says that the model sees none', async () => {
+    const { ask, clock, counted, shadowCalls } = seeing({}, (sent) =>
+      received(200, JSON.stringify(modelOf(sent) === SHADOW ? { capabilities: ['completion'] } : ABLE_MODEL)),
+    );
+    await resultsOf(await ask(askWith('AAAA')));
+    await clock.advance(0);
+    assert.equal([counted, shadowCalls().length], [['skipped'], 0]);
+  });
+  check('judges a share of the images that stand beside one text', async () => {
+    const { ask, clock, shadowCalls } = seeing({ share: 0.5 });
+    for (let index = 0; index < 40; index++) {
+      await resultsOf(await ask(askWith(Buffer.from(`image ${index}!!`).toString('base64'))));
+      await clock.advance(0);
+    }
+    assert.ok(shadowCalls().length > 5 && shadowCalls().length < 35, String(shadowCalls().length));
   });
 });
 

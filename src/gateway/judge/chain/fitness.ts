@@ -1,5 +1,9 @@
+import { untilAborted } from '../../../core/async.ts';
+import { Fault } from '../../../core/fault.ts';
+import type { FindModelTraits } from '../../../llm/model-traits.ts';
 import type { ModelTraits } from '../../../llm/types.ts';
-import type { JudgeKind, ModelAlias } from '../../models.ts';
+import type { GatewayFault } from '../../errors.ts';
+import { type JudgeKind, judgesOf, type ModelAlias } from '../../models.ts';
 
 /** What an alias cannot do with its model. `isUseless`: it can give no verdict at all. Texts are our own. */
 type Unfitness = { readonly reason: string; readonly isUseless: boolean };
@@ -32,10 +36,27 @@ const otherForm = ({ model, judge }: ModelAlias): string | undefined => {
 };
 
 /** Why images of this alias are not sent; undefined when the model sees them, or the operator says so. */
-export const unseenReason = ({ vision }: Pick<ModelAlias, 'vision'>, traits: ModelTraits): string | undefined => {
+const unseenReason = ({ vision }: Pick<ModelAlias, 'vision'>, traits: ModelTraits): string | undefined => {
   if (vision !== true || traits.vision === true) return undefined;
   return traits.vision === false ? NO_VISION : UNKNOWN_VISION;
 };
+
+/** Why one of an alias's models that are sent images sees none, as its server says. Throws `backend-error` where that cannot be asked. */
+export type FindUnseen = (alias: ModelAlias, signal: AbortSignal) => Promise<string | undefined>;
+
+/** Creates the question to servers whether models see images. Ollama leaves out an image that its model does not see, and answers. */
+export const createFindUnseen =
+  (findTraits: FindModelTraits): FindUnseen =>
+  async (alias, signal) => {
+    for (const judge of judgesOf(alias).filter(({ vision }) => vision === true)) {
+      const traits = await untilAborted(findTraits(judge.model), signal);
+      const reason = 'it could not be asked whether its model sees images';
+      if (traits === undefined) throw new Fault<GatewayFault>({ kind: 'backend-error', reason });
+      const unseen = unseenReason(judge, traits);
+      if (unseen !== undefined) return unseen;
+    }
+    return undefined;
+  };
 
 /** What is wrong between an alias and its model: by its name, and by what its server reports. What is not known is not wrong. */
 export const findUnfitness = (alias: ModelAlias, traits: ModelTraits): readonly Unfitness[] => {
