@@ -89,7 +89,7 @@ export const createRequestSpans = (beginSpan: BeginSpan): RequestSpans => {
       });
       const name = `${method === 'other' ? 'HTTP' : method} ${route}`;
       const span = beginSpan({ name, kind: 'server', parent, attributes });
-      if (span !== undefined) Object.assign(request, { [key]: span });
+      if (span !== undefined) Reflect.set(request, key, span);
     },
     of,
     end(request, { status, fault }) {

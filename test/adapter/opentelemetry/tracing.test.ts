@@ -1,3 +1,5 @@
+import { ROOT_CONTEXT } from '@opentelemetry/api';
+import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { closedPort } from '../../core/http/local-server.ts';
@@ -113,6 +115,28 @@ describe('spans that are sent', (check) => {
       assert.ok(recorded > 150 && recorded < 350, String(recorded));
       assert.is(flags.filter((flag) => flag === '00').length, 1000 - recorded);
       assert.is(collector.spans.length, recorded);
+    }),
+  );
+
+  check('are of the traces that another service with the same share records, whoever began them', () =>
+    withCollector(async (collector) => {
+      const share = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25' };
+      const first = tracingTo(collector.url, 'bridge', share);
+      const second = tracingTo(collector.url, 'agent', share);
+      const other = new TraceIdRatioBasedSampler(0.25);
+      const begun = Array.from({ length: 1000 }, () => {
+        const { traceparent = '' } = first.beginSpan(rooted('POST /'))?.context ?? {};
+        // The flag is left out, so that only the id of the trace can tell.
+        const next = second.beginSpan(rooted('POST /', `${traceparent.slice(0, -2)}00`));
+        const [, traceId = '', spanId] = /^00-([\da-f]{32})-([\da-f]{16})-0[01]$/.exec(traceparent) ?? [];
+        const flags = [traceparent, next?.context.traceparent].map((each) => each?.slice(-1));
+        const decided = other.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
+        assert.equal(flags, decided ? ['1', '1'] : ['0', '0'], traceparent);
+        return { traceId, spanId };
+      });
+      assert.is(new Set(begun.map(({ traceId }) => traceId)).size, 1000);
+      assert.is(new Set(begun.map(({ spanId }) => spanId)).size, 1000);
+      await Promise.all([first.close(), second.close()]);
     }),
   );
 });
