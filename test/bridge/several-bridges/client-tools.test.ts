@@ -1,5 +1,6 @@
-import { setBridgeCount } from '../harness/round-robin.ts';
-
-// The same promises hold where each request goes to the other one of two bridges.
-setBridgeCount(2);
-await import('../service/client-tools.test.ts');
+import './two-bridges.ts';
+import '../service/client-tools/chats.test.ts';
+import '../service/client-tools/refusals.test.ts';
+import '../service/client-tools/responses.test.ts';
+import '../service/client-tools/results.test.ts';
+import '../service/client-tools/retries.test.ts';

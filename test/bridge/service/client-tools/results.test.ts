@@ -1,0 +1,105 @@
+import * as assert from 'uvu/assert';
+import { calling, replying } from '../../../agent/harness/world.ts';
+import { describe } from '../../../check.ts';
+import { messagesTo } from '../../harness/model-scripts.ts';
+import { chatWith, QUESTION, resultsOf, TOOLS } from '../../harness/tools-world.ts';
+import { quietTime, sessionsMade, user, withBridge } from '../../harness/world.ts';
+import { given, resultRequests, resultsTo, usual, weather } from './world.ts';
+
+describe('functions of a client in a chat', (check) => {
+  check('reach the model with a result that belongs to no call', () =>
+    withBridge(usual, async (world) => {
+      const headers = { 'x-session-id': 'chat-1' };
+      const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
+      const stray = { role: 'tool', tool_call_id: 'call_of_nobody', content: 'a stray result' };
+      const answer = await chatWith(world, [...resultsOf(asked.calls), stray], { tools: TOOLS }, headers);
+      assert.is(answer.message.content, 'It rains.');
+      assert.match(messagesTo(world.agent.asked[1]), 'a stray result');
+      assert.match(messagesTo(world.agent.asked[1]), 'weather is fine');
+    }),
+  );
+
+  check('count once: of two results for a call the first', () =>
+    withBridge(given(calling(weather), replying('It rains.'), replying('Never.')), async (world) => {
+      const headers = { 'x-session-id': 'chat-1' };
+      const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
+      const first = await chatWith(
+        world,
+        resultsOf(asked.calls, () => 'rain'),
+        {},
+        headers,
+      );
+      const second = await chatWith(
+        world,
+        resultsOf(asked.calls, () => 'sun'),
+        {},
+        headers,
+      );
+      assert.equal([first.message.content, second.message.content], ['It rains.', 'It rains.']);
+      assert.equal(resultsTo(world.agent.asked[1]), ['weather: rain']);
+      assert.is(world.agent.asked.length, 2);
+    }),
+  );
+
+  check('may be followed by words of the user, which are a prompt', () =>
+    withBridge(given(calling(weather), replying('Bye.'), replying('Again.')), async (world) => {
+      const asked = await chatWith(world, QUESTION);
+      const messages = [...QUESTION, asked.message, ...resultsOf(asked.calls), user('Never mind')];
+      const answer = await chatWith(world, messages);
+      assert.is(answer.message.content, 'Bye.');
+      assert.match(messagesTo(world.agent.asked[1]), 'weather is fine');
+      assert.match(messagesTo(world.agent.asked[1]), 'Never mind');
+      await chatWith(world, [...messages, answer.message, user('Still there?')]);
+      assert.is(sessionsMade(world).length, 1);
+    }),
+  );
+
+  check('reach a new session with the whole history where no session waits for their results', () =>
+    withBridge(given(replying('It rains.')), async (world) => {
+      const call = { id: 'call_of_another', type: 'function', function: { name: 'weather', arguments: '{}' } };
+      const message = { role: 'assistant', content: null, tool_calls: [call] };
+      const answer = await chatWith(world, [...QUESTION, message, ...resultsOf([call])]);
+      assert.is(answer.message.content, 'It rains.');
+      assert.match(messagesTo(world.agent.asked[0]), '[weather returned]');
+      assert.match(messagesTo(world.agent.asked[0]), '[called weather');
+      assert.is(resultRequests(world).length, 0);
+    }),
+  );
+
+  check('are found by the name of a conversation, with the results alone', () =>
+    withBridge(usual, async (world) => {
+      const headers = { 'x-session-id': 'chat-1' };
+      const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
+      const answer = await chatWith(world, resultsOf(asked.calls), { tools: TOOLS }, headers);
+      assert.is(answer.message.content, 'It rains.');
+      assert.is(sessionsMade(world).length, 1);
+    }),
+  );
+});
+
+describe('a call without its result', (check) => {
+  check('ends with its time, and a result that comes later is a prompt in words', () => {
+    const short = { clientToolTimeoutMs: 20 };
+    return withBridge({ ...usual, changes: short }, async (world) => {
+      const asked = await chatWith(world, QUESTION);
+      await quietTime(40);
+      const answer = await chatWith(world, [...QUESTION, asked.message, ...resultsOf(asked.calls)]);
+      assert.is(answer.message.content, 'It rains.');
+      const told = messagesTo(world.agent.asked[1]);
+      assert.match(told, 'did not come in time');
+      assert.match(told, '[weather returned]');
+      assert.is(sessionsMade(world).length, 1);
+    });
+  });
+
+  check('ends with the next words of the user, and a result that comes later is not lost', () =>
+    withBridge(given(calling(weather), replying('As you like.'), replying('Rain, I see.')), async (world) => {
+      const headers = { 'x-session-id': 'chat-1' };
+      const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
+      await chatWith(world, [user('Never mind')], { tools: TOOLS }, headers);
+      const late = await chatWith(world, resultsOf(asked.calls), { tools: TOOLS }, headers);
+      assert.is(late.message.content, 'Rain, I see.');
+      assert.match(messagesTo(world.agent.asked[2]), 'weather is fine');
+    }),
+  );
+});

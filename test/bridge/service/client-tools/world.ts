@@ -1,0 +1,20 @@
+import type { ModelRequest } from '../../../../src/agent/model/types.ts';
+import { calling, replying, type Script } from '../../../agent/harness/world.ts';
+import type { BridgeGiven, BridgeWorld } from '../../harness/world.ts';
+
+export const weather = { name: 'weather', input: { city: 'Oslo' } };
+
+export const clock = { name: 'clock', input: {} };
+
+export const given = (...scripts: readonly Script[]): BridgeGiven => ({ scripts });
+
+export const usual = given(calling(weather), replying('It rains.'));
+
+/** The results that a model was given last, as `name: output`. */
+export const resultsTo = (request: ModelRequest | undefined): readonly string[] => {
+  const last = request?.messages.at(-1);
+  return last?.role === 'tool' ? last.results.map(({ name, output }) => `${name}: ${String(output)}`) : [];
+};
+
+export const resultRequests = ({ calls }: BridgeWorld) =>
+  calls.filter(({ path }) => path.endsWith('/client-tool-results'));
