@@ -1,5 +1,4 @@
-import { setBridgeCount } from '../harness/round-robin.ts';
-
-// The same promises hold where each request goes to the other one of two bridges.
-setBridgeCount(2);
-await import('../service/conversation-objects.test.ts');
+import './two-bridges.ts';
+import '../service/conversation-objects/items.test.ts';
+import '../service/conversation-objects/objects.test.ts';
+import '../service/conversation-objects/turns.test.ts';
