@@ -1,7 +1,9 @@
-// An agent server's wire at the least cost, so that what is measured is whoever stands before it. Every prompt is answered by
+// Our agent server's wire at the least cost, so that what is measured is whoever stands before it. Every prompt is answered by
 // "<pieces> pieces of <chars> every <ms>", as its words say. Environment: PORT.
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+
+const REVISION_HEADER = 'x-gatehouse-if-revision';
 
 const listeners = new Set();
 const sessions = new Map();
@@ -15,8 +17,9 @@ const tell = (type, properties) => {
   const line = `data: ${JSON.stringify({ type, properties })}\n\n`;
   for (const listener of listeners) listener.write(line);
 };
-const reply = (response, value) =>
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+const tellSession = (type, info) => tell(type, { sessionID: info.id, info });
+const reply = (response, value, headers = {}) =>
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
 
 const PROVIDERS = {
   providers: [{ id: 'bench', name: 'Bench', models: { main: { id: 'main', name: 'Main' } } }],
@@ -84,11 +87,15 @@ const server = createServer((request, response) => {
     else if (kind === 'session' && id !== undefined) {
       const known = { ...sessions.get(id), ...(text === '' ? {} : JSON.parse(text)) };
       sessions.set(id, known);
-      reply(response, known);
+      if (request.method === 'PATCH') tellSession('session.updated', known);
+      // Our own agent server says that it has looked at the revision.
+      const revision = request.headers[REVISION_HEADER];
+      reply(response, known, revision === undefined ? {} : { [REVISION_HEADER]: revision });
     } else if (kind === 'session' && request.method === 'GET') reply(response, []);
     else if (kind === 'session') {
       const made = { ...JSON.parse(text), id: newId('ses'), time: { created: 1, updated: 1 } };
       sessions.set(made.id, made);
+      tellSession('session.created', made);
       reply(response, made);
     } else reply(response, {});
   });
