@@ -67,8 +67,9 @@ export const createConversations = (
 
   const marks = createRequestMarks({ agent, feed, clock });
   const bridgeID = createBridgeID(clock.now(), newToken());
-  const change: ChangeConversation = async (sessionID, changeStored) => {
-    await sync.refresh(sessionID, never);
+  const change: ChangeConversation = async (sessionID, changeStored, base) => {
+    // A write refuses what is old by itself, and is made again on top of what is stored then.
+    if (base === 'latest') await sync.refresh(sessionID, never);
     const stored = index.bySession(sessionID);
     const changed = stored && changeStored(stored);
     if (changed === undefined) return stored;

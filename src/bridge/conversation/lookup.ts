@@ -1,6 +1,7 @@
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { StoredConversation } from './record.ts';
+import type { RequestMark } from './types.ts';
 
 /** The conversations in memory. One that is dropped here is still stored at the agent. */
 export type ConversationIndex = {
@@ -15,11 +16,8 @@ export type ConversationIndex = {
   readonly byName: (owner: string, name: string) => StoredConversation | undefined;
   /** Those whose history has this head. */
   readonly byHead: (owner: string, head: string) => readonly StoredConversation[];
-  /** The latest of an owner that meets a condition. */
-  readonly find: (
-    owner: string,
-    isMeant: (conversation: StoredConversation) => boolean,
-  ) => StoredConversation | undefined;
+  /** Those whose last request has the same key, or without one the same digest, in any order. */
+  readonly byRequest: (identity: MarkIdentity) => readonly StoredConversation[];
   /** Drops those that were not used for `lifetimeMs`. */
   readonly dropOld: () => void;
   readonly count: () => number;
@@ -28,8 +26,31 @@ export type ConversationIndex = {
 /** How many conversations stay in memory, and for how long while they are not used. */
 export type IndexLimits = { readonly limit: number; readonly lifetimeMs: number };
 
+/** What a request is recognised by when it is sent again. */
+export type MarkIdentity = { readonly owner: string; readonly mark: Pick<RequestMark, 'digest' | 'keyDigest'> };
+
 /** No owner has a line break in it. */
 const keyOf = (owner: string, word: string): string => `${owner}\n${word}`;
+
+/** The same for a request and for those that may be the same one sent again. */
+export const requestKeyOf = ({ owner, mark }: MarkIdentity): string =>
+  keyOf(owner, mark.keyDigest === undefined ? `digest ${mark.digest}` : `key ${mark.keyDigest}`);
+
+/** Ids of sessions by something that several may have in common. */
+const createGroups = () => {
+  const groups = new Map<string, Set<string>>();
+  return {
+    add: (key: string, sessionID: string): void => {
+      groups.set(key, (groups.get(key) ?? new Set()).add(sessionID));
+    },
+    remove(key: string, sessionID: string): void {
+      const group = groups.get(key);
+      group?.delete(sessionID);
+      if (group?.size === 0) groups.delete(key);
+    },
+    of: (key: string): readonly string[] => [...(groups.get(key) ?? [])],
+  };
+};
 
 export const createConversationIndex = (
   clock: Clock,
@@ -39,7 +60,8 @@ export const createConversationIndex = (
   /** The least recently used one comes first. */
   const sessions = new Map<string, StoredConversation>();
   const names = new Map<string, string>();
-  const heads = new Map<string, Set<string>>();
+  const heads = createGroups();
+  const requests = createGroups();
 
   const bySession = (sessionID: string) => sessions.get(sessionID);
   const byName = (owner: string, name: string) => bySession(names.get(keyOf(owner, name)) ?? '');
@@ -51,18 +73,17 @@ export const createConversationIndex = (
   const remove = (sessionID: string): void => {
     const conversation = sessions.get(sessionID);
     if (conversation === undefined) return;
-    const { owner, name, fingerprint } = conversation;
-    const headKey = keyOf(owner, fingerprint.head);
+    const { owner, name, fingerprint, request } = conversation;
     sessions.delete(sessionID);
     names.delete(keyOf(owner, name));
-    heads.get(headKey)?.delete(sessionID);
-    if (heads.get(headKey)?.size === 0) heads.delete(headKey);
+    heads.remove(keyOf(owner, fingerprint.head), sessionID);
+    if (request !== undefined) requests.remove(requestKeyOf({ owner, mark: request }), sessionID);
   };
   const add = (conversation: StoredConversation, keepsName: (other: StoredConversation) => boolean): void => {
-    const { sessionID, owner, name, fingerprint } = conversation;
+    const { sessionID, owner, name, fingerprint, request } = conversation;
     remove(sessionID);
-    const headKey = keyOf(owner, fingerprint.head);
-    heads.set(headKey, (heads.get(headKey) ?? new Set()).add(sessionID));
+    heads.add(keyOf(owner, fingerprint.head), sessionID);
+    if (request !== undefined) requests.add(requestKeyOf({ owner, mark: request }), sessionID);
     const other = byName(owner, name);
     if (other !== undefined && keepsName(other)) setRenamed(conversation);
     else {
@@ -102,9 +123,8 @@ export const createConversationIndex = (
     remove,
     bySession,
     byName,
-    byHead: (owner, head) => [...(heads.get(keyOf(owner, head)) ?? [])].flatMap((id) => bySession(id) ?? []),
-    find: (owner, isMeant) =>
-      [...sessions.values()].findLast((conversation) => conversation.owner === owner && isMeant(conversation)),
+    byHead: (owner, head) => heads.of(keyOf(owner, head)).flatMap((id) => bySession(id) ?? []),
+    byRequest: (identity) => requests.of(requestKeyOf(identity)).flatMap((id) => bySession(id) ?? []),
     dropOld() {
       const before = clock.now() - lifetimeMs;
       for (const { sessionID, usedAt } of sessions.values()) {

@@ -3,6 +3,7 @@ import { setNewest } from '../../../core/bounded-map.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { SessionRecord } from '../../agent/schema.ts';
 import type { AgentClient, AgentEventStream } from '../../agent/types.ts';
+import { type MarkIdentity, requestKeyOf } from '../lookup.ts';
 import { readConversation, type StoredConversation } from '../record.ts';
 import type { Owner, RequestMark } from '../types.ts';
 import { createLocalTimes, type LocalTimes } from './local-times.ts';
@@ -22,14 +23,12 @@ export type SeenMark = {
   readonly usedAtMs: number;
 };
 
-type Identity = { readonly owner: Owner; readonly mark: Pick<RequestMark, 'digest' | 'keyDigest'> };
-
 /** The marks of the requests of all bridges over one agent, in the order in which they were stored there. */
 export type RequestMarks = {
   /** Lists the newest sessions if events of them may have been missed. Rejects when the agent does not answer. */
   readonly catchUp: (signal: AbortSignal) => Promise<void>;
   /** Those with the same key, or without one those with the same digest, the oldest first. */
-  readonly of: (identity: Identity) => readonly SeenMark[];
+  readonly of: (identity: MarkIdentity) => readonly SeenMark[];
   readonly ofToken: (token: string) => MarkedConversation | undefined;
   /** The last one of a conversation that its client names. */
   readonly ofName: (owner: Owner, name: string) => MarkedConversation | undefined;
@@ -54,9 +53,6 @@ const LOOK_EVERY_MS = 5;
 const never = new AbortController().signal;
 
 /** No owner has a line break in it. */
-const identityOf = ({ owner, mark }: Identity): string =>
-  mark.keyDigest === undefined ? `${owner}\ndigest ${mark.digest}` : `${owner}\nkey ${mark.keyDigest}`;
-
 const nameKeyOf = (owner: Owner, name: string): string => `${owner}\n${name}`;
 
 /**
@@ -80,7 +76,7 @@ export const createRequestMarks = ({ agent, feed, clock }: RequestMarksNeeds): R
     const conversation = readConversation(session);
     if (conversation?.request === undefined) return;
     const { owner, request } = conversation;
-    const identity = identityOf({ owner, mark: request });
+    const identity = requestKeyOf({ owner, mark: request });
     const known = byIdentity.get(identity) ?? [];
     const earlier = known.find((seen) => seen.conversation.request.token === request.token);
     // A list may be older than the events that came meanwhile.
@@ -128,7 +124,8 @@ export const createRequestMarks = ({ agent, feed, clock }: RequestMarksNeeds): R
       // All wait for one listing, and go on in the order in which they came. It goes on when one of their clients disconnects.
       if (listing !== undefined) await untilAborted(listing, signal);
     },
-    of: (identity) => (byIdentity.get(identityOf(identity)) ?? []).filter(({ conversation }) => isThere(conversation)),
+    of: (identity) =>
+      (byIdentity.get(requestKeyOf(identity)) ?? []).filter(({ conversation }) => isThere(conversation)),
     times,
     ofToken: (token) => tokens.get(token),
     ofName(owner, name) {

@@ -81,13 +81,15 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     // What counts only where it was cut off may be of a client that has long gone on.
     const last = lastOf(found.filter((one) => one.isMeant === true)) ?? lastOf(found);
     if (last !== undefined || seen.length > 0 || !(sent.isSoon || mayBeOld(sent))) return last;
-    const old = index.find(
-      sent.owner,
-      (conversation) =>
-        isMarked(conversation) &&
-        isThere(conversation) &&
-        isMeant({ conversation, storedAtMs: undefined, usedAtMs: conversation.usedAt }, sent) === true,
-    );
+    const old = index
+      .byRequest(sent)
+      .toSorted((one, other) => one.usedAt - other.usedAt)
+      .findLast(
+        (conversation) =>
+          isMarked(conversation) &&
+          isThere(conversation) &&
+          isMeant({ conversation, storedAtMs: undefined, usedAtMs: conversation.usedAt }, sent) === true,
+      );
     return old && isMarked(old)
       ? { conversation: old, storedAtMs: undefined, usedAtMs: old.usedAt, isMeant: true }
       : undefined;

@@ -3,10 +3,14 @@ import { exchangeOf, isAnswered, type StoredConversation } from '../record.ts';
 import type { ReadTurn, RequestMark, TurnReaders } from '../types.ts';
 import type { RequestMarks } from './marks.ts';
 
-/** Makes a change of a conversation on top of what all bridges have stored; undefined changes nothing. */
+/**
+ * Makes a change of a conversation on top of what all bridges have stored; undefined changes nothing. `known`: decides by what this
+ * bridge knows whether there is a change, and spares the read before the write; where another bridge was faster it decides again.
+ */
 export type ChangeConversation = (
   sessionID: string,
   change: (stored: StoredConversation) => StoredConversation | undefined,
+  base: 'latest' | 'known',
 ) => Promise<StoredConversation | undefined>;
 
 /** An id that begins with the time at which the bridge was started. */
@@ -38,13 +42,14 @@ export const createTurnReaders = ({ bridgeID, change, known, marks, clock }: Tur
     /** Changes run one after the other. Resolves to the mark after this one; undefined if it cannot be read or was replaced. */
     const changeMark = (
       create: (mark: RequestMark, stored: StoredConversation) => RequestMark | undefined,
+      base: 'latest' | 'known' = 'latest',
     ): Promise<RequestMark | undefined> => {
       const changeStored = (stored: StoredConversation): StoredConversation | undefined => {
         const { request } = stored;
         const next = request?.token === token ? create(request, stored) : undefined;
         return next && { ...stored, request: promptID === undefined ? next : { ...next, promptID } };
       };
-      const changed = last.then(async () => (await change(sessionID(), changeStored))?.request);
+      const changed = last.then(async () => (await change(sessionID(), changeStored, base))?.request);
       last = changed.catch(() => undefined);
       return changed.then((mark) => (mark?.token === token ? mark : undefined)).catch(() => undefined);
     };
@@ -90,7 +95,11 @@ export const createTurnReaders = ({ bridgeID, change, known, marks, clock }: Tur
           isAnswered(stored, mark) ? undefined : { ...mark, isUnread: false };
         const write = (): unknown => {
           const stored = known(sessionID());
-          return stored?.request?.token === token && toRead(stored.request, stored) !== undefined && changeMark(toRead);
+          return (
+            stored?.request?.token === token &&
+            toRead(stored.request, stored) !== undefined &&
+            changeMark(toRead, 'known')
+          );
         };
         void last.then(write);
       },

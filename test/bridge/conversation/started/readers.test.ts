@@ -24,7 +24,9 @@ const BESIDE = createBridgeID(clock.now() + 1000, 'beside');
 const turnOf = (mark: Partial<RequestMark>, promptID?: string, recorded = {}) => {
   let stored = marked(mark, recorded);
   let writes = 0;
-  const change: ChangeConversation = async (_sessionID, changeStored) => {
+  let reads = 0;
+  const change: ChangeConversation = async (_sessionID, changeStored, base) => {
+    if (base === 'latest') reads += 1;
     const changed = changeStored(stored);
     if (changed?.request === undefined) return stored;
     writes += 1;
@@ -38,7 +40,7 @@ const turnOf = (mark: Partial<RequestMark>, promptID?: string, recorded = {}) =>
       token: TOKEN,
       promptID,
     });
-  return { at, mark: () => stored.request, writes: () => writes };
+  return { at, mark: () => stored.request, writes: () => writes, reads: () => reads };
 };
 /** Changes run in order: once the later one is done, so is the one that nobody can wait for. */
 const join = async (turn: ReturnType<typeof turnOf>, bridgeID: string): Promise<void> => {
@@ -160,6 +162,15 @@ describe('what a mark says of the clients of an answer that was recorded', (chec
     }
     assert.is(turn.mark().isUnread, false);
     assert.is(turn.writes(), 1);
+  });
+
+  check('is that one has all of it, written without a read before', async () => {
+    const turn = turnOf({ readers: [HERE], isUnread: true }, undefined, answered());
+    const before = turn.reads();
+    turn.at(HERE).finish();
+    for (let turns = 0; turn.writes() === 0 && turns < 50; turns++) await Promise.resolve();
+    assert.is(turn.writes(), 1);
+    assert.is(turn.reads(), before);
   });
 
   check('is not written where a client read it when it was recorded', async () => {
