@@ -25,6 +25,7 @@ import { createLoginRoutes, type Parts } from './routes/login.ts';
 import { createModerationRoutes } from './routes/moderation.ts';
 import { createReply } from './routes/reply.ts';
 import { createSessionRoutes } from './routes/sessions.ts';
+import { createConversationNames } from './services/conversation-names.ts';
 import type { ConsoleSettings } from './settings.ts';
 
 export type ConsoleOptions = PartNeeds & {
@@ -114,6 +115,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
     );
     return meter.text();
   };
+  const chats = { agents: clients.agents, names: createConversationNames(digest) };
   const table: RouteTable = {
     ...pageRoutes.table,
     ...createLoginRoutes({
@@ -125,8 +127,11 @@ export const createConsole = (options: ConsoleOptions): Console => {
     }),
     ...createApprovalRoutes({ ...context, ...running }),
     ...createModerationRoutes({ ...context, gateway: clients.gateway, notConfigured: sentence(parts.moderation) }),
-    ...createChatRoutes({ ...context, bridge: clients.bridge, notConfigured: sentence(parts.chat), hide }),
-    ...createSessionRoutes({ ...context, agents: clients.agents, notConfigured: sentence(parts.sessions), hide }),
+    ...createChatRoutes({
+      ...{ ...context, ...chats, hide, newToken: options.newToken },
+      ...{ bridge: clients.bridge, notConfigured: sentence(parts.chat) },
+    }),
+    ...createSessionRoutes({ ...context, ...chats, notConfigured: sentence(parts.sessions), hide }),
     ...createFactRoutes({
       ...context,
       agents: clients.agents,

@@ -17,6 +17,8 @@ const ROUTES: readonly (readonly [
   ['POST', '/api/keys/abc', 'admin', { action: 'release' }],
   ['POST', '/api/chat', 'approver', { text: 'hello' }],
   ['GET', '/api/chat/models', 'viewer'],
+  ['GET', '/api/chat/conversations/c-1', 'approver'],
+  ['POST', '/api/chat/conversations/c-1/stop', 'approver'],
   ['GET', '/api/sessions', 'viewer'],
   ['GET', '/api/sessions/0/ses_1', 'viewer'],
   ['GET', '/api/sessions/0/ses_1/messages', 'viewer'],

@@ -121,12 +121,13 @@ describe('a chat', (check) => {
       model: 'demo/main',
       tools: [],
     });
-    assert.equal([answer.status, answer.headers.get('x-session-id')], [200, 'chat-1']);
+    assert.equal([answer.status, answer.headers.get('x-session-id')], [200, 'c-1']);
     const [{ url, headers, body, send, end } = { url: '' }] = world.services.streams.filter(
       ({ body }) => body !== undefined,
     );
     assert.is(url, '/v1/chat/completions');
-    assert.equal([headers?.authorization, headers?.['x-session-id']], [`Bearer ${BRIDGE_KEY}`, 'c-1']);
+    assert.is(headers?.authorization, `Bearer ${BRIDGE_KEY}`);
+    assert.match(headers?.['x-session-id'] ?? '', /^console-[\w-]{22}-c-1$/);
     assert.equal(JSON.parse(body ?? ''), {
       model: 'demo/main',
       messages: [{ role: 'user', content: 'hello' }],
@@ -136,17 +137,6 @@ describe('a chat', (check) => {
     send?.('"}\n\n');
     end?.();
     assert.is(await answer.text(), 'data: {"a":"ü"}\n\n');
-    world.stop();
-  });
-
-  check('ends at the bridge when its reader leaves', async () => {
-    const world = await createConsoleWorld();
-    const bob = await world.as('bob');
-    const answer = await bob('POST', '/api/chat', { text: 'hello' });
-    const [stream] = world.services.streams.filter(({ body }) => body !== undefined);
-    await answer.body?.cancel();
-    await world.clock.advance(0);
-    assert.is(stream?.signal.aborted, true);
     world.stop();
   });
 

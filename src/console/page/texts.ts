@@ -270,6 +270,7 @@ export const texts = {
     earlier: 'Show earlier messages',
     noMessages: 'No message yet',
     export: 'Export',
+    continue: 'Continue in chat',
     abort: 'Abort…',
     abortTitle: 'Abort this session?',
     abortIntro:
@@ -394,7 +395,6 @@ export const texts = {
     waitingHint: 'A call waits for a decision. Another message ends the run that waits.',
     send: 'Send',
     stop: 'Stop',
-    stopWatching: 'Stop watching',
     mayNot: 'Your role can read, and not chat.',
     states: {
       writing: 'The agent writes',
@@ -408,6 +408,8 @@ export const texts = {
     tooLong: 'cut at the longest answer',
     requestAway: 'The request is looked for. If it does not appear, its time may be over.',
     openSession: 'Open the session',
+    earlier: 'Earlier messages are in its session.',
+    notFound: 'This session is no chat of yours, so it cannot go on here.',
   },
   toolServers: {
     title: 'Tool servers',

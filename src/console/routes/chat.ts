@@ -3,6 +3,10 @@ import { Fault } from '../../core/fault.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ConsoleFault } from '../errors.ts';
+import type { ListedConversation } from '../protocol.ts';
+import { findConversation } from '../services/agent-sessions.ts';
+import type { ConversationNames } from '../services/conversation-names.ts';
+import { askEveryAgent } from '../services/every-agent.ts';
 import { fitting } from '../services/fitting.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
@@ -12,15 +16,22 @@ import { passStream } from './passed-stream.ts';
 type ChatRoutesNeeds = ApiContext & {
   /** The bridge; undefined where it is not set. */
   readonly bridge: ServiceClient | undefined;
+  /** Where the sessions of its chats are. */
+  readonly agents: readonly ServiceClient[];
+  readonly names: ConversationNames;
+  /** An id of a conversation, for a client that gives none. */
+  readonly newToken: () => string;
   readonly notConfigured: string;
   readonly hide: SecretFilter;
 };
 
 const Message = v.looseObject({ role: v.pipe(v.string(), v.maxLength(32)) });
+/** With what stands before it at the bridge it is no longer than the bridge's names may be. */
+const CONVERSATION_ID = /^[\x21-\x7e]{1,128}$/;
 const ChatBody = v.object({
   text: v.optional(v.pipe(v.string(), v.maxLength(1_000_000))),
   messages: v.optional(v.pipe(v.array(Message), v.minLength(1), v.maxLength(1000))),
-  conversation: v.optional(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,200}$/, 'expected printable characters'))),
+  conversation: v.optional(v.pipe(v.string(), v.regex(CONVERSATION_ID, 'expected printable characters'))),
   model: v.optional(v.pipe(v.string(), v.maxLength(200))),
 });
 const ModelRecord = v.object({ id: v.string() });
@@ -28,9 +39,16 @@ const ModelRecord = v.object({ id: v.string() });
 const MODELS_SHOWN = 1000;
 const BROKEN_OFF = `data: ${JSON.stringify({ error: { message: 'The connection to the bridge broke off', code: 'service_down' } })}\n\n`;
 
-/** A chat with the agent through the bridge: its stream is passed on as it comes. */
+/** An answer of the bridge that is read here, whether its page is there or not. */
+type RunningAnswer = { readonly name: string; readonly abort: () => void };
+
+/**
+ * Chats with the agent through the bridge: a stream is passed on as it comes, and read to its end also when its page is closed or
+ * reloaded, as the bridge aborts a turn without a reader. `stop` aborts one.
+ */
 export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
-  const { bodies, reply, bridge, notConfigured, hide } = needs;
+  const { bodies, reply, bridge, agents, names, newToken, notConfigured, hide } = needs;
+  const running = new Set<RunningAnswer>();
   const configured = (): ServiceClient => {
     if (bridge === undefined) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
     return bridge;
@@ -41,32 +59,76 @@ export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
     const message = 'body: expected text, or messages';
     throw new Fault({ kind: 'bad-input', code: 'invalid_body', param: 'text', message });
   };
+  const answersIn = (name: string) => [...running].filter((answer) => answer.name === name);
+  /** Faults where it is not found and an agent server that may have it does not answer. */
+  const sessionOf = async (name: string, signal: AbortSignal): Promise<ListedConversation | undefined> => {
+    const { values, unread } = await askEveryAgent(agents, (client, agent) =>
+      findConversation(client, agent, name, signal),
+    );
+    const found = values.find((session) => session !== undefined);
+    if (found !== undefined || unread.length === 0) return found;
+    const reason = 'the conversation may be there';
+    throw new Fault<ConsoleFault>({ kind: 'service-down', part: 'agent', reason });
+  };
+  const notFound = () => new Fault({ kind: 'not-found', hint: 'No such conversation of this account' });
   return {
     '/api/chat': {
-      POST: changing(needs, 'approver', async (request) => {
+      POST: changing(needs, 'approver', async (request, _params, { name: account }) => {
         const client = configured();
         const given = parseGiven(ChatBody, await bodies.readJson(request));
-        const { model, conversation } = given;
+        const { model, conversation = newToken() } = given;
+        const name = names.nameOf(account, conversation);
         const messages = messagesOf(given);
         const body = { ...(model === undefined ? {} : { model }), messages, stream: true };
         const leaving = new AbortController();
-        const leave = (): void => leaving.abort();
-        request.signal.addEventListener('abort', leave, { once: true });
-        const headers: Readonly<Record<string, string>> =
-          conversation === undefined ? {} : { 'x-session-id': conversation };
-        const source = await client.open({ path: '/v1/chat/completions', body, headers }, leaving.signal);
-        // Once the answer has begun, its own stream knows when the client leaves.
-        request.signal.removeEventListener('abort', leave);
-        const name = source.header('x-session-id') ?? '';
-        return passStream({
-          ...{ source, hide, brokenOff: BROKEN_OFF, abort: leave },
-          headers: {
-            'content-type': 'text/event-stream',
-            'cache-control': 'no-store, no-transform',
-            'x-accel-buffering': 'no',
-            ...(/^[\x21-\x7e]{1,200}$/.test(name) ? { 'x-session-id': name } : {}),
-          },
-        });
+        const end = (): void => {
+          running.delete(answer);
+          leaving.abort();
+        };
+        const answer = { name, abort: end };
+        running.add(answer);
+        try {
+          const headers = { 'x-session-id': name };
+          const source = await client.open({ path: '/v1/chat/completions', body, headers }, leaving.signal);
+          return passStream({
+            ...{ source, hide, brokenOff: BROKEN_OFF, abort: end, isReadToEnd: true },
+            headers: {
+              'content-type': 'text/event-stream',
+              'cache-control': 'no-store, no-transform',
+              'x-accel-buffering': 'no',
+              'x-session-id': conversation,
+            },
+          });
+        } catch (error) {
+          end();
+          throw error;
+        }
+      }),
+    },
+    '/api/chat/conversations/:id': {
+      GET: reading(needs, 'approver', async ({ signal }, { id = '' }, { name: account }) => {
+        const name = names.nameOf(account, id);
+        // First: an answer that has ended meanwhile has a session.
+        const isAnswering = answersIn(name).length > 0;
+        const session = await sessionOf(name, signal);
+        if (session === undefined && !isAnswering) throw notFound();
+        return reply.json({ isAnswering, ...(session === undefined ? {} : { session }) });
+      }),
+    },
+    '/api/chat/conversations/:id/stop': {
+      POST: changing(needs, 'approver', async ({ signal }, { id = '' }, { name: account }) => {
+        const name = names.nameOf(account, id);
+        const answers = answersIn(name);
+        try {
+          const session = await sessionOf(name, signal);
+          if (session !== undefined)
+            await agents[session.agent]?.ask({ method: 'POST', path: `/session/${session.id}/abort` }, signal);
+          else if (answers.length === 0) throw notFound();
+        } finally {
+          // The bridge waits a while for a reader that left: its turn has ended before.
+          for (const { abort } of answers) abort();
+        }
+        return new Response(null, { status: 204 });
       }),
     },
     '/api/chat/models': {

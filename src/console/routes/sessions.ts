@@ -3,6 +3,7 @@ import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ConsoleFault } from '../errors.ts';
 import { listSessions, readListedSession, type SessionsQuery } from '../services/agent-sessions.ts';
+import type { ConversationNames } from '../services/conversation-names.ts';
 import { askEveryAgent } from '../services/every-agent.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
@@ -11,6 +12,7 @@ import { passStream } from './passed-stream.ts';
 
 type SessionRoutesNeeds = ApiContext & {
   readonly agents: readonly ServiceClient[];
+  readonly names: Pick<ConversationNames, 'idIn'>;
   readonly notConfigured: string;
   readonly hide: SecretFilter;
 };
@@ -30,7 +32,7 @@ const limitIn = (query: URLSearchParams): number => {
 
 /** Sessions over all agent servers: listed, read, exported, aborted and deleted. */
 export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
-  const { reply, agents, notConfigured, hide } = needs;
+  const { reply, agents, names, notConfigured, hide } = needs;
   const agentAt = (text: string): ServiceClient => {
     const client = /^\d{1,3}$/.test(text) ? agents[Number(text)] : undefined;
     if (client !== undefined) return client;
@@ -68,10 +70,11 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
       }),
     },
     '/api/sessions/:agent/:id': {
-      GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }) => {
+      GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }, { name }) => {
         const found = await readListedSession(agentAt(agent), Number(agent), pathSegment(id), signal);
         if (found === undefined) throw new Fault({ kind: 'not-found', hint: 'The agent server sends no such session' });
-        return reply.json(found);
+        const conversation = names.idIn(name, found.conversation ?? '');
+        return reply.json({ ...found.session, ...(conversation === undefined ? {} : { conversation }) });
       }),
       DELETE: changing(needs, 'admin', async ({ signal }, { agent = '', id = '' }) => {
         await agentAt(agent).ask({ method: 'DELETE', path: `/session/${pathSegment(id)}` }, signal);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ListedConversation } from '../protocol.ts';
 import { fitting } from './fitting.ts';
@@ -13,9 +14,12 @@ const SessionRecord = v.object({
   agent: Name,
   model: v.optional(v.fallback(v.optional(v.object({ id: v.string(), providerID: v.string() })), undefined)),
   time: v.object({ created: Count, updated: Count }),
+  metadata: v.optional(v.fallback(v.record(v.string(), v.unknown()), {})),
   cost: v.optional(v.fallback(v.optional(v.number()), undefined)),
   tokens: v.optional(v.fallback(v.optional(v.object({ input: Count, output: Count })), undefined)),
 });
+
+type SessionRecord = v.InferOutput<typeof SessionRecord>;
 
 export type SessionsQuery = { readonly search: string; readonly limit: number; readonly before: string };
 
@@ -23,7 +27,7 @@ export type SessionsQuery = { readonly search: string; readonly limit: number; r
 const busyIn = (value: unknown): ReadonlySet<string> => new Set(isRecord(value) ? Object.keys(value) : []);
 
 const toListed = (
-  { id, title, time, cost = 0, tokens, parentID, agent: agentName, model }: v.InferOutput<typeof SessionRecord>,
+  { id, title, time, cost = 0, tokens, parentID, agent: agentName, model }: SessionRecord,
   agent: number,
   busy: ReadonlySet<string>,
 ): ListedConversation => ({
@@ -38,20 +42,35 @@ const toListed = (
 const busySessions = async (client: ServiceClient, signal: AbortSignal): Promise<ReadonlySet<string>> =>
   busyIn((await client.call({ method: 'GET', path: '/session/status' }, signal)).value);
 
+const readPage = async (
+  client: ServiceClient,
+  { search, limit, before }: SessionsQuery,
+  signal: AbortSignal,
+): Promise<readonly SessionRecord[]> => {
+  const query = new URLSearchParams({ roots: 'true', limit: String(limit), ...(search === '' ? {} : { search }) });
+  if (before !== '') query.set('before', before);
+  const { value } = await client.ask({ method: 'GET', path: `/session?${query}` }, signal);
+  return fitting(SessionRecord, value, limit);
+};
+
 /** A page of the sessions of one agent server, the latest updated first. */
 export const listSessions = async (
   client: ServiceClient,
   agent: number,
-  { search, limit, before }: SessionsQuery,
+  query: SessionsQuery,
   signal: AbortSignal,
 ): Promise<readonly ListedConversation[]> => {
-  const query = new URLSearchParams({ roots: 'true', limit: String(limit), ...(search === '' ? {} : { search }) });
-  if (before !== '') query.set('before', before);
-  const [{ value }, busy] = await Promise.all([
-    client.ask({ method: 'GET', path: `/session?${query}` }, signal),
-    busySessions(client, signal),
-  ]);
-  return fitting(SessionRecord, value, limit).map((record) => toListed(record, agent, busy));
+  const [records, busy] = await Promise.all([readPage(client, query, signal), busySessions(client, signal)]);
+  return records.map((record) => toListed(record, agent, busy));
+};
+
+/** A session, and what its conversation is called at the bridge that has made it. */
+type NamedSession = { readonly session: ListedConversation; readonly conversation: string | undefined };
+
+/** What a bridge calls the conversation of a session. */
+const conversationNameIn = ({ metadata }: SessionRecord): string | undefined => {
+  const record = metadata?.[BRIDGE_METADATA_KEY];
+  return isRecord(record) && typeof record.name === 'string' ? record.name : undefined;
 };
 
 /** One session; undefined where the server's answer is none. */
@@ -60,11 +79,34 @@ export const readListedSession = async (
   agent: number,
   id: string,
   signal: AbortSignal,
-): Promise<ListedConversation | undefined> => {
+): Promise<NamedSession | undefined> => {
   const [{ value }, busy] = await Promise.all([
     client.ask({ method: 'GET', path: `/session/${id}` }, signal),
     busySessions(client, signal),
   ]);
   const result = v.safeParse(SessionRecord, value);
-  return result.success ? toListed(result.output, agent, busy) : undefined;
+  if (!result.success) return undefined;
+  return { session: toListed(result.output, agent, busy), conversation: conversationNameIn(result.output) };
+};
+
+const SEARCHED_AT_ONCE = 200;
+const SEARCHED_PAGES = 10;
+
+/** The session of a conversation, by the name that the bridge has stored with it, among the 2,000 that were updated last. */
+export const findConversation = async (
+  client: ServiceClient,
+  agent: number,
+  name: string,
+  signal: AbortSignal,
+): Promise<ListedConversation | undefined> => {
+  let before = '';
+  for (let page = 0; page < SEARCHED_PAGES; page += 1) {
+    const records = await readPage(client, { search: '', limit: SEARCHED_AT_ONCE, before }, signal);
+    const found = records.find((record) => conversationNameIn(record) === name);
+    if (found !== undefined) return toListed(found, agent, await busySessions(client, signal));
+    const last = records.at(-1);
+    if (last === undefined || records.length < SEARCHED_AT_ONCE) return undefined;
+    before = `${last.time.updated},${last.id}`;
+  }
+  return undefined;
 };

@@ -185,6 +185,6 @@ describe('a decision', (check) => {
   check('says who made it, or that a client made it which gave no name', () => {
     const { by: _, ...nameless } = decision('per_1', 'bob');
     assert.is(outcomeSentence(decision('per_1', 'bob')), 'Allowed once by bob');
-    assert.is(outcomeSentence(nameless), 'Allowed once by the bridge or another client');
+    assert.is(outcomeSentence(nameless), 'Allowed once by a client without a name');
   });
 });

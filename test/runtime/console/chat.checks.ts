@@ -82,6 +82,10 @@ describe('the chat in Chromium', ({ needing }) => {
       await page.getByText('A call waits for a decision').waitFor();
       assert.is(await page.getByText('The agent asks for approval').count(), 0);
       await checkAccess(page);
+      // A reload loses nothing: what was said, what waits, and the rest of the answer.
+      await page.reload();
+      await page.getByText('I look.').waitFor();
+      await page.getByText('The agent waits for a decision').first().waitFor();
       await card.getByRole('button', { name: 'Allow once' }).click();
       await page.getByText('It is quiet.').waitFor();
       await page.getByText('The answer is complete').waitFor({ state: 'attached' });
@@ -110,6 +114,10 @@ describe('the chat in Chromium', ({ needing }) => {
       await page.goto(`${url}/chat`);
       await say(page, 'Count.');
       await page.getByText('One.').waitFor();
+      // In the middle of an answer too: the run goes on without the page.
+      await page.reload();
+      await page.getByText('One.').waitFor();
+      await page.getByText('The agent goes on').first().waitFor();
       await page.getByRole('button', { name: 'Stop' }).click();
       await page.getByText('Stopped', { exact: true }).first().waitFor({ state: 'attached' });
       model.addReply({ kind: 'refusal', status: 400, body: { error: { message: 'no' } } }, isNoTitle);

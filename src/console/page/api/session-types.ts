@@ -10,6 +10,8 @@ export type SessionPage = {
 /** The answer of `GET /api/sessions/{agent}/{id}`. */
 export type SessionDetail = ListedConversation & {
   readonly messages?: number;
+  /** The visitor's own conversation that is in it. */
+  readonly conversation?: string;
 };
 
 /** A message as the agent server sends it: its parts are read one by one, by `readPart`. */
@@ -23,6 +25,8 @@ export type ShownMessage = {
     readonly cost?: number;
     readonly modelID?: string;
     readonly agent?: string;
+    /** Whether it replaces earlier messages for the model. */
+    readonly summary?: boolean;
   };
   readonly parts: readonly unknown[];
 };

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { type Api, createApi } from '../api/request.ts';
 import type { Me, PartName, Visitor } from '../api/types.ts';
+import { forgetConversation } from './tab-memory.ts';
 
 /** What `GET /api/me` said; nothing until it has answered. */
 export const me = signal<Me | undefined>(undefined);
@@ -29,6 +30,7 @@ export const loadMe = async (): Promise<Me> => {
   const answer = await api.get<Me>('/api/me');
   const name = answer.user?.name;
   if (name !== undefined && lastName !== undefined && name !== lastName) {
+    forgetConversation();
     location.reload();
     // The page is left before anything more is shown.
     return new Promise<Me>(() => {});
@@ -55,5 +57,6 @@ export const logIn = async (name: string, password: string): Promise<void> => {
 /** Ends the session, here and at the server, with all that the page holds. */
 export const logOut = async (): Promise<void> => {
   await api.send('POST', '/api/logout');
+  forgetConversation();
   location.reload();
 };

@@ -1,9 +1,8 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
-import { isAdmin } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
-import { isAnswering, sendMessage, stopAnswer, turns } from './conversation.ts';
+import { isAnswering, resuming, sendMessage, stopAnswer, turns } from './conversation.ts';
 
 const words = texts.chat;
 const LONGEST = 200_000;
@@ -15,14 +14,13 @@ const draft = signal('');
 export const Composer = () => {
   const field = useRef<HTMLTextAreaElement>(null);
   const isBusy = isAnswering(turns.value);
-  const state = turns.value.at(-1)?.state;
-  const isWaiting = state === 'waiting';
+  const isWaiting = turns.value.at(-1)?.state === 'waiting';
   useEffect(() => {
     field.current?.focus({ preventScroll: true });
   }, []);
   const send = (): void => {
     const text = draft.value.trim();
-    if (text === '' || isBusy) return;
+    if (text === '' || isBusy || resuming.value !== undefined) return;
     draft.value = '';
     void sendMessage(text);
   };
@@ -60,11 +58,9 @@ export const Composer = () => {
           {isWaiting ? words.waitingHint : words.hint}
         </p>
         {isBusy ? (
-          <Button onClick={stopAnswer}>
-            {state === 'following' && !isAdmin.value ? words.stopWatching : words.stop}
-          </Button>
+          <Button onClick={stopAnswer}>{words.stop}</Button>
         ) : (
-          <Button kind="primary" type="submit" isDisabled={draft.value.trim() === ''}>
+          <Button kind="primary" type="submit" isDisabled={draft.value.trim() === '' || resuming.value !== undefined}>
             {words.send}
           </Button>
         )}

@@ -5,9 +5,11 @@ import { NO_ANSWER, type StreamedAnswer, takeChunk } from '../../format/chat-ans
 import type { ShownPart } from '../../format/message-parts.ts';
 import { failureText } from '../../parts/states.tsx';
 import { isOpen, shownApprovals } from '../../state/approvals.ts';
+import { forgetConversation, rememberConversation, rememberedConversation } from '../../state/tab-memory.ts';
 import { showToast } from '../../state/toasts.ts';
-import { api, isAdmin } from '../../state/visitor.ts';
-import { followTurn, type SessionAddress } from './follow.ts';
+import { api } from '../../state/visitor.ts';
+import { conversationPath, findSession, followSession, MOST_TURNS, type SessionAddress } from './follow.ts';
+import type { SessionTurn } from './session-turns.ts';
 
 /**
  * How far an answer is: written into the stream, waiting for a decision, read from its session after one, or over. A permission request
@@ -33,7 +35,12 @@ export const turns = signal<readonly Turn[]>([]);
 /** The model that was chosen; nothing for the bridge's own choice. */
 export const chosenModel = signal<string | undefined>(undefined);
 
-let conversation = crypto.randomUUID();
+/** The chat of before is looked for, or why it was not found. Nothing is sent meanwhile. */
+export const resuming = signal<'looking' | ApiError | undefined>(undefined);
+/** Whether the session has messages before those on the page. */
+export const hasEarlier = signal(false);
+
+let conversation: string = crypto.randomUUID();
 let running: AbortController | undefined;
 let lastId = 0;
 
@@ -41,6 +48,8 @@ const change = (id: number, changed: Partial<Turn>): void => {
   turns.value = turns.value.map((turn) => (turn.id === id ? { ...turn, ...changed } : turn));
 };
 const turnOf = (id: number): Turn | undefined => turns.peek().find((turn) => turn.id === id);
+
+const asFailure = (error: unknown): ApiError => (error instanceof ApiError ? error : new ApiError(0, ''));
 
 /** Whether an answer is on its way: nothing can be sent meanwhile. */
 export const isAnswering = (all: readonly Turn[]): boolean => {
@@ -76,7 +85,8 @@ const stateAfter = ({ approvals, error, finish }: StreamedAnswer): TurnState => 
 
 /** Sends a message in the conversation, and takes its answer as it is written. Never rejects. */
 export const sendMessage = async (text: string): Promise<void> => {
-  if (isAnswering(turns.peek())) return;
+  if (isAnswering(turns.peek()) || resuming.peek() !== undefined) return;
+  rememberConversation(conversation);
   lastId += 1;
   const id = lastId;
   const mine = new AbortController();
@@ -93,12 +103,33 @@ export const sendMessage = async (text: string): Promise<void> => {
   } catch (error) {
     const answer = frames.end();
     if (mine.signal.aborted) change(id, { answer, state: 'stopped' });
-    else {
-      const failure = error instanceof ApiError ? error : new ApiError(0, '');
-      change(id, { answer, state: 'failed', failure });
-    }
+    else change(id, { answer, state: 'failed', failure: asFailure(error) });
   }
 };
+
+/** How an answer ended that its session has. */
+const ending = ({ error, isStopped }: SessionTurn): Pick<Turn, 'state'> & Partial<Pick<Turn, 'answer'>> => {
+  if (error !== undefined) return { state: 'failed', answer: { ...NO_ANSWER, error } };
+  return { state: isStopped ? 'stopped' : 'done' };
+};
+
+type ShowStored = (stored: readonly SessionTurn[], isWhole: boolean) => void;
+
+/** Shows an answer as its session has it, until it has ended. `show` takes all turns of the session first. */
+const follow = async (id: number, session: SessionAddress, signal: AbortSignal, show?: ShowStored): Promise<void> => {
+  let newest: SessionTurn | undefined;
+  const take: ShowStored = (stored, isWhole) => {
+    show?.(stored, isWhole);
+    newest = stored.at(-1);
+    if (newest !== undefined) change(id, { stored: newest.parts });
+  };
+  await followSession(session, take, signal);
+  change(id, newest === undefined ? { state: 'done' } : ending(newest));
+};
+
+/** Ends an answer that could not be followed, or was stopped. */
+const endFollowing = (id: number, error: unknown, { aborted }: AbortSignal): void =>
+  change(id, aborted ? { state: 'stopped' } : { state: 'failed', failure: asFailure(error) });
 
 /** Reads the rest of an answer from its session, once every request that it ended with is decided. Never rejects. */
 export const continueAfterDecision = async (id: number): Promise<void> => {
@@ -107,13 +138,7 @@ export const continueAfterDecision = async (id: number): Promise<void> => {
   const mine = new AbortController();
   running = mine;
   change(id, { state: 'following' });
-  try {
-    await followTurn(turn.session, (stored) => change(id, { stored }), mine.signal);
-    change(id, { state: 'done' });
-  } catch (error) {
-    if (mine.signal.aborted) change(id, { state: 'stopped' });
-    else change(id, { state: 'failed', failure: error instanceof ApiError ? error : new ApiError(0, '') });
-  }
+  await follow(id, turn.session, mine.signal).catch((error: unknown) => endFollowing(id, error, mine.signal));
 };
 
 /** Notes in which session the requests of an answer are, and goes on once all of them have ended, or are hidden since. */
@@ -131,23 +156,72 @@ effect(() => {
   for (const turn of turns.value) if (turn.state === 'waiting') watchApprovals(turn);
 });
 
-/**
- * Ends the answer that is on its way. The bridge aborts the turn when its client leaves; after a decision nobody waits there, and
- * an admin's stop aborts the run in its session.
- */
+/** Ends the answer that is on its way, and its run. */
 export const stopAnswer = (): void => {
-  const last = turns.peek().at(-1);
+  if (!isAnswering(turns.peek())) return;
   running?.abort();
-  if (last?.state !== 'following' || last.session === undefined || !isAdmin.peek()) return;
-  const { agent, id } = last.session;
-  api
-    .send('POST', `/api/sessions/${agent}/${encodeURIComponent(id)}/abort`)
-    .catch((error: unknown) => showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad'));
+  api.send('POST', `${conversationPath(conversation)}/stop`).catch((error: unknown) => {
+    // It may not have begun, or have ended by itself.
+    if (asFailure(error).status !== 404) showToast(failureText(asFailure(error)), 'bad');
+  });
+};
+
+const begin = (id: string): AbortController => {
+  running?.abort();
+  running = new AbortController();
+  conversation = id;
+  turns.value = [];
+  hasEarlier.value = false;
+  return running;
 };
 
 /** Begins a conversation of its own. */
 export const newConversation = (): void => {
   stopAnswer();
-  conversation = crypto.randomUUID();
-  turns.value = [];
+  begin(crypto.randomUUID());
+  forgetConversation();
+  resuming.value = undefined;
+};
+
+/** Turns as their session has them, the newest with an id that is known before. */
+const shownTurns = (stored: readonly SessionTurn[], session: SessionAddress, newestId: number): readonly Turn[] =>
+  stored.map((turn, index): Turn => {
+    const before = stored.length - 1 - index;
+    const shown = { id: newestId - before, prompt: turn.prompt, session, stored: turn.parts, answer: NO_ANSWER };
+    return { ...shown, ...(before === 0 ? { state: 'following' } : ending(turn)) };
+  });
+
+/** Shows a conversation of this account again, and what still comes in it. One that is on the page goes on without it. Never rejects. */
+export const resumeConversation = async (id: string): Promise<void> => {
+  const { signal: mine } = begin(id);
+  rememberConversation(id);
+  resuming.value = 'looking';
+  lastId += MOST_TURNS;
+  const newestId = lastId;
+  try {
+    const session = await findSession(id, mine);
+    await follow(newestId, session, mine, (stored, isWhole) => {
+      if (resuming.peek() === undefined) return;
+      turns.value = shownTurns(stored, session, newestId);
+      hasEarlier.value = !isWhole;
+      resuming.value = undefined;
+    });
+  } catch (error) {
+    if (resuming.peek() === undefined || mine.aborted) return endFollowing(newestId, error, mine);
+    const failure = asFailure(error);
+    if (failure.status !== 404) {
+      resuming.value = failure;
+      return;
+    }
+    // It was deleted, or is of another account.
+    forgetConversation();
+    conversation = crypto.randomUUID();
+    resuming.value = undefined;
+  }
+};
+
+/** After a reload: the conversation that this tab has shown before, if there is one. */
+export const resumeRemembered = async (): Promise<void> => {
+  const id = rememberedConversation();
+  if (id !== undefined && resuming.peek() !== 'looking' && turns.peek().length === 0) await resumeConversation(id);
 };

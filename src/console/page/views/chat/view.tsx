@@ -1,13 +1,25 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { ApiError } from '../../api/request.ts';
+import type { SessionDetail } from '../../api/session-types.ts';
 import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty, Failure } from '../../parts/states.tsx';
+import { Empty, Failure, failureText, Loading } from '../../parts/states.tsx';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
+import { navigate, pathPieces } from '../../state/route.ts';
+import { showToast } from '../../state/toasts.ts';
 import { api, mayDecide } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 import { Composer } from './composer.tsx';
-import { chosenModel, newConversation, turns } from './conversation.ts';
+import {
+  chosenModel,
+  hasEarlier,
+  newConversation,
+  resumeConversation,
+  resumeRemembered,
+  resuming,
+  turns,
+} from './conversation.ts';
 import { TurnView } from './turn.tsx';
 
 const words = texts.chat;
@@ -66,15 +78,56 @@ const Announcement = () => {
   );
 };
 
+/** `/chat/0/ses_1` continues the chat of a session, if it is one of this account. */
+const openSession = async (agent: string, id: string): Promise<void> => {
+  try {
+    const session = await api.get<SessionDetail>(`/api/sessions/${agent}/${encodeURIComponent(id)}`);
+    if (session.conversation === undefined) showToast(words.notFound, 'warning');
+    else await resumeConversation(session.conversation);
+  } catch (error) {
+    showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+  }
+};
+
+/** What was said before the page was reloaded, or in the session that the path names. */
+const useEarlierChat = (): void => {
+  const [, agent, session] = pathPieces.value;
+  useEffect(() => {
+    if (!mayDecide.peek()) return;
+    if (agent === undefined || session === undefined) void resumeRemembered();
+    else {
+      navigate('/chat', true);
+      void openSession(agent, session);
+    }
+  }, []);
+};
+
+const Resuming = () => {
+  if (resuming.value === undefined) return null;
+  if (resuming.value === 'looking') return <Loading />;
+  return <Failure failure={resuming.value} onRetry={() => void resumeRemembered()} />;
+};
+
+const Earlier = () => {
+  const session = turns.value[0]?.session;
+  if (!hasEarlier.value || session === undefined) return null;
+  return (
+    <p class="muted">
+      <a href={`/sessions/${session.agent}/${encodeURIComponent(session.id)}`}>{words.earlier}</a>
+    </p>
+  );
+};
+
 /** A conversation with the agent through the bridge. */
 export const ChatView = () => {
   useScrollToEnd();
   useResource(models);
+  useEarlierChat();
   return (
     <div class="chat">
       <PageHead title={words.title} intro={words.intro}>
         <ModelChoice />
-        {turns.value.length === 0 ? null : (
+        {turns.value.length === 0 && resuming.value === undefined ? null : (
           <Button isSmall onClick={newConversation}>
             {words.newChat}
           </Button>
@@ -84,7 +137,9 @@ export const ChatView = () => {
         <Failure failure={models.failure.value} onRetry={() => void models.load()} />
       )}
       <Announcement />
-      {turns.value.length === 0 ? (
+      <Resuming />
+      <Earlier />
+      {turns.value.length === 0 && resuming.value === undefined ? (
         <Empty title={words.empty} {...(mayDecide.value ? { hint: words.emptyHint } : {})} />
       ) : null}
       <ol class="messages">

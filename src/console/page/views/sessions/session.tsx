@@ -14,7 +14,7 @@ import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import { navigate } from '../../state/route.ts';
 import { showToast } from '../../state/toasts.ts';
-import { api, isAdmin } from '../../state/visitor.ts';
+import { api, isAdmin, missingPart } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 import { SessionMessages } from './messages.tsx';
 
@@ -214,6 +214,11 @@ export const SessionPageView = ({ agent, id }: SessionAddress) => {
       </p>
       <PageHead title={session === undefined ? words.one : <SafeLine text={title} limit={200} />}>
         {isBusy ? <Badge tone="warning">{words.busy}</Badge> : null}
+        {session?.conversation === undefined || missingPart('chat') !== undefined ? null : (
+          <a class="button small" href={`/chat/${agent}/${encodeURIComponent(id)}`}>
+            {words.continue}
+          </a>
+        )}
         {session === undefined ? null : <Actions place={place} isBusy={isBusy} onChange={() => void detail.load()} />}
       </PageHead>
       <div class="stack">

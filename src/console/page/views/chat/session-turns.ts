@@ -1,0 +1,50 @@
+import type { ShownMessage } from '../../api/session-types.ts';
+import { errorSentence, readParts, type ShownPart } from '../../format/message-parts.ts';
+
+/** A message of a person and what the agent has stored of its answer. */
+export type SessionTurn = {
+  readonly prompt: string;
+  readonly parts: readonly ShownPart[];
+  /** Why the answer failed. */
+  readonly error?: string;
+  readonly isStopped: boolean;
+};
+
+const ABORTED = 'MessageAbortedError';
+
+const isAbort = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'name' in error && error.name === ABORTED;
+
+const isSynthetic = (part: unknown): boolean =>
+  typeof part === 'object' && part !== null && 'synthetic' in part && part.synthetic === true;
+
+/** Texts that were added for the model are nobody's words. */
+const partsOf = ({ info, parts }: ShownMessage): readonly ShownPart[] =>
+  readParts(info.role === 'user' ? parts.filter((part) => !isSynthetic(part)) : parts);
+
+const promptIn = (parts: readonly ShownPart[]): string =>
+  parts.flatMap((part) => (part.kind === 'text' ? [part.text] : part.kind === 'file' ? [part.name] : [])).join('\n\n');
+
+/**
+ * The turns of a session's messages, the oldest first. Messages that no person wrote, as for a summary, belong to the turn before
+ * them; answers without their prompt are left out.
+ */
+export const sessionTurns = (messages: readonly ShownMessage[]): readonly SessionTurn[] => {
+  const turns: SessionTurn[] = [];
+  for (const message of messages) {
+    const { role, summary, error } = message.info;
+    const parts = partsOf(message);
+    const prompt = role === 'user' ? promptIn(parts) : '';
+    if (prompt !== '') turns.push({ prompt, parts: [], isStopped: false });
+    const turn = turns.at(-1);
+    if (prompt !== '' || turn === undefined || summary === true) continue;
+    const sentence = errorSentence(error);
+    turns[turns.length - 1] = {
+      prompt: turn.prompt,
+      parts: [...turn.parts, ...parts],
+      isStopped: isAbort(error),
+      ...(sentence === undefined || isAbort(error) ? {} : { error: sentence }),
+    };
+  }
+  return turns;
+};
