@@ -122,6 +122,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     catalog,
     ids,
     clock,
+    leases,
     compileSchema: needs.compileSchema,
     usableClientTools,
     sessionLimitBytes: sessionLimitBytes(budget),

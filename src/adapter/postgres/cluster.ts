@@ -2,7 +2,7 @@ import type { PeerListener, Peers } from '../../agent/store/cluster.ts';
 import { columnText } from '../sql-store.ts';
 import { createPostgresApprovals } from './approvals.ts';
 import type { PostgresConnection } from './connection.ts';
-import { createPostgresLeases } from './leases.ts';
+import { createPostgresLeases } from './leases/leases.ts';
 import type { ClusterNotification } from './notifications.ts';
 import type { SharedStore } from './store.ts';
 

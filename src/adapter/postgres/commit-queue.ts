@@ -8,8 +8,18 @@ import type { NotificationChannel } from './notifications.ts';
 import { eventIDOf } from './schema/commit-function.ts';
 import { type CommitTask, serializeGroup } from './serialize-commit.ts';
 
-/** The reply of `commit_group`: the number of the group of its events, and whether there are other servers. */
-type CommitReply = { readonly number: number | null; readonly others: boolean };
+type TakenTicket = {
+  readonly task: number;
+  readonly seq: string;
+  readonly isFirst: boolean;
+  readonly isUntouched: boolean;
+};
+/** The reply of `commit_group`: the number of the group of its events, whether there are other servers, and the tickets taken. */
+type CommitReply = {
+  readonly number: number | null;
+  readonly others: boolean;
+  readonly tickets: readonly TakenTicket[] | null;
+};
 
 const KINDS = ['session', 'message', 'part', 'output'] as const;
 
@@ -124,7 +134,9 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
     let rest = group;
     while (rest.length > 0) {
       try {
-        const { number, others } = await sendGroup(rest);
+        const { number, others, tickets } = await sendGroup(rest);
+        for (const { task, seq: id, isFirst, isUntouched } of tickets ?? [])
+          rest[task]?.task.leaseRequest?.onTaken({ id, isFirst, isUntouched });
         if (number === null) for (const { resolve } of rest) resolve([]);
         else {
           if (others) void notify();

@@ -1,6 +1,6 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { isUnfinished, type Session } from '../../agent/protocol/types.ts';
-import { foldTitle, type StoreChange } from '../../agent/store/store.ts';
+import { foldTitle, type LeaseRequest, type StoreChange } from '../../agent/store/store.ts';
 
 /** An event before it has an id. */
 type DraftEvent = { readonly directory: string; readonly draft: EventDraft };
@@ -12,6 +12,8 @@ export type CommitTask = {
   readonly events: readonly DraftEvent[];
   /** The commit is refused unless this lease is still held. */
   readonly leaseID: string | undefined;
+  /** Its ticket is taken with the commit. */
+  readonly leaseRequest?: LeaseRequest | undefined;
 };
 
 const sessionColumns = (session: Session) => ({
@@ -97,9 +99,10 @@ const serializeEvents = (tasks: readonly CommitTask[]): readonly object[] => {
 export const serializeGroup = (tasks: readonly CommitTask[]) => ({
   sessions: JSON.stringify([...new Set(tasks.flatMap(({ changes }) => changes.map(changedSession)))]),
   steps: JSON.stringify(
-    tasks.flatMap(({ changes, deferred, leaseID }, task) => [
+    tasks.flatMap(({ changes, deferred, leaseID, leaseRequest }, task) => [
       ...(leaseID === undefined ? [] : [{ task, kind: 'lease', id: leaseID }]),
       ...changes.map((change) => ({ task, ...serializeChange(change, deferred.has(change)) })),
+      ...(leaseRequest === undefined ? [] : [{ task, kind: 'ticket', session: leaseRequest.sessionID }]),
     ]),
   ),
   drafts: JSON.stringify(serializeEvents(tasks)),

@@ -72,9 +72,9 @@ export const openPostgresStore = async ({
     };
   };
   const store: Store = {
-    commit: open(async (changes, events, leaseID) => {
+    commit: open(async (changes, events, leaseID, leaseRequest) => {
       const deferred = new Set(changes.filter(growing.isDeferred));
-      const placed = await queue.add({ changes, deferred, events, leaseID });
+      const placed = await queue.add({ changes, deferred, events, leaseID, leaseRequest });
       growing.record(changes, deferred);
       return placed;
     }),

@@ -1,5 +1,5 @@
 import type { AgentEvent, EventDraft } from '../protocol/events.ts';
-import type { DirectoryEvent, Store, StoreChange } from '../store/store.ts';
+import type { DirectoryEvent, LeaseRequest, Store, StoreChange } from '../store/store.ts';
 
 /** Changes to store and events to send, which belong together. */
 export type Publication = {
@@ -7,6 +7,8 @@ export type Publication = {
   readonly drafts?: readonly EventDraft[];
   /** The session lease under which alone it is stored. */
   readonly leaseID?: string | undefined;
+  /** Asks for the session's lease with the same commit. */
+  readonly leaseRequest?: LeaseRequest | undefined;
 };
 
 /** Several publications as one: stored together, and sent in their order. */
@@ -37,11 +39,12 @@ export const createPublisher = (store: Pick<Store, 'commit'>): Publisher => {
     for (const event of events) for (const listener of [...listeners]) listener(event);
   };
   return {
-    async publish(directory, { changes = [], drafts = [], leaseID }) {
+    async publish(directory, { changes = [], drafts = [], leaseID, leaseRequest }) {
       const committing = store.commit(
         changes,
         drafts.map((draft) => ({ directory, draft })),
         leaseID,
+        leaseRequest,
       );
       // A store may answer the later of two commits first. Listeners must see them in order all the same.
       const delivery = Promise.allSettled([lastDelivery, committing]).then(async () => {

@@ -15,7 +15,8 @@ import type {
   TextPart,
   UserMessage,
 } from '../protocol/types.ts';
-import type { MessageWithParts, Store } from '../store/store.ts';
+import type { Leases } from '../store/cluster.ts';
+import type { LeaseRequest, MessageWithParts, Store } from '../store/store.ts';
 import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
 import { createClientMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
@@ -28,6 +29,7 @@ type PromptAcceptanceNeeds = {
   readonly catalog: AgentCatalog;
   readonly ids: Ids;
   readonly clock: Clock;
+  readonly leases: Pick<Leases, 'whileRequested'>;
   readonly compileSchema: CompileSchema;
   /** Checks the tools of a client; undefined where there are none. A `bad-input` fault says what is wrong. */
   readonly usableClientTools: (given: PromptBody['clientTools']) => ClientTools | undefined;
@@ -109,6 +111,7 @@ export const createPromptAcceptance = ({
   catalog,
   ids,
   clock,
+  leases,
   compileSchema,
   usableClientTools,
   sessionLimitBytes,
@@ -154,13 +157,16 @@ export const createPromptAcceptance = ({
       };
       const owed = isOwed ? answerStatePublication(user, 'owed') : {};
       const asked = joinPublications(promptPublication(user, parts), owed);
-      const session = await sessions.update(
-        sessionID,
-        rememberChoices,
-        (changed) => joinPublications(changed, removal, asked),
-        before,
-      );
-      requireOpen(sessionID);
+      const storeWith = async (leaseRequest: LeaseRequest | undefined): Promise<Session> => {
+        const within = (changed: Publication) => ({ ...joinPublications(changed, removal, asked), leaseRequest });
+        const session = await sessions.update(sessionID, rememberChoices, within, before);
+        requireOpen(sessionID);
+        return session;
+      };
+      // It is run as soon as it is accepted.
+      const session = isOwed
+        ? await leases.whileRequested({ sessionID, promptID: id }, storeWith)
+        : await storeWith(undefined);
       return { session, user, message: { info: user, parts } };
     };
     const { messageID } = prompt;

@@ -36,6 +36,8 @@ export type QueuedPrompt = {
   readonly leaseID: string | undefined;
   /** Whether it is known to ask for an answer, and not for a summary. */
   readonly asksForAnswer: boolean;
+  /** Nothing ran in the session since the prompt was stored, and nothing was left there to end. */
+  readonly isUntouched: boolean;
   /** What asked for it, in its trace. A server that takes a prompt over does not know. */
   readonly span: Span | undefined;
 };
@@ -128,7 +130,9 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
       const idle = queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
       return joinPublications(answerStatePublication(user, 'ended'), idle);
     };
-    return answer({ session, user, showStatus, atEnd, leaseID: lease.id, asksForAnswer, span }, controller.signal);
+    const isUntouched = lease.untouchedSince === user.id;
+    const prompt = { session, user, showStatus, atEnd, leaseID: lease.id, asksForAnswer, isUntouched, span };
+    return answer(prompt, controller.signal);
   };
   const runNext = async (run: QueuedRun, queue: SessionQueue): Promise<void> => {
     const { session, user, controller, done } = run;
@@ -137,7 +141,8 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
     let lease: SessionLease | undefined;
     try {
       lease = await leases.acquire(session.id, () => controller.abort(new RunAborted()));
-      const given = run.isOwed ? await recovery.beforeRun(user, lease.id) : undefined;
+      const mayBeGiven = run.isOwed && lease.untouchedSince !== user.id;
+      const given = mayBeGiven ? await recovery.beforeRun(user, lease.id) : undefined;
       done.resolve(given ?? (await answerWithLease(lease, run, queue)));
     } catch (error) {
       queue.isIdlePublished = false;

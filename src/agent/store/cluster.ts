@@ -7,12 +7,14 @@ import {
 } from '../protocol/permissions.ts';
 import type { Rule, SessionStatus } from '../protocol/types.ts';
 import type { StoreTrouble } from './errors.ts';
-import type { DirectoryEvent, Store } from './store.ts';
+import type { DirectoryEvent, LeaseRequest, Store } from './store.ts';
 
 /** The right to work on a session, which one run of one server has at a time. */
 export type SessionLease = {
   /** The lease's id in the store. None where no other server could have the session. */
   readonly id: string | undefined;
+  /** The prompt since whose commit nothing was done or left in the session, where that is known. */
+  readonly untouchedSince?: string | undefined;
   /** Whether a prompt at another server waits for the session. */
   readonly isAwaited: () => Promise<boolean>;
   /** Publishes the session's status to other servers. It is busy from the beginning. */
@@ -27,6 +29,15 @@ export type Leases = {
    * first served. `onLost` is called when the lease is lost: nothing more can be stored for the session then.
    */
   readonly acquire: (sessionID: string, onLost: () => void) => Promise<SessionLease>;
+  /**
+   * Runs `work`, which may give the request to the commit that stores the prompt, so that the lease needs no query of its own:
+   * the next `acquire` of the session on this server has it. The lease is given back when `work` rejects. There is no request
+   * where leases need none, and while another one of the session is under way.
+   */
+  readonly whileRequested: <T>(
+    asked: { readonly sessionID: string; readonly promptID: string },
+    work: (request: LeaseRequest | undefined) => Promise<T>,
+  ) => Promise<T>;
   /** Makes other servers abort what runs and what waits in a session. Settles when that has ended. */
   readonly abort: (sessionID: string) => Promise<void>;
   /** The statuses of sessions that other servers work on, by session id. */
@@ -104,6 +115,7 @@ const createLocalLeases = (): Leases => {
         release: async () => release(),
       };
     },
+    whileRequested: (_, work) => work(undefined),
     abort: async () => {},
     statuses: async () => ({}),
     withoutOwner: async (sessionIDs) => sessionIDs,

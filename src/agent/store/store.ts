@@ -35,6 +35,16 @@ export type StoreChange =
       readonly state: 'owed' | 'begun' | 'ended';
     };
 
+/** Asks for the lease of a session with the commit of a prompt, where servers share the store. */
+export type LeaseRequest = {
+  readonly sessionID: string;
+  /**
+   * Called before a commit that is stored settles. `isFirst`: the lease is there, and is not waited for. `isUntouched`: no
+   * answer in the session had begun and not ended.
+   */
+  readonly onTaken: (taken: { readonly id: string; readonly isFirst: boolean; readonly isUntouched: boolean }) => void;
+};
+
 /** A message with its parts in order. */
 export type MessageWithParts = { readonly info: Message; readonly parts: readonly Part[] };
 
@@ -117,12 +127,13 @@ export type Store = {
   /**
    * Stores all of it or nothing, and settles once it would survive a power cut. Returns the events under their ids.
    * `leaseID` is that of a `SessionLease`: where servers share the store, a `LeaseLostError` says that it is not held any
-   * more.
+   * more. `leaseRequest` comes from `whileRequested` of `Leases`.
    */
   readonly commit: (
     changes: readonly StoreChange[],
     events: readonly { readonly directory: string; readonly draft: EventDraft }[],
     leaseID?: string,
+    leaseRequest?: LeaseRequest,
   ) => Promise<readonly DirectoryEvent[]>;
   readonly session: (id: string) => Promise<Session | undefined>;
   readonly sessions: (asked: SessionQuery) => Promise<readonly Session[]>;

@@ -1,6 +1,7 @@
 import type { Span } from '../../core/http/tracing.ts';
 import { NESTING_LIMIT } from '../../core/json.ts';
 import type { ToolSpec } from '../model/types.ts';
+import { isToolHidden } from '../protocol/permission-rules.ts';
 import type { FilePart, Rule, ToolPart } from '../protocol/types.ts';
 
 /** A file among the result of a tool: its media type, and its content as a `data:` URL. */
@@ -64,3 +65,9 @@ export const CALL_REFUSED = {
   cancelled: 'The user rejected another call of this session, so this one was not made.',
   expired: 'The permission request for this call was not answered in time, so the call was not made.',
 } as const;
+
+/** The tools that a model may see under these rules, each without the parts that the rules deny. */
+export const toolsUnderRules = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
+  tools
+    .filter(({ name }) => !isToolHidden(rules, name))
+    .flatMap((tool) => (tool.limitedBy === undefined ? [tool] : (tool.limitedBy(rules) ?? [])));

@@ -13,18 +13,17 @@ import { addTokens } from '../model/cost.ts';
 import { splitThinking } from '../model/think-tags.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
-import { collectRules, isToolHidden, type RuleScope } from '../protocol/permission-rules.ts';
-import type { AssistantMessage, Rule, Session } from '../protocol/types.ts';
+import { collectRules, type RuleScope } from '../protocol/permission-rules.ts';
+import type { AssistantMessage } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import type { AnswerPrompt, QueuedPrompt } from '../session/run-queue.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
-import type { OutputLimits } from '../tools/output-limit.ts';
 import { createPermissionActions } from '../tools/permission-check.ts';
 import type { TaskTracker } from '../tools/task.ts';
-import type { AgentTool } from '../tools/tool.ts';
+import { type AgentTool, toolsUnderRules } from '../tools/tool.ts';
 import { createClientTools } from './client-tools.ts';
 import { runSummary } from './compaction.ts';
 import { serverEndedTurn, TurnTimeout } from './errors.ts';
@@ -34,12 +33,6 @@ import { isSummaryRequest } from './summary-request.ts';
 import { createSessionNamer } from './title.ts';
 import { runTurn } from './turn.ts';
 import type { TurnContext, TurnRequest } from './types.ts';
-
-/** The tools that a model may see under these rules, each without the parts that the rules deny. */
-const toolsUnderRules = (tools: readonly AgentTool[], rules: readonly Rule[]): readonly AgentTool[] =>
-  tools
-    .filter(({ name }) => !isToolHidden(rules, name))
-    .flatMap((tool) => (tool.limitedBy === undefined ? [tool] : (tool.limitedBy(rules) ?? [])));
 
 /** A signal that aborts with the run's, or with `TurnTimeout` after `limitMs`. Call `clear` in a `finally`. */
 const createTurnDeadline = (
@@ -77,7 +70,7 @@ type AnswerNeeds = {
   readonly compileSchema: CompileSchema;
   /** The instructions that tool servers send for their tools. */
   readonly instructions: () => readonly { readonly server: string; readonly text: string }[];
-  readonly outputLimits: OutputLimits;
+  readonly outputLimits: TurnContext['outputLimits'];
   readonly budget: TurnContext['budget'];
   /** Limit for a whole turn. */
   readonly turnTimeoutMs: number;
@@ -120,33 +113,38 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
 
   /** What a turn works with in this session. Everything that it publishes is stored under the lease of the run. */
   const createContext = (
-    { session, showStatus, atEnd, leaseID, span }: QueuedPrompt,
+    { session, showStatus, atEnd, leaseID, isUntouched, span }: QueuedPrompt,
     model: ChatModel,
     { onFailedAttempt }: FailureLog,
-  ): TurnContext => ({
-    clock,
-    ids,
-    chance: needs.chance,
-    model,
-    approvals: needs.approvals,
-    store,
-    outputLimits: needs.outputLimits,
-    budget: needs.budget,
-    metrics,
-    span,
-    onBug: needs.onBug,
-    onFailedAttempt,
-    publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
-    show: showStatus,
-    atEnd,
-    clientToolTimeoutMs: needs.clientToolTimeoutMs,
-    changeSession: (change, within) =>
-      sessions.update(session.id, change, (changed) => ({ ...within(changed), leaseID })),
-    addUsage: ({ tokens, cost }, within) => {
-      const add = (now: Session): Session => ({ ...now, cost: now.cost + cost, tokens: addTokens(now.tokens, tokens) });
-      return sessions.update(session.id, add, (changed) => ({ ...within(changed), leaseID }));
-    },
-  });
+  ): TurnContext => {
+    /** As the turn has seen it last: mostly nothing else changes it meanwhile. */
+    let known = session;
+    const changeSession: TurnContext['changeSession'] = async (change, within) => {
+      known = await sessions.update(session.id, change, (changed) => ({ ...within(changed), leaseID }), known);
+    };
+    return {
+      clock,
+      ids,
+      chance: needs.chance,
+      model,
+      approvals: needs.approvals,
+      store,
+      outputLimits: needs.outputLimits,
+      budget: needs.budget,
+      metrics,
+      span,
+      onBug: needs.onBug,
+      onFailedAttempt,
+      publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
+      show: showStatus,
+      atEnd,
+      clientToolTimeoutMs: needs.clientToolTimeoutMs,
+      isUntouched,
+      changeSession,
+      addUsage: ({ tokens, cost }, within) =>
+        changeSession((now) => ({ ...now, cost: now.cost + cost, tokens: addTokens(now.tokens, tokens) }), within),
+    };
+  };
 
   const runWithTools = async (
     context: TurnContext,
@@ -235,7 +233,9 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
     try {
       // The turn before this one may have ended with calls for the client when this prompt waited already.
       const ending = { why: CALL_NOT_AWAITED.prompted, leaseID: prompted.leaseID };
-      const session = await endAwaitedCalls(needs, prompted.session.id, ending);
+      const session = prompted.isUntouched
+        ? prompted.session
+        : await endAwaitedCalls(needs, prompted.session.id, ending);
       const message = await answer({ ...prompted, session, span }, { agent, model, summariser }, deadline.signal);
       end = turnOutcome(message);
       if (isDefaultTitle(session.title) && session.parentID === undefined && end === 'answered')

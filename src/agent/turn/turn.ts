@@ -48,7 +48,9 @@ export const runTurn = async (
   try {
     const earlier = await countEarlierSteps(store, asked.user);
     for (let count = 1; ; count++) {
-      const message = createStepMessage(asked, { id: await nextID(asked.session.id), now: clock.now() });
+      const isFirst = count === 1 && needs.isUntouched;
+      const id = isFirst ? ids('message', asked.user.id) : await nextID(asked.session.id);
+      const message = createStepMessage(asked, { id, now: clock.now() });
       const { id: messageID, sessionID } = message;
       const start = partPublication({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
       await publish(joinPublications(count === 1 ? begun : {}, messagePublication(message), start));

@@ -33,6 +33,8 @@ export type TurnContext = {
   readonly show: (status: SessionStatus) => Promise<unknown>;
   /** What is published together with the end of the turn. */
   readonly atEnd: () => Promise<Publication>;
+  /** Since the prompt was stored, nothing came to the session but further prompts. */
+  readonly isUntouched: boolean;
   /** Changes the session; `within` adds to the facts that are published with the change. */
   readonly changeSession: (
     change: (session: Session) => Session,

@@ -56,8 +56,8 @@ describe('a message', (check) => {
     takeCalls();
     await ask(world, id, 'second');
     assert.equal(takeCalls(), {
-      // At the front, when its turn comes, and when its usage is added.
-      session: 3,
+      // At the front, and when its turn comes: its usage is added to what it has seen then.
+      session: 2,
       // For the capacity, and for the id of the answer.
       messageOutlines: 2,
       commit: 3,

@@ -82,11 +82,11 @@ const LOCKED_SESSIONS = 500;
  * the same reply. It waits for running commits of the same sessions, and for no others. `steps` are the changes of all tasks
  * and the leases that they need, `drafts` their events; one without a directory keeps its place and is not stored. The number of their
  * group is greater than `known_group`. The reply holds the number of its events' group, or null without
- * events, and whether there are other servers; it is null when the server is not a member any more. A task that refers to a
+ * events, whether there are other servers, and the tickets that were taken; it is null when the server is not a member any more. A task that refers to a
  * missing row ends the group with the error GH001, whose detail is the number of the task.
  */
 export const COMMIT_GROUP = `
-  CREATE FUNCTION commit_group(own_id text, number bigint, known_group bigint, session_ids json, steps json, drafts json) RETURNS text LANGUAGE plpgsql AS $$
+  FUNCTION commit_group(own_id text, number bigint, known_group bigint, session_ids json, steps json, drafts json) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
     all_sessions constant bigint := hashtextextended(current_schema(), 2);
     known record;
@@ -96,6 +96,7 @@ export const COMMIT_GROUP = `
     refusal text;
     group_number bigint;
     stored bigint;
+    tickets jsonb;
     answer text;
   BEGIN
     SELECT batch, result INTO known FROM server WHERE id = own_id FOR NO KEY UPDATE;
@@ -182,6 +183,11 @@ export const COMMIT_GROUP = `
           ON CONFLICT (message_id) DO UPDATE SET is_begun = excluded.is_begun;
           IF NOT FOUND THEN refusal := 'message'; END IF;
         END IF;
+      WHEN 'ticket' THEN
+        -- The session's lock is held: nothing of it changes from here on.
+        SELECT coalesce(tickets, '[]') || jsonb_build_object('task', given.task, 'seq', taken::text, 'isFirst', is_first,
+          'isUntouched', NOT EXISTS (SELECT 1 FROM owed WHERE session_id = given.session AND is_begun)) INTO tickets
+        FROM queue_ticket(given.session, own_id);
       END CASE;
       IF refusal IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'GH001', MESSAGE = refusal, DETAIL = given.task::text;
@@ -201,7 +207,7 @@ export const COMMIT_GROUP = `
         UPDATE event_mark SET newest = last_id WHERE newest < last_id;
       END IF;
     END IF;
-    answer := json_build_object('number', group_number, 'others', members.are_others)::text;
+    answer := json_build_object('number', group_number, 'others', members.are_others, 'tickets', tickets)::text;
     -- Counts as a heartbeat, which may have waited for this row.
     UPDATE server SET batch = number, result = answer, seen_at = clock_timestamp() WHERE id = own_id;
     RETURN answer;

@@ -110,7 +110,7 @@ const SECOND = `
 /** Commits of different sessions stop waiting for each other. */
 const THIRD = `
   ${EVENT_GROUPS}
-  ${COMMIT_GROUP}
+  CREATE ${COMMIT_GROUP}
   -- As take_ticket, and says whether the ticket holds the session at once.
   CREATE FUNCTION queue_ticket(in_session text, own_id text, OUT taken bigint, OUT is_first boolean) LANGUAGE plpgsql AS $$
   BEGIN
@@ -142,5 +142,8 @@ const FIFTH = `
   );
 `;
 
+/** A prompt's commit takes the session's ticket. Servers of the release before ask for none. */
+const SIXTH = `CREATE OR REPLACE ${COMMIT_GROUP}`;
+
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];

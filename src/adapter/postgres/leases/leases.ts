@@ -1,24 +1,17 @@
-import type { SessionStatus } from '../../agent/protocol/types.ts';
-import type { Leases, SessionLease } from '../../agent/store/cluster.ts';
-import { LeaseLostError, StoreUnavailableError } from '../../agent/store/errors.ts';
-import { columnText } from '../sql-store.ts';
-import type { PostgresConnection } from './connection.ts';
-import { isForeignKeyViolation } from './errors.ts';
-import type { Membership } from './membership.ts';
-import type { NotificationChannel } from './notifications.ts';
+import type { SessionStatus } from '../../../agent/protocol/types.ts';
+import type { Leases, SessionLease } from '../../../agent/store/cluster.ts';
+import { LeaseLostError, StoreUnavailableError } from '../../../agent/store/errors.ts';
+import { columnText } from '../../sql-store.ts';
+import type { PostgresConnection } from '../connection.ts';
+import { isForeignKeyViolation } from '../errors.ts';
+import type { Membership } from '../membership.ts';
+import type { NotificationChannel } from '../notifications.ts';
+import { createTicketRequests, type SessionTicket } from './ticket-requests.ts';
 
 type LeasesParts = {
   readonly connection: PostgresConnection;
   readonly membership: Membership;
   readonly channel: NotificationChannel;
-};
-
-type Ticket = {
-  readonly seq: string;
-  readonly sessionID: string;
-  readonly onLost: () => void;
-  wake: () => void;
-  isWaiting: boolean;
 };
 
 type PostgresLeases = Leases & {
@@ -37,9 +30,13 @@ const CHECK_EVERY_MS = 1000;
 /** Leases of sessions as tickets in the database: the oldest ticket of a session holds it. */
 export const createPostgresLeases = ({ connection, membership, channel }: LeasesParts): PostgresLeases => {
   const { query } = connection;
-  const tickets = new Map<string, Ticket>();
+  const tickets = new Map<string, SessionTicket>();
   const unreleased = new Set<string>();
   let taking = 0;
+  const requests = createTicketRequests({
+    hold: (ticket) => void tickets.set(ticket.seq, ticket),
+    release: (ticket) => release(ticket),
+  });
   const watchers = new Set<{ readonly sessionID: string; readonly wake: () => void }>();
   membership.onLost(() => {
     const lost = [...tickets.values()];
@@ -51,20 +48,15 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     }
   });
 
-  const takeTicket = async (sessionID: string, onLost: () => void): Promise<Ticket> => {
+  const takeTicket = async (sessionID: string, onLost: () => void): Promise<SessionTicket> => {
     const id = membership.serverID();
     taking += 1;
     try {
       const [row] = await query(
         (sql) => sql`SELECT taken::text AS seq, is_first FROM queue_ticket(${sessionID}, ${id})`,
       );
-      const ticket: Ticket = {
-        seq: columnText(row, 'seq'),
-        sessionID,
-        onLost,
-        wake: () => {},
-        isWaiting: row?.is_first !== true,
-      };
+      const seq = columnText(row, 'seq');
+      const ticket: SessionTicket = { seq, sessionID, onLost, wake: () => {}, isWaiting: row?.is_first !== true };
       tickets.set(ticket.seq, ticket);
       return ticket;
     } catch (error) {
@@ -74,7 +66,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     }
   };
   /** Also false while the database is unavailable: the next check asks again. */
-  const isFirst = async ({ seq, sessionID }: Ticket): Promise<boolean> => {
+  const isFirst = async ({ seq, sessionID }: SessionTicket): Promise<boolean> => {
     const rows = await query(
       (sql) =>
         sql`SELECT seq::text FROM ticket WHERE session_id = ${sessionID} AND seq <= ${seq}::bigint ORDER BY ticket.seq`,
@@ -94,7 +86,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       const timer = setTimeout(end, CHECK_EVERY_MS);
       const unwatch = watch(end);
     });
-  const waitForTurn = async (ticket: Ticket): Promise<void> => {
+  const waitForTurn = async (ticket: SessionTicket): Promise<void> => {
     for (;;) {
       const changed = waitForChange((wake) => {
         ticket.wake = wake;
@@ -113,7 +105,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     await query((sql) => sql`SELECT release_ticket(${seq}::bigint, ${id})`);
     unreleased.delete(seq);
   };
-  const release = async ({ seq, sessionID }: Ticket): Promise<void> => {
+  const release = async ({ seq, sessionID }: SessionTicket): Promise<void> => {
     if (!tickets.delete(seq)) return;
     unreleased.add(seq);
     // If the database is unavailable now, a heartbeat deletes it later.
@@ -124,8 +116,9 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     for (const ticket of tickets.values()) if (sessionID === undefined || ticket.sessionID === sessionID) ticket.wake();
     for (const watcher of watchers) if (sessionID === undefined || watcher.sessionID === sessionID) watcher.wake();
   };
-  const toLease = (ticket: Ticket): SessionLease => ({
+  const toLease = (ticket: SessionTicket): SessionLease => ({
     id: ticket.seq,
+    untouchedSince: ticket.untouchedSince,
     async isAwaited() {
       const { seq, sessionID } = ticket;
       const [row] = await query(
@@ -143,7 +136,11 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
   });
   return {
     async acquire(sessionID, onLost) {
-      const ticket = await takeTicket(sessionID, onLost);
+      const requested = await requests.claim(sessionID);
+      // It may have been lost meanwhile, with this server's membership.
+      const held = requested && tickets.get(requested.seq);
+      const ticket = held ?? (await takeTicket(sessionID, onLost));
+      ticket.onLost = onLost;
       try {
         if (ticket.isWaiting) await waitForTurn(ticket);
         ticket.isWaiting = false;
@@ -153,6 +150,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
         throw error;
       }
     },
+    whileRequested: requests.whileRequested,
     async abort(sessionID) {
       const id = membership.serverID();
       const rows = await query(
@@ -213,7 +211,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       const rows = await query((sql) => sql`SELECT seq::text FROM ticket WHERE server_id = ${membership.serverID()}`);
       // The reply with the ticket's number was lost with its connection: it would hold its session until this server ends.
       const strays = rows.map((row) => columnText(row, 'seq')).filter((seq) => !tickets.has(seq));
-      if (taking === 0) for (const seq of strays) await deleteTicket(seq);
+      if (taking + requests.count() === 0) for (const seq of strays) await deleteTicket(seq);
     },
   };
 };
