@@ -139,6 +139,15 @@ export const createPostgresReads = ({ query }: PostgresConnection, newest: (part
       const [row] = await query((sql) => sql`SELECT data FROM session WHERE id = ${asID(id)} AND NOT is_hidden`);
       return row === undefined ? undefined : rowToSession(row);
     },
+    sessionsByID: async (ids: readonly string[]): Promise<readonly Session[]> => {
+      const asked = JSON.stringify(ids.map(asID));
+      const rows = await query(
+        (sql) => sql`
+          SELECT data FROM session
+          WHERE id IN (SELECT value FROM json_array_elements_text(${asked}::text::json)) AND NOT is_hidden`,
+      );
+      return rows.map(rowToSession);
+    },
     sessions: async (selection: SessionQuery): Promise<readonly Session[]> => {
       const { directory, parentID, areRoots, search, updatedSince, after, limit } = selection;
       const rows = await query(

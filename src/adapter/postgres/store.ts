@@ -79,6 +79,7 @@ export const openPostgresStore = async ({
       return placed;
     }),
     session: open(reads.session),
+    sessionsByID: open(reads.sessionsByID),
     sessions: open(reads.sessions),
     sessionOutlines: open(reads.sessionOutlines),
     awaitingSessions: open(reads.awaitingSessions),

@@ -60,6 +60,7 @@ const asJson = (text: string | undefined): string | undefined =>
 
 const byID = (left: Part, right: Part): number => (left.id < right.id ? -1 : 1);
 
+const SESSIONS_BY_ID = 'SELECT data FROM session WHERE id IN (SELECT value FROM json_each(?)) AND is_hidden = 0';
 const SESSION_OUTLINES = 'SELECT id, parent_id, updated FROM session WHERE is_hidden = 0 ORDER BY updated DESC, id';
 /** The condition is that of the index, letter by letter. */
 const AWAITING_SESSIONS = `SELECT data FROM session WHERE instr(data, '${AWAITING}') > 0 AND is_hidden = 0`;
@@ -91,6 +92,7 @@ type SqliteReads = {
   readonly session: (id: string) => Session | undefined;
   readonly sessions: (selection: SessionQuery) => readonly Session[];
   readonly sessionOutlines: () => readonly SessionOutline[];
+  readonly sessionsByID: (ids: readonly string[]) => readonly Session[];
   readonly awaitingSessions: () => readonly Session[];
   /** Ids and sizes of messages. Reads no parts. */
   readonly outline: (sessionID: string, selection: MessageQuery) => readonly MessageOutline[];
@@ -149,6 +151,7 @@ export const createSqliteReads = (
         .map(rowToSession);
     },
     sessionOutlines: () => statement(SESSION_OUTLINES).all().map(rowToSessionOutline),
+    sessionsByID: (ids) => statement(SESSIONS_BY_ID).all(JSON.stringify(ids)).map(rowToSession),
     awaitingSessions: () => rowsToAwaitingSessions(statement(AWAITING_SESSIONS).all()),
     outline(sessionID, asked) {
       const { where, values } = whereMessages(sessionID, asked);

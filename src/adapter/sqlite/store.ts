@@ -120,6 +120,7 @@ export const createSqliteStore = (
       return placed;
     },
     session: (id) => read(() => reads.session(id)),
+    sessionsByID: (asked) => read(() => reads.sessionsByID(asked)),
     sessions: (selection) => read(() => reads.sessions(selection)),
     sessionOutlines: () => read(() => reads.sessionOutlines()),
     awaitingSessions: () => read(() => reads.awaitingSessions()),

@@ -23,6 +23,17 @@ const MOST_DECISIONS = 1000;
 /** Sessions above one: tasks may have tasks of their own, and a parent circle in the store does not loop here. */
 const LEVELS = 20;
 
+/** The session in which a person writes: the highest one above the session of a task. */
+const conversationOf = (session: Session, known: ReadonlyMap<string, Session>): Session => {
+  let top = session;
+  for (let level = 0; level < LEVELS; level++) {
+    const above = top.parentID === undefined ? undefined : known.get(top.parentID);
+    if (above === undefined) break;
+    top = above;
+  }
+  return top;
+};
+
 /** Lists permission requests, takes the replies to them, and shows what was decided. */
 export const permissionRoutes = ({
   approvals,
@@ -31,22 +42,22 @@ export const permissionRoutes = ({
   userName = UNKNOWN,
   readBody,
 }: Pick<RouteContext, 'approvals' | 'sessions' | 'store' | 'userName' | 'readBody'>): RouteTable => {
-  const parentOf = async ({ parentID }: Session): Promise<Session | undefined> =>
-    parentID === undefined ? undefined : store.session(parentID);
-  /** The session in which a person writes: the highest one above the session of a task. */
-  const conversationOf = async (session: Session): Promise<Session> => {
-    let top = session;
-    for (let level = 0; level < LEVELS; level++) {
-      const above = await parentOf(top);
-      if (above === undefined) break;
-      top = above;
+  /** The sessions of all requests and those above them, by id: one read for each level, however many requests are open. */
+  const readSessions = async (requests: readonly PermissionRequest[]): Promise<ReadonlyMap<string, Session>> => {
+    const known = new Map<string, Session>();
+    let wanted = new Set(requests.map(({ sessionID }) => sessionID));
+    for (let level = 0; level <= LEVELS && wanted.size > 0; level++) {
+      const found = await store.sessionsByID([...wanted]);
+      for (const session of found) known.set(session.id, session);
+      const above = found.flatMap(({ parentID }) => (parentID === undefined ? [] : [parentID]));
+      wanted = new Set(above.filter((id) => !known.has(id)));
     }
-    return top;
+    return known;
   };
   /** A request with what a person needs to decide. The arguments are the value that the call is made with, and never cut. */
-  const shown = async (request: PermissionRequest) => {
-    const session = await store.session(request.sessionID);
-    const top = session && (await conversationOf(session));
+  const shown = (request: PermissionRequest, known: ReadonlyMap<string, Session>) => {
+    const session = known.get(request.sessionID);
+    const top = session && conversationOf(session, known);
     return {
       ...request,
       arguments: request.metadata.input,
@@ -62,7 +73,16 @@ export const permissionRoutes = ({
   const openRequest = async (id: string): Promise<PermissionRequest | undefined> =>
     (await approvals.open()).find((open) => open.id === id);
   return {
-    '/permission': { GET: async () => jsonResponse(200, await Promise.all((await approvals.open()).map(shown))) },
+    '/permission': {
+      async GET() {
+        const open = await approvals.open();
+        const known = await readSessions(open);
+        return jsonResponse(
+          200,
+          open.map((request) => shown(request, known)),
+        );
+      },
+    },
     '/permission/decisions': {
       async GET(request) {
         const query = parseQuery(request);

@@ -136,6 +136,8 @@ export type Store = {
     leaseRequest?: LeaseRequest,
   ) => Promise<readonly DirectoryEvent[]>;
   readonly session: (id: string) => Promise<Session | undefined>;
+  /** The sessions of these ids that there are, in any order, in one read. */
+  readonly sessionsByID: (ids: readonly string[]) => Promise<readonly Session[]>;
   readonly sessions: (asked: SessionQuery) => Promise<readonly Session[]>;
   /** All sessions in the order of `sessions`, without reading them. */
   readonly sessionOutlines: () => Promise<readonly SessionOutline[]>;

@@ -102,6 +102,41 @@ describe('a permission request that is shown', (check) => {
     await reply(world, asked, { reply: 'once' });
     await answer;
   });
+
+  check('costs no read of its own: one for the sessions of all, whatever circle their parents are in', async () => {
+    const kept = createMemoryStore({ ids: idsFrom() });
+    const reads: string[] = [];
+    const store: Store = {
+      ...kept,
+      async session(id) {
+        reads.push('session');
+        return kept.session(id);
+      },
+      async sessionsByID(ids) {
+        reads.push('sessionsByID');
+        return kept.sessionsByID(ids);
+      },
+    };
+    const { world, id } = await paying([{}, {}, {}], { store });
+    const other = await world.session({ title: 'the counter' });
+    const answers = [ask(world, id), ask(world, other)];
+    await asksWhen(world, 2);
+    reads.length = 0;
+    assert.equal((await listed(world)).map(({ title }) => title).sort(), ['the counter', 'the desk']);
+    assert.equal(reads, ['sessionsByID']);
+    for (const [child, parentID] of [
+      [id, other],
+      [other, id],
+    ] as const) {
+      const session = await kept.session(child);
+      if (session !== undefined) await kept.commit([{ kind: 'session', session: { ...session, parentID } }], []);
+    }
+    assert.is((await listed(world)).length, 2);
+    for (const one of [id, other]) await world.call('POST', `/session/${one}/abort`);
+    await Promise.all(answers);
+    reads.length = 0;
+    assert.equal([await listed(world), reads], [[], []]);
+  });
 });
 
 describe('a reply to a permission request', (check) => {

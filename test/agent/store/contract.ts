@@ -319,6 +319,20 @@ export const checkStore = (check: Check, { createPlace, isLasting, randomRuns = 
     }),
   );
 
+  check('finds many sessions by their ids in one read, each once, and none that is only begun', () =>
+    withStore(async (store) => {
+      const begun = { kind: 'session-begun', session: sessionOf('ses_c') } as const;
+      const [a, b] = [sessionOf('ses_a'), sessionOf('ses_b')];
+      await store.commit([...[a, b].map((session) => ({ kind: 'session', session }) as const), begun], []);
+      const found = await store.sessionsByID(['ses_b', 'ses_x', 'ses_a', 'ses_c', 'ses_b', 'a\0', '\ud800', '"']);
+      assert.equal(
+        found.toSorted((left, right) => (left.id < right.id ? -1 : 1)),
+        [a, b],
+      );
+      assert.equal(await store.sessionsByID([]), []);
+    }),
+  );
+
   check('finds the sessions that wait for results of client tools, and no others', () =>
     withStore(async (store) => {
       const awaitedCalls = { messageID: 'msg_2', callIDs: ['aaaaaaaaa'], expiresAt: 7 };

@@ -92,6 +92,10 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
       refuseWhenClosed();
       return hidden.has(id) ? undefined : sessions.get(id);
     },
+    async sessionsByID(ids) {
+      refuseWhenClosed();
+      return [...sessions.values()].filter(({ id }) => !hidden.has(id) && ids.includes(id));
+    },
     async sessions(asked) {
       refuseWhenClosed();
       return [...sessions.values()]
