@@ -191,7 +191,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const checkOwnReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,
-    hasUsableKey: () => backend.pool.waitMs() === 0 || backend.pool.probeEnd() !== undefined,
+    restReasons: backend.restReasons,
     isBreakerOpen: () => backend.breaker.status().state === 'open',
     checkBackend: backend.checkHealth,
     findTraits: backend.findTraits,

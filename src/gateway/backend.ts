@@ -8,7 +8,7 @@ import { createDetectedDialect, createFixedDialect, type DialectChoice, detectDi
 import { type AttemptRecord, createFailover } from '../llm/failover.ts';
 import { type BackendHealth, checkBackendHealth } from '../llm/health.ts';
 import { createKeyPool, type KeyPool } from '../llm/key-pool.ts';
-import type { BackendKey, KeyChange } from '../llm/key-state.ts';
+import type { BackendKey, CoolDownReason, KeyChange } from '../llm/key-state.ts';
 import { createModelTraits, type FindModelTraits } from '../llm/model-traits.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
@@ -33,6 +33,8 @@ type JudgeBackend = {
   readonly breaker: Breaker;
   readonly checkHealth: (signal: AbortSignal) => Promise<BackendHealth>;
   readonly findTraits: FindModelTraits;
+  /** Why every key is cooling down, each reason once; undefined where one may be used. */
+  readonly restReasons: () => readonly CoolDownReason[] | undefined;
 };
 
 const BREAKER_LIMITS = { failures: 5, coolDownMs: 2000, maxCoolDownMs: 30_000 };
@@ -106,5 +108,9 @@ export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
     breaker,
     checkHealth: (signal) => checkBackendHealth({ baseUrl, dialect, httpClient }, usableKey(), signal),
     findTraits: createModelTraits({ baseUrl, dialect, httpClient, clock, usableKey }),
+    restReasons() {
+      const isUsable = pool.waitMs() === 0 || pool.probeEnd() !== undefined;
+      return isUsable ? undefined : [...new Set(pool.statuses().flatMap(({ reason }) => reason ?? []))];
+    },
   };
 };

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../core/config.ts';
 import { Fault } from '../core/fault.ts';
 import { notConfiguredText } from '../core/identifier.ts';
-import { isRecord, parseJsonValue } from '../core/json.ts';
+import { isRecord, jsonErrorText, parseJsonValue } from '../core/json.ts';
 import { isGptOss } from '../llm/model-name.ts';
 import type { Think } from '../llm/types.ts';
 
@@ -183,7 +183,9 @@ const secondProblems = (entries: ReadonlyMap<string, Entry>): string[] => {
 
 const parseAliasTable = (text: string): Readonly<Record<string, unknown>> => {
   const value = parseJsonValue(text);
-  if (!isRecord(value)) throw new ConfigError([ONE_OBJECT]);
+  // A parser would keep the last of two aliases of one name in silence.
+  const wrong = jsonErrorText(text);
+  if (!isRecord(value) || wrong !== '') throw new ConfigError([`${ONE_OBJECT}${wrong}`]);
   if (!Object.keys(value).every((alias) => ALIAS.test(alias))) throw new ConfigError([problem('', ALIAS_RULE)]);
   return value;
 };

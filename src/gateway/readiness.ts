@@ -2,6 +2,7 @@ import { createDeadline, untilAborted } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import type { BackendHealth } from '../llm/health.ts';
+import type { CoolDownReason } from '../llm/key-state.ts';
 import { isSameModel } from '../llm/model-name.ts';
 import type { FindModelTraits } from '../llm/model-traits.ts';
 import { findUnfitness } from './judge/chain/fitness.ts';
@@ -20,7 +21,8 @@ export type Readiness = {
 type ReadyCheckNeeds = {
   readonly clock: Clock;
   readonly isStopping: () => boolean;
-  readonly hasUsableKey: () => boolean;
+  /** Why every key is cooling down, each reason once; undefined where one may be used. */
+  readonly restReasons: () => readonly CoolDownReason[] | undefined;
   readonly checkBackend: (signal: AbortSignal) => Promise<BackendHealth>;
   readonly findTraits: FindModelTraits;
   readonly models: ReadonlyMap<string, ModelAlias>;
@@ -32,6 +34,14 @@ type ReadyCheckNeeds = {
 /** However many probes arrive, the backend is checked at most once in this time. */
 const CHECK_INTERVAL_MS = 5000;
 const CHECK_LIMIT_MS = 3000;
+
+const REST_TEXTS: Readonly<Record<CoolDownReason, string>> = {
+  auth: 'the backend has refused it; check BACKEND_API_KEYS, and whether their plan has the models',
+  quota: 'its quota is used up',
+  burst: 'it was used too often in a short time',
+  manual: 'an operator has it rest',
+};
+const restText = (reason: CoolDownReason): string => REST_TEXTS[reason];
 
 const notReady = (reason: string): Readiness => ({ reasons: [reason], missing: [], warnings: [] });
 
@@ -48,7 +58,12 @@ const toReadiness = async (
   const needed = absent.flatMap(judgesOf).filter((judge) => !isListed(judge));
   const names = [...new Set(needed.map(({ model }) => model))].join(', ');
   if (missing.length === models.size)
-    return { ...notReady(`the backend has none of the models that the aliases need: ${names}`), missing };
+    return {
+      ...notReady(
+        `the backend has none of the models that the aliases need: ${names}; let it load them, or name some that it has in MODERATION_MODELS`,
+      ),
+      missing,
+    };
   const listed = [...models.values()].filter(({ alias }) => !missing.includes(alias));
   const found = await Promise.all(
     listed.map(async (alias) => ({ alias, unfit: findUnfitness(alias, (await findTraits(alias.model)) ?? {}) })),
@@ -65,7 +80,7 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
   const {
     clock,
     isStopping,
-    hasUsableKey,
+    restReasons,
     isBreakerOpen: isLeftAlone,
     checkBackend: askBackend,
     findTraits,
@@ -89,7 +104,9 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
 
   const current = async (): Promise<Readiness> => {
     if (isStopping()) return notReady('the service is stopping');
-    if (!hasUsableKey()) return notReady('every backend key is cooling down');
+    const resting = restReasons();
+    if (resting !== undefined)
+      return notReady(`every backend key is cooling down: ${resting.map(restText).join('; ')}`);
     if (isLeftAlone()) return notReady('the backend failed several times in a row');
     if (lastCheck === undefined || Math.abs(clock.now() - lastCheck.at) >= CHECK_INTERVAL_MS)
       lastCheck = { at: clock.now(), answer: checkNow() };

@@ -31,6 +31,11 @@ const AdminKey = v.pipe(
 );
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
 
+/** What guides show as an address: that of one route, not of the server. */
+const ROUTE = /\/(?:v1|api)\/(?:chat(?:\/completions)?|completions|generate|models|tags|version)\/*$/;
+const ROUTE_RULE =
+  'expected the address of the server alone, without /v1/chat/completions or another route of it behind';
+
 const isBaseUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, search, hash } = new URL(text);
@@ -42,6 +47,7 @@ const BaseUrl = v.pipe(
   v.string(),
   v.trim(),
   v.check(isBaseUrl, URL_RULE),
+  v.check((text) => !ROUTE.test(text), ROUTE_RULE),
   v.transform((text) => text.replace(/\/+$/, '').replace(/\/(?:v1|api)$/, '')),
 );
 

@@ -85,6 +85,8 @@ export const attemptRequest = async (
     if (error instanceof Fault || !(error instanceof HttpClientError)) throw error;
     dialect.forget();
     if (error.code === BACKEND_BUSY) return { kind: 'busy' };
+    const status = /^HTTP_(\d{3})$/.exec(error.code)?.[1];
+    if (status !== undefined) return hostFailure(`HTTP ${status}`);
     const what = isNeverConnected(error.code) ? 'it could not be reached' : 'no whole answer';
     return hostFailure(`${what} (${error.code})`);
   }

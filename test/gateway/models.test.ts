@@ -115,6 +115,8 @@ describe('aliases', (check) => {
 
 const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> = {
   'no JSON': ['{a}', /expected a JSON object, whole and without quotes around it: alias to model name/],
+  'no JSON, with where': ['{"a":"m",}', /at line 1, column 10 it needs a name in double quotes$/],
+  'an alias twice': ['{"a":"m","a":"n"}', /at line 1, column 10 it needs a name that its object does not have yet$/],
   'an array': ['["a"]', /expected a JSON object/],
   'an alias with blanks': ['{"a b":"m"}', /expected aliases of 1 to 100 of/],
   'an empty alias': ['{"":"m"}', /expected aliases of 1 to 100 of/],

@@ -90,7 +90,7 @@ describe('readiness', (check) => {
   });
 
   const REASONS: Readonly<Record<string, readonly [listing: () => HttpResponse, reason: RegExp]>> = {
-    'no model is there': [() => tags(['llama3:8b']), /none of the models that the aliases need/],
+    'no model is there': [() => tags(['llama3:8b']), /none of the models that the aliases need: .*MODERATION_MODELS$/],
     'the list is empty': [() => tags([]), /none of the models/],
     'the key is refused by 401': [() => received(401, 'unauthorized'), /refuses its key \(HTTP 401\)/],
     'the key is refused by 403': [() => received(403, ''), /refuses its key \(HTTP 403\)/],
@@ -124,7 +124,10 @@ describe('readiness', (check) => {
   check('is refused while every key cools down, without asking', async () => {
     const { ready, ask, clock, asked } = readyOver(() => tags(ALL), {}, received(401, 'unauthorized'));
     await ask({ input: 'a' });
-    assert.match((await ready()).reasons?.[0] ?? '', /every backend key is cooling down/);
+    assert.match(
+      (await ready()).reasons?.[0] ?? '',
+      /^every backend key is cooling down: the backend has refused it; check BACKEND_API_KEYS/,
+    );
     assert.is(asked(), 0);
     await clock.advance(600_000);
     assert.is((await ready()).status, 'ready');

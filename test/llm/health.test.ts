@@ -52,6 +52,8 @@ describe('the health of a backend', (check) => {
   check('is bad where the key is refused', async () => {
     for (const status of [401, 403]) {
       assert.equal(await healthOf(failing(status)), down(`the backend refuses its key (HTTP ${status})`));
+      const { answer } = await health(failing(status), undefined, undefined, { secret: '', fingerprint: 'none' });
+      assert.equal(answer, down(`the backend wants a key (HTTP ${status}), and BACKEND_API_KEYS is not set`));
     }
   });
 
@@ -66,8 +68,22 @@ describe('the health of a backend', (check) => {
     for (const text of unknownNames) assert.equal(await healthOf({ text }), down('the backend lists no models'), text);
   });
 
-  check('is bad where no one answers, in a word of ours', async () => {
-    assert.equal(await healthOf(reset('ECONNREFUSED')), down('the backend is not reached (ECONNREFUSED)'));
+  check('is bad where no one answers, in a word of ours, with what to look at', async () => {
+    const UNREACHED: Readonly<Record<string, RegExp>> = {
+      ECONNREFUSED: /^the backend is not reached \(ECONNREFUSED\): nothing listens at its address/,
+      ENOTFOUND: /its host name is unknown/,
+      CONNECT_TIMEOUT: /no way leads to its address/,
+      ERR_SSL_WRONG_VERSION_NUMBER: /http in place of https/,
+      DEPTH_ZERO_SELF_SIGNED_CERT: /NODE_EXTRA_CA_CERTS/,
+      UNABLE_TO_VERIFY_LEAF_SIGNATURE: /NODE_EXTRA_CA_CERTS/,
+      OLLAMA_WITHOUT_ITS_API: /let \/api through/,
+      HTTP_500: /^the backend answers HTTP 500$/,
+      ECONNRESET: /^the backend is not reached \(ECONNRESET\)$/,
+    };
+    for (const [code, reason] of Object.entries(UNREACHED)) {
+      const answer = await healthOf(reset(code));
+      assert.match(answer.kind === 'down' ? answer.reason : '', reason);
+    }
   });
 
   check('is bad where no dialect is spoken, and nothing is asked then', async () => {
@@ -80,7 +96,7 @@ describe('the health of a backend', (check) => {
   check('is bad, with the reason, where the server whose dialect is detected is not reached', async () => {
     const current = () => Promise.reject(new HttpClientError('ECONNREFUSED'));
     const { answer, calls } = await health(TAGS, { current, forget() {} });
-    assert.equal(answer, down('the backend is not reached (ECONNREFUSED)'));
+    assert.match(answer.kind === 'down' ? answer.reason : '', /^the backend is not reached \(ECONNREFUSED\): /);
     assert.is(calls.length, 0);
   });
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
-import { isRecord, parseJsonValue } from '../../core/json.ts';
+import { isRecord, jsonErrorText, parseJsonValue } from '../../core/json.ts';
 import type { ModelAlias } from '../models.ts';
 
 /** Where disagreements are kept, and up to which size. `hasTexts`: with the beginning of each text. */
@@ -54,7 +54,8 @@ export const parseShadow = (
   const given = parseJsonValue(text);
   const parsed = v.safeParse(Shadow, isRecord(given) ? given : undefined, { message: expectedText });
   const problems = [...unknownNames(given)];
-  if (!isRecord(given)) problems.push(OBJECT_RULE);
+  const wrong = jsonErrorText(text);
+  if (!isRecord(given) || wrong !== '') problems.push(`${OBJECT_RULE}${wrong}`);
   else for (const issue of parsed.issues ?? []) problems.push(`${v.getDotPath(issue) ?? ''}: ${issue.message}`);
   if (parsed.success) {
     const { alias, policy, file, texts } = parsed.output;

@@ -21,6 +21,10 @@ const problemsOf = (run: () => unknown): string => {
 
 const WRONG: Readonly<Record<string, readonly [text: string, problem: RegExp]>> = {
   'no JSON': ['{share}', /^MODERATION_SHADOW: expected a JSON object such as /],
+  'a name twice': [
+    '{"alias":"moderation-accurate","share":0,"share":1}',
+    /at line 1, column 42 it needs a name that its object does not have yet$/,
+  ],
   'an array': ['[]', /expected a JSON object such as/],
   'nothing to differ in': ['{"share":0.1}', /expected "alias", "policy" or both/],
   'no share': ['{"alias":"moderation-fast"}', /share: expected/],

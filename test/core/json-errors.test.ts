@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
-import { parseJsonValue } from '../../../src/core/json.ts';
-import { findJsonError } from '../../../src/gateway/policy/policy-json.ts';
-import { describe } from '../../check.ts';
+import { findJsonError, parseJsonValue } from '../../src/core/json.ts';
+import { describe } from '../check.ts';
 
 const WHOLE = [
   '{}',
