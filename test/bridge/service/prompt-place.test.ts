@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { answering, messagesTo } from '../harness/model-scripts.ts';
-import { assistant, joinedIn, system, user, withBridge } from '../harness/world.ts';
+import { assistant, joinedIn, sessionsMade, system, user, withBridge } from '../harness/world.ts';
 
 const WORLD = { scripts: [answering((_words, { messages }) => `${messages.length} told`)] };
 
@@ -55,6 +55,18 @@ describe('a request that does not end with words of the user', (check) => {
     withBridge(WORLD, async (world) => {
       await world.chat({ messages: [user('Tell a tale.'), assistant('')] });
       assert.not.match(messagesTo(world.agent.asked[0]), 'Write what comes right after');
+    }),
+  );
+
+  check('has the model go on, where it names what it goes on with and nothing else', () =>
+    withBridge({ scripts: [answering((words) => `re ${words}`)] }, async (world) => {
+      const first = JSON.parse(await (await world.send('/v1/responses', { input: 'Tell a tale.' })).text());
+      const next = await world.send('/v1/responses', { previous_response_id: first.id });
+      const { id, output } = JSON.parse(await next.text());
+      assert.equal([next.status, output[0].content[0].text], [200, 're Continue.']);
+      assert.is(sessionsMade(world).length, 1);
+      const { data } = JSON.parse(await (await world.send(`/v1/responses/${id}/input_items`)).text());
+      assert.is(data[0].content[0].text, 'Continue.');
     }),
   );
 });

@@ -128,7 +128,8 @@ const createItemParser = () => {
 };
 
 /** OpenAI takes no request with instructions alone either. */
-const NEEDED = "it is what is answered, also where 'instructions' are sent";
+const NEEDED =
+  "it is what is answered, also where 'instructions' are sent. Only a request with 'previous_response_id' or 'conversation' may have none: its answer goes on";
 
 /** The items of a request's input, in order. A string is one message of the user. */
 const parseItems = (input: unknown): readonly InputItem[] => {

@@ -154,6 +154,16 @@ const impliedConversation = (
   return after === undefined ? place : { kind: 'after', responseID: after };
 };
 
+/** What the agent is asked where a request has nothing but what it goes on with. Agents answer messages alone. */
+const CONTINUE = 'Continue.';
+
+const isNothing = (input: unknown): boolean =>
+  input === undefined || input === null || isEmpty(typeof input === 'string' ? input.trim() : input);
+
+/** OpenAI's models go on where a request with `previous_response_id` or `conversation` has no input. */
+const inputOf = ({ input }: Body, place: ConversationReference): unknown =>
+  place.kind !== 'unnamed' && isNothing(input) ? CONTINUE : input;
+
 const echoOf = (request: Request, body: Body, place: ConversationReference): ResponseEcho => ({
   instructions: request.instructions ?? null,
   // As it was sent: the schema leaves out names that every object has.
@@ -176,7 +186,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const clientTools = forcedCall === undefined ? parseClientTools(body) : undefined;
   const format = forcedCall ?? parseTextFormat(valueAt(body, 'text.format'), 'text.format');
   const explicit = explicitConversation(parseReferencedIDs(request));
-  const input = parseInput(body.input);
+  const input = parseInput(inputOf(body, explicit));
   const { history, prompt, prefill, toolResults } = input;
   const system = [request.instructions ?? '', input.system].filter((text) => text.trim() !== '').join('\n\n');
   const isStreamed = request.stream === true;

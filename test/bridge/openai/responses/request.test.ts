@@ -119,6 +119,19 @@ describe('a request for a response', (check) => {
     assert.equal(asked({}, { 'x-approval': 'approve abc123' }).approval, { isApproved: true, ids: ['abc123'] });
   });
 
+  check('needs no input where it goes on with something', () => {
+    const previous_response_id = responseID();
+    for (const input of [undefined, null, '', ' ', []]) {
+      const { prompt, conversation, history } = parseResponsesRequest({ input, previous_response_id }, new Headers());
+      assert.equal([prompt, history], [[{ type: 'text', text: 'Continue.' }], []]);
+      assert.is(conversation.kind, 'after');
+      assert.is(parseResponsesRequest({ input, conversation: 'desk' }, new Headers()).prompt.length, 1);
+      assert.match(refused({ input, instructions: 'Be brief.' }), 'input');
+      assert.match(refused({ input, conversation: ' ' }), 'input');
+    }
+    assert.is(refused({ input: 3, previous_response_id }), 'invalid_type at input');
+  });
+
   check('is refused where something is of a wrong type, with its place', () => {
     assert.is(refused('Hello'), 'invalid_type at null');
     assert.is(refused([]), 'invalid_type at null');
