@@ -14,6 +14,12 @@ export type Usage = {
 
 export const NO_USAGE: Usage = { prompt: 0, cached: 0, cacheWritten: 0, completion: 0, reasoning: 0 };
 
+/** Longer arguments or outputs of calls are of no use to a person, and a client would have to store all of it. */
+export const SHOWN_CHARS = 64 * 1024;
+
+/** A tool call that the agent runs itself. No client may run it. */
+export type AgentToolCall = { readonly id: string; readonly name: string; readonly input: string };
+
 /** A permission request of the agent, as the user sees it: may this tool call run? `id` is the agent's own (`per_...`). */
 export type ApprovalRequest = {
   readonly id: string;
@@ -25,10 +31,9 @@ export type ApprovalRequest = {
   readonly isCut?: boolean;
   /** Text for the person who decides, such as that of a recharge's preview. Usually empty. */
   readonly notes: readonly string[];
+  /** The call of the turn that it is about; undefined where that is one of a subagent. */
+  readonly call?: AgentToolCall;
 };
-
-/** A tool call that the agent runs itself. No client may run it. */
-export type AgentToolCall = { readonly id: string; readonly name: string; readonly input: string };
 
 /** A call that the client has to make. `input`: its arguments as JSON. */
 export type ClientCall = { readonly id: string; readonly name: string; readonly input: string };
@@ -57,8 +62,13 @@ export type OutputEvent =
       readonly call: AgentToolCall;
       readonly output: string;
       readonly isError: boolean;
-      /** It goes on behind the decision that this answer ends with. It is an error where there is no word for that. */
+      /**
+       * It goes on, or begins, behind the decision that this answer ends with: it is no error, and the next answer has its result. One
+       * that has not begun comes without `call`.
+       */
       readonly isWaiting?: boolean;
+      /** The open request that is about this very call. */
+      readonly approvalRequestID?: string | undefined;
     }
   /** The call of a client's function, with arguments as JSON. The client makes it, after the answer. `id`: where the agent waits for its result. */
   | { readonly kind: 'client-call'; readonly id?: string; readonly name: string; readonly input: string }

@@ -118,6 +118,8 @@ export type BridgeRequest = {
   /** Whether the answer goes on without its client, who looks at it when it likes. */
   readonly isBackground?: boolean;
   readonly approval: ApprovalDecision | undefined;
+  /** Decisions that are all of the prompt, in a form of their own. The header comes before them. */
+  readonly approvals?: readonly ApprovalDecision[];
   /** Undefined for a text in any form. */
   readonly format?: AnswerFormat | undefined;
   /** Members of the body that were given and have no effect here, for a header that says so. */

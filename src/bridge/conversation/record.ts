@@ -112,6 +112,7 @@ const ConversationRecord = v.object({
       approvalIDs: v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED)),
       items: Count,
       afterMessageID: v.optional(Token),
+      waiting: v.optional(v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED))),
       usage: v.object({
         prompt: Count,
         cached: Count,
@@ -126,9 +127,14 @@ const ConversationRecord = v.object({
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
 /** An agent asks for the calls of one step together, so there are few. */
-const toPausedRecord = ({ approvalIDs, ...position }: PausedTurn): NonNullable<ConversationRecord['paused']> => ({
+const toPausedRecord = ({
+  approvalIDs,
+  waiting,
+  ...position
+}: PausedTurn): NonNullable<ConversationRecord['paused']> => ({
   ...position,
   approvalIDs: approvalIDs.slice(0, APPROVALS_STORED),
+  ...(waiting === undefined ? {} : { waiting: waiting.slice(0, APPROVALS_STORED) }),
 });
 
 /** The metadata to store with a conversation's session, including that of other programs. */

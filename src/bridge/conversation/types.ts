@@ -73,6 +73,8 @@ export type PausedTurn = {
   readonly usage: Usage;
   /** The last message before it whose calls the client has made. */
   readonly afterMessageID?: string | undefined;
+  /** Ids of the calls' parts that had no result there. */
+  readonly waiting?: readonly string[] | undefined;
 };
 
 /** A prompt with its answer, as recorded to recognise the conversation by. */

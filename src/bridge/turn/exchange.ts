@@ -8,14 +8,18 @@ import { describeCallsOf, readSentText, type TurnOutcome } from './outcome.ts';
 export const pausedAt = (
   before: PausedTurn | undefined,
   { turn, log }: Pick<AnswerSource, 'turn' | 'log'>,
-  { items, usage, afterMessageID, last }: TurnOutcome,
+  { items, usage, afterMessageID, waiting, last }: TurnOutcome,
 ): PausedTurn | undefined => {
   const approvalIDs = last.kind === 'end' ? last.end.approvalRequests.map(({ id }) => id) : [];
   if (turn === undefined)
     return approvalIDs.length === 0 || before === undefined ? undefined : { ...before, approvalIDs };
   const promptID = turn.promptID();
   if (log.end() !== undefined || promptID === undefined) return undefined;
-  return { promptID, approvalIDs, items, usage, ...(afterMessageID === undefined ? {} : { afterMessageID }) };
+  return {
+    ...{ promptID, approvalIDs, items, usage },
+    ...(afterMessageID === undefined ? {} : { afterMessageID }),
+    ...(waiting === undefined || waiting.length === 0 ? {} : { waiting }),
+  };
 };
 
 /** What is stored of the request: results of the client's calls belong to the answer that called. */

@@ -1,14 +1,17 @@
 import { Fault } from '../../core/fault.ts';
 import { toAnswerFailure } from '../errors.ts';
-import type { OutputEvent } from '../output.ts';
+import type { ApprovalRequest, OutputEvent } from '../output.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
 import type { LoggedCall, LoggedText, LogItem, TurnLog } from './log.ts';
 import { type LogPosition, pauseAfter, type TurnOutcome } from './outcome.ts';
 
 const NOT_DONE = 'It was not done when this answer ended';
 
-/** Reads items of a log in their order, each as far as it goes. `limit` returns the item before which to stop for now. */
-const createItemReader = (from: number, limit: () => number) => {
+/**
+ * Reads items of a log in their order, each as far as it goes. `limit` returns the item before which to stop for now. `waiting`: ids
+ * of calls before `from`, of which it has what becomes of them.
+ */
+const createItemReader = (from: number, limit: () => number, waiting: readonly string[] = []) => {
   let next = from;
   /** Of the item `next`. */
   let readPieces = 0;
@@ -37,6 +40,9 @@ const createItemReader = (from: number, limit: () => number) => {
   return {
     /** Everything new, up to and with a text that still grows. */
     *readNew(items: readonly LogItem[]): Generator<OutputEvent> {
+      if (waiting.length > 0)
+        for (const item of items.slice(0, from))
+          if (item.kind === 'call' && waiting.includes(item.id)) yield* readCall(item);
       // A call is read as soon as it is in the log, so those before `next` may still get their result.
       for (const item of items.slice(from, next)) if (item.kind === 'call') yield* readCall(item);
       for (let item = items[next]; item !== undefined && next < limit(); item = items[next]) {
@@ -46,19 +52,38 @@ const createItemReader = (from: number, limit: () => number) => {
         next += 1;
       }
     },
-    /** Ends the calls that have begun and continue after the answer, as not done. `isWaiting`: until someone has decided. */
-    *endOpenCalls(items: readonly LogItem[], isWaiting: boolean): Generator<OutputEvent> {
-      for (const item of items) {
-        if (item.kind !== 'call' || calls.get(item.id) !== 'begun') continue;
-        yield { kind: 'call-end', call: item.call, output: NOT_DONE, isError: true, isWaiting };
+    /**
+     * Ends the calls that have begun and continue after the answer: as not done, or until someone has decided on `requests`. Those
+     * begin there that wait for it.
+     */
+    *endOpenCalls(items: readonly LogItem[], requests: readonly ApprovalRequest[]): Generator<OutputEvent> {
+      const begun = items.flatMap((item) =>
+        item.kind === 'call' && calls.get(item.id) === 'begun' ? [item.call] : [],
+      );
+      const notBegun = requests.flatMap(({ call }) =>
+        call === undefined || begun.some(({ id }) => id === call.id) ? [] : [call],
+      );
+      const isWaiting = requests.length > 0;
+      for (const call of [...begun, ...notBegun]) {
+        const approvalRequestID = requests.find((request) => request.call?.id === call.id)?.id;
+        yield { kind: 'call-end', call, output: NOT_DONE, isError: true, isWaiting, approvalRequestID };
       }
     },
   };
 };
 
-/** The events of what a log holds now. A text that is still open has no end. */
-export const readItems = (items: readonly LogItem[]): Iterable<OutputEvent> =>
-  createItemReader(0, () => items.length).readNew(items);
+/**
+ * The events of what a log holds now. A text that is still open has no end. `endedWith`: the answer has ended, with these approval
+ * requests.
+ */
+export function* readItems(
+  items: readonly LogItem[],
+  endedWith: readonly ApprovalRequest[] | undefined,
+): Generator<OutputEvent> {
+  const reader = createItemReader(0, () => items.length);
+  yield* reader.readNew(items);
+  if (endedWith !== undefined) yield* reader.endOpenCalls(items, endedWith);
+}
 
 /** A text of the bridge before or after those of the agent; nothing if it is empty. */
 function* ownText(id: 'opening' | 'closing', text: string): Generator<OutputEvent> {
@@ -118,7 +143,7 @@ export const readOutput = (log: TurnLog, { from, outcome, signal }: AnswerPart):
   const limit = (): number =>
     readOutcome()?.value.items ??
     (log.approvalRequests().length > 0 ? 0 : (pauseAfter(log, from)?.items ?? Number.POSITIVE_INFINITY));
-  const reader = createItemReader(from.items, limit);
+  const reader = createItemReader(from.items, limit, from.waiting);
   /** Undefined: nothing is there now. */
   function* read(): Generator<OutputEvent | undefined> {
     yield* ownText('opening', from.opening ?? '');
@@ -131,7 +156,7 @@ export const readOutput = (log: TurnLog, { from, outcome, signal }: AnswerPart):
     }
     yield* reader.readNew(log.items());
     const { last } = ended.value;
-    yield* reader.endOpenCalls(log.items(), last.kind === 'end' && last.end.approvalRequests.length > 0);
+    yield* reader.endOpenCalls(log.items(), last.kind === 'end' ? last.end.approvalRequests : []);
     yield* closingEvents(ended.value);
   }
   const events = read();

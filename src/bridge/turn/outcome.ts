@@ -17,15 +17,18 @@ export type LogPosition = {
   readonly opening?: string;
   /** The message whose calls the client has made before the answer. */
   readonly afterMessageID?: string | undefined;
+  /** Ids of the items before it that are calls without a result: the answer shows what becomes of them. */
+  readonly waiting?: readonly string[] | undefined;
 };
 
 export const LOG_START: LogPosition = { items: 0, usage: NO_USAGE };
 
 /** Where the answer begins that continues a turn after one with approval requests. */
-export const positionOf = ({ items, usage, afterMessageID }: PausedTurn): LogPosition => ({
+export const positionOf = ({ items, usage, afterMessageID, waiting }: PausedTurn): LogPosition => ({
   items,
   usage,
   afterMessageID,
+  waiting,
 });
 
 /** How an answer ended: with its turn, or with approval requests while the turn waits. `items`: its end in the log. */
@@ -39,6 +42,8 @@ export type TurnOutcome = {
   readonly closing: string;
   /** The last message before its end whose calls the client has made; undefined where its turn has none. */
   readonly afterMessageID?: string | undefined;
+  /** Ids of the items before its end that are calls without a result, where they wait for an approval. */
+  readonly waiting?: readonly string[];
   /** The calls of the client that it ended with. */
   readonly calls?: readonly ClientCall[];
 };
@@ -70,6 +75,9 @@ const endedWithCalls = ({ items, usage, calls }: ClientCallsPause, from: LogPosi
   return { items, usage, last: { kind: 'end', end }, closing: '', calls };
 };
 
+const idsOfOpenCalls = (log: TurnLog): readonly string[] =>
+  log.items().flatMap((item) => (item.kind === 'call' && item.result === undefined ? [item.id] : []));
+
 /** Waits until a turn has ended or waits for approval. Rejects only when `signal` aborts. */
 export const waitForOutcome = async (
   log: TurnLog,
@@ -86,7 +94,8 @@ export const waitForOutcome = async (
     const ended = (finish: AnswerEnd['finish']): TurnOutcome => {
       const usage = usageSince(log.usage(), from.usage);
       const closing = toApprovalText(approvalRequests);
-      return { ...position(), last: { kind: 'end', end: { finish, usage, approvalRequests } }, closing };
+      const waiting = approvalRequests.length > 0 ? { waiting: idsOfOpenCalls(log) } : {};
+      return { ...position(), ...waiting, last: { kind: 'end', end: { finish, usage, approvalRequests } }, closing };
     };
     if (end !== undefined) {
       const callsPause = pauseAfter(log, from);

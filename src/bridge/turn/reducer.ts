@@ -1,6 +1,6 @@
 import { type CallPart, isCallOfClient } from '../agent/given-calls.ts';
 import type { AgentEventRecord, AssistantInfo, MessageInfo, MessageRecord, PartRecord } from '../agent/schema.ts';
-import { NO_USAGE, type Usage } from '../output.ts';
+import { NO_USAGE, SHOWN_CHARS, type Usage } from '../output.ts';
 import { STRUCTURED_OUTPUT_CALL } from '../stream/structured.ts';
 import { createClientCalls } from './client-calls.ts';
 import type { TurnLogWriter } from './log.ts';
@@ -8,9 +8,6 @@ import { createTurnPrompts } from './turn-prompts.ts';
 
 type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
 type Delta = Extract<AgentEventRecord, { readonly type: 'message.part.delta' }>['properties'];
-
-/** Longer arguments or outputs are of no use to a person, and a client would have to store all of it. */
-const SHOWN_CHARS = 64 * 1024;
 
 /** Applies what the agent sends about a turn to the turn's log. */
 export type TurnReducer = {

@@ -256,7 +256,7 @@ describe('a question in the middle of a turn', (check) => {
     appendText(writer, 'u', 'Paid.');
     writer.finish(STOP);
     await second.over;
-    assert.equal(second.collected, ['u: Paid.', 'u.', 'end stop']);
+    assert.equal(second.collected, ['(call_c', 'u: Paid.', 'u.', 'call_c) paid', 'end stop']);
     const again = readerOf(view());
     await again.over;
     assert.equal(joinedTexts(again.collected).length, first.collected.length);

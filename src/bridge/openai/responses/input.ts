@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import {
+  type ApprovalDecision,
   badInput,
   type ClientToolResults,
   describeToolCall,
@@ -9,9 +10,10 @@ import {
   textOfParts,
 } from '../../request.ts';
 import { parseMember } from '../body.ts';
-import { describeToolResult, joinAdjacentTexts, parseContent, toHistory } from '../content.ts';
+import { describeToolResult, joinAdjacentTexts, parseContent, textPart, toHistory } from '../content.ts';
 import { type EntryKind, findPrompt } from '../prompt-place.ts';
 import { type DialogueEntry, parseToolResults } from '../tool-results.ts';
+import { parseApprovalItem } from './approval-item.ts';
 import { isMessageID, responseIDInItemID } from './items.ts';
 
 const maybeText = v.nullish(v.string());
@@ -41,6 +43,7 @@ type InputItem = {
   readonly output?: DialogueEntry['output'];
   readonly callID?: string;
   readonly isMessage?: boolean;
+  readonly decision?: ApprovalDecision;
 };
 
 /** Items that only the server that made them can read, or that hold no text of the conversation. */
@@ -53,7 +56,6 @@ const TYPES_WITHOUT_TEXT = [
   'configuration_update',
   'image_generation_call',
   'mcp_approval_request',
-  'mcp_approval_response',
   'mcp_list_tools',
   'program',
   'reasoning',
@@ -87,6 +89,12 @@ const parseRemoteCall = (item: JsonObject, at: string): ParsedItem => {
   ]);
 };
 
+const parseDecision = (item: JsonObject, at: string): ParsedItem => {
+  const given = parseApprovalItem(item, at);
+  if (given === undefined) return byAssistant([]);
+  return { speaker: 'user', parts: [textPart(given.text)], isMessage: true, decision: given.decision };
+};
+
 const createItemParser = () => {
   const names = new Map<string, string>();
   const callIn = (item: JsonObject, at: string): ParsedItem => {
@@ -111,6 +119,8 @@ const createItemParser = () => {
       case 'function_call_output':
       case 'custom_tool_call_output':
         return outputIn(item, at);
+      case 'mcp_approval_response':
+        return parseDecision(item, at);
       case 'mcp_call':
         return parseRemoteCall(item, at);
       case 'item_reference':
@@ -155,6 +165,8 @@ export type ParsedInput = {
   /** The beginning of the answer; empty if the client has not written one. */
   readonly prefill: string;
   readonly toolResults: ClientToolResults | undefined;
+  /** What the prompt decides, if it is nothing but decisions. */
+  readonly approvals: readonly ApprovalDecision[] | undefined;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
   readonly previousResponseID: string | undefined;
   /** The path of the id of a message that was not sent and is not known here. */
@@ -218,6 +230,8 @@ export const parseInput = (input: unknown): ParsedInput => {
   const firstSince = lastKnown === -1 ? 0 : since.findIndex(({ speaker }) => speaker === 'user');
   const lost = since.find((item) => isMessageReference(item) && responseIDOf(item) === undefined);
   const instructions = items.filter(({ speaker }) => speaker === 'instructions').map(({ parts }) => textOfParts(parts));
+  const decisions = dialogue.slice(start).map(({ decision }) => decision);
+  const areAllDecisions = decisions.every((decision) => decision !== undefined);
   const knownItem = dialogue[lastKnown];
   const results = parseToolResults(dialogue.slice(lastKnown + 1).map(toDialogueEntry));
   const toolResults = results && knownItem !== undefined ? { ...results, history: [] } : results;
@@ -227,6 +241,7 @@ export const parseInput = (input: unknown): ParsedInput => {
     prompt,
     prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
     toolResults: prefill.length > 0 ? undefined : toolResults,
+    approvals: areAllDecisions ? decisions : undefined,
     previousResponseID: knownItem === undefined ? undefined : responseIDOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `input[${lost.index}].id`,
   };

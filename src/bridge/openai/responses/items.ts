@@ -46,7 +46,9 @@ export const reasoningItem = (id: string, text: string, status: TextStatus) => (
   summary: text === '' ? [] : [summaryText(text)],
 });
 
-type CallResult = { readonly output: string; readonly isError: boolean };
+type CallResult = Pick<Extract<OutputEvent, { readonly kind: 'call-end' }>, 'output' | 'isError' | 'isWaiting'> & {
+  readonly approvalRequestID?: string | undefined;
+};
 
 const labelOf = (name: string): string => {
   const end = name.indexOf('_');
@@ -57,25 +59,32 @@ const labelOf = (name: string): string => {
 const argumentsOf = (input: string): string =>
   parseJsonValue(input) !== undefined ? input : JSON.stringify({ cut_off: input });
 
+const callStatus = (result: CallResult | undefined) => {
+  if (result === undefined) return 'in_progress' as const;
+  if (result.isWaiting === true) return 'incomplete' as const;
+  return result.isError ? ('failed' as const) : ('completed' as const);
+};
+
 /**
  * A call of a tool at the agent, in the form of a call of a tool of a remote server: clients show such calls and run none of them.
- * Without a result it is in progress.
+ * Without a result it is in progress. One that waits for an approval is `incomplete` with the id of its request, and no
+ * `mcp_approval_request`: clients end with an error at that of a server of tools which they have not named.
  */
-export const callItem = (id: string, { name, input }: AgentToolCall, result: CallResult | undefined) => ({
-  id,
-  type: 'mcp_call' as const,
-  status:
-    result === undefined ? ('in_progress' as const) : result.isError ? ('failed' as const) : ('completed' as const),
-  approval_request_id: null,
-  arguments: argumentsOf(input),
-  error:
-    result?.isError === true
-      ? { type: 'mcp_tool_execution_error' as const, content: [{ type: 'text' as const, text: result.output }] }
-      : null,
-  name,
-  output: result === undefined || result.isError ? null : result.output,
-  server_label: labelOf(name),
-});
+export const callItem = (id: string, { name, input }: AgentToolCall, result: CallResult | undefined) => {
+  const status = callStatus(result);
+  const content = [{ type: 'text' as const, text: result?.output ?? '' }];
+  return {
+    id,
+    type: 'mcp_call' as const,
+    status,
+    approval_request_id: result?.approvalRequestID ?? null,
+    arguments: argumentsOf(input),
+    error: status === 'failed' ? { type: 'mcp_tool_execution_error' as const, content } : null,
+    name,
+    output: status === 'completed' ? (result?.output ?? '') : null,
+    server_label: labelOf(name),
+  };
+};
 
 type MessageItem = ReturnType<typeof messageItem>;
 type ReasoningItem = ReturnType<typeof reasoningItem>;
@@ -165,13 +174,11 @@ export const createOutputItems = (responseID: string): OutputItems => {
     calls.set(call.id, { index, id });
     return [setItem('added', index, callItem(id, call, undefined))];
   };
-  const endCall = ({ call, output, isError }: Extract<OutputEvent, { kind: 'call-end' }>): readonly ItemChange[] => {
+  const endCall = ({ call, ...result }: Extract<OutputEvent, { kind: 'call-end' }>): readonly ItemChange[] => {
     const added = beginCall(call);
     const open = calls.get(call.id);
     calls.delete(call.id);
-    return open === undefined
-      ? added
-      : [...added, setItem('done', open.index, callItem(open.id, call, { output, isError }))];
+    return open === undefined ? added : [...added, setItem('done', open.index, callItem(open.id, call, result))];
   };
   const addWhole = (kind: ItemKind, toItem: (id: string) => RefusalItem | FunctionCallItem): readonly ItemChange[] => {
     const index = items.length;

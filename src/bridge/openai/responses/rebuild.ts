@@ -43,15 +43,18 @@ const textEvents = (id: string, text: string): readonly OutputEvent[] =>
         { kind: 'text-end', id },
       ];
 
-/** The output of an answer as its client got it: one that had to be a JSON value has that as its only text. */
+/**
+ * The output of an answer as its client got it: one that had to be a JSON value has that as its only text. `endedWith`: it has ended,
+ * with these approval requests.
+ */
 const outputOf = (
   { items, calls }: TurnSegment,
-  approvalRequests: readonly ApprovalRequest[],
+  endedWith: readonly ApprovalRequest[] | undefined,
 ): readonly OutputEvent[] => {
-  const events = [...readItems(items)];
+  const events = [...readItems(items, endedWith)];
   const given = events.find((event) => isValueCall(event) && event.kind === 'call-end' && !event.isError);
   const clientCalls = calls.map((call) => ({ kind: 'client-call' as const, ...call }));
-  const closing = [...textEvents('closing', toApprovalText(approvalRequests)), ...clientCalls];
+  const closing = [...textEvents('closing', toApprovalText(endedWith ?? [])), ...clientCalls];
   if (given?.kind !== 'call-end') return [...events, ...closing];
   const isShown = (event: OutputEvent) => !isValueCall(event) && event.kind !== 'text' && event.kind !== 'text-end';
   return [...events.filter(isShown), ...textEvents('value', given.call.input), ...closing];
@@ -99,7 +102,8 @@ export const itemsOfTurn = (
 ): readonly (OutputItem | CallOutputItem)[] =>
   replayTurn(turn).segments.flatMap((segment, index) => {
     const items = createOutputItems(responseIDOf(index));
-    for (const event of outputOf(segment, [])) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
+    for (const event of outputOf(segment, undefined))
+      if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
     items.close('in_progress');
     return [...items.list(), ...resultItemsOf(segment)];
   });
@@ -154,7 +158,7 @@ export const rebuildResponse = (messages: readonly MessageRecord[], stored: Stor
   const state = stateOf(stored, segment, { isLast, last });
   if (state.kind !== 'running') log.closeTexts();
   const items = createOutputItems(responseID);
-  for (const event of outputOf(segment, stored.approvalRequests))
+  for (const event of outputOf(segment, state.kind === 'running' ? undefined : stored.approvalRequests))
     if (stored.showsReasoning || !isReasoning(event)) items.applyEvent(event);
   items.close(itemStatusIn(state));
 

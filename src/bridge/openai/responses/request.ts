@@ -187,7 +187,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const format = forcedCall ?? parseTextFormat(valueAt(body, 'text.format'), 'text.format');
   const explicit = explicitConversation(parseReferencedIDs(request));
   const input = parseInput(inputOf(body, explicit));
-  const { history, prompt, prefill, toolResults } = input;
+  const { history, prompt, prefill, toolResults, approvals } = input;
   const system = [request.instructions ?? '', input.system].filter((text) => text.trim() !== '').join('\n\n');
   const isStreamed = request.stream === true;
   const isNamed = explicit.kind !== 'unnamed';
@@ -212,6 +212,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
       : impliedConversation(parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }), input),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
+    ...(approvals === undefined ? {} : { approvals }),
     ...(format === undefined ? {} : { format }),
     ...(toolResults === undefined ? {} : { toolResults }),
     ...(clientTools === undefined || isOwnTask ? {} : { clientTools }),

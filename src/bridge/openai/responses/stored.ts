@@ -74,10 +74,15 @@ const createResponseReader = ({
   clock,
   showsReasoning,
 }: Omit<StoredResponseOptions, 'authenticate' | 'tracked'>) => {
-  const readApprovals = async ({ paused }: FoundResponse, signal: AbortSignal): Promise<readonly ApprovalRequest[]> => {
+  const readApprovals = async (
+    { paused, sessionID }: FoundResponse,
+    signal: AbortSignal,
+  ): Promise<readonly ApprovalRequest[]> => {
     if (paused === undefined || paused.approvalIDs.length === 0) return [];
     const open = await agent.permissionRequests(signal);
-    return open.filter(({ id }) => paused.approvalIDs.includes(id)).map((request) => toApprovalRequest(request));
+    return open
+      .filter(({ id }) => paused.approvalIDs.includes(id))
+      .map((request) => toApprovalRequest(request, sessionID));
   };
   const unsentResponse = (id: string, found: FoundResponse, nowSeconds: number): ResponseObject => {
     const { requestedSeconds: createdSeconds = 0, isBackground, conversationName } = found;

@@ -81,7 +81,10 @@ const createEventEncoder = () => {
           eventOf('response.reasoning_summary_part.done', { ...at, summary_index: 0, part: summaryText(text) }),
         ];
       case 'mcp_call':
-        return [eventOf(`response.mcp_call.${item.status === 'failed' ? 'failed' : 'completed'}`, at)];
+        // There is no event for one that waits: its item is done, and not complete.
+        return item.status === 'incomplete'
+          ? []
+          : [eventOf(`response.mcp_call.${item.status === 'failed' ? 'failed' : 'completed'}`, at)];
       default:
         return item satisfies never;
     }

@@ -107,20 +107,20 @@ const namesOne = (text: string, requests: readonly ApprovalRequest[]): boolean =
 };
 
 /**
- * What a message decides, by the header `x-approval` or else by its text. Undefined: it is a prompt. While a request is open,
+ * What a message decides, by `decisions` (the header `x-approval`, items of a response) or else by its text. Undefined: it is a prompt. While a request is open,
  * nothing is a prompt that names it or begins like a decision.
  */
 export const readDecision = (
-  { header, text }: { readonly header: ApprovalDecision | undefined; readonly text: string },
+  { decisions, text }: { readonly decisions: readonly ApprovalDecision[] | undefined; readonly text: string },
   requests: DecidableRequests,
 ): ReadDecision | undefined => {
   const { open, shown } = requests;
-  const unclear = (problem: ApprovalProblem, decisions: readonly ApprovalDecision[] = []): ReadDecision => ({
-    ...{ kind: 'unclear', problem, decisions },
+  const unclear = (problem: ApprovalProblem, understood: readonly ApprovalDecision[] = []): ReadDecision => ({
+    ...{ kind: 'unclear', problem, decisions: understood },
   });
   const closed = shown.filter(({ id }) => open.every((request) => request.id !== id));
   const parsed: ParsedApproval | undefined =
-    header === undefined ? parseApproval(text, [...open, ...closed]) : { kind: 'decided', decisions: [header] };
+    decisions === undefined ? parseApproval(text, [...open, ...closed]) : { kind: 'decided', decisions };
   if (open.length === 0)
     return parsed !== undefined && isAboutRequests(parsed)
       ? unclear({ kind: 'none-open' }, parsed.decisions)

@@ -185,7 +185,8 @@ export const createTurnPermissions = (needs: TurnPermissionsNeeds): TurnPermissi
       const input = lacksInput(request)
         ? await readCallInput(request, { agent, clock: needs.clock, signal })
         : undefined;
-      if (known.get(request.id) === 'open') writer.addApprovalRequest(toApprovalRequest(request, input));
+      if (known.get(request.id) === 'open')
+        writer.addApprovalRequest(toApprovalRequest(request, needs.sessionID(), input));
     },
     async rejectQuestion({ id, sessionID }) {
       if (await isOfTurn(sessionID)) await retry(() => agent.rejectQuestion(id, signal));

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../core/json.ts';
 import type { PermissionRecord } from '../../agent/schema.ts';
-import type { ApprovalRequest } from '../../output.ts';
+import { type ApprovalRequest, SHOWN_CHARS } from '../../output.ts';
 
 const INPUT_CHARS = 6000;
 /** Tried in this order on each text among the arguments, until all of them fit. */
@@ -80,13 +80,24 @@ export const lacksInput = (request: PermissionRecord): boolean => {
   return request.tool !== undefined && isRecord(input) && Object.keys(input).length === 0;
 };
 
+/** The call that a request is about, with all of its arguments; none where they are not known. */
+const callOf = ({ tool, permission, metadata }: PermissionRecord, input: unknown): Pick<ApprovalRequest, 'call'> => {
+  if (tool === undefined || input === undefined) return {};
+  const name = typeof metadata.tool === 'string' ? metadata.tool : permission;
+  return { call: { id: tool.callID, name, input: JSON.stringify(input).slice(0, SHOWN_CHARS) } };
+};
+
 const UNKNOWN_INPUT = { input: '(the agent server did not send the arguments)', isCut: true };
 
 /**
- * A permission request as the user sees it: the tool, its arguments, and the agent's notes about them. `callInput`: the
- * arguments where the request lacks them; undefined if they are not known.
+ * A permission request as the user sees it: the tool, its arguments, and the agent's notes about them. `turnSessionID`: the session
+ * of the turn that waits for it. `callInput`: the arguments where the request lacks them; undefined if they are not known.
  */
-export const toApprovalRequest = (request: PermissionRecord, callInput?: unknown): ApprovalRequest => {
+export const toApprovalRequest = (
+  request: PermissionRecord,
+  turnSessionID: string,
+  callInput?: unknown,
+): ApprovalRequest => {
   const { id, sessionID, permission, metadata } = request;
   const input = lacksInput(request) ? callInput : inputOf(request);
   return {
@@ -96,6 +107,7 @@ export const toApprovalRequest = (request: PermissionRecord, callInput?: unknown
     tool: shortened(permission.replace(/[^\w.:/-]+/g, '?'), TOOL_CHARS),
     ...(input === undefined ? UNKNOWN_INPUT : shortenInput(input)),
     notes: toNotes(metadata.preview),
+    ...(sessionID === turnSessionID ? callOf(request, input) : {}),
   };
 };
 

@@ -144,7 +144,8 @@ export const createWaitingTurns = (
         if (open.length > 0) setShown(sessionID, open);
         return createTextAnswer([toProblemText(problem, decisions), ...takeUnreadTexts()].join('\n\n'), open);
       };
-      const given = { header: request.approval, text: textOfParts(request.prompt) };
+      const decisions = request.approval === undefined ? request.approvals : [request.approval];
+      const given = { decisions, text: textOfParts(request.prompt) };
       const decision = readDecision(given, { open: openRequests(), shown: shown.get(sessionID) ?? [] });
       if (decision?.kind === 'unclear') return explain(decision.problem, decision.decisions);
       if (decision === undefined || found === undefined) {

@@ -27,6 +27,7 @@ describe("the items of a request's input", (check) => {
       prompt: words('Hello'),
       prefill: '',
       toolResults: undefined,
+      approvals: undefined,
       previousResponseID: undefined,
       unknownItemAt: undefined,
     });

@@ -4,7 +4,7 @@ import { describe } from '../../../check.ts';
 
 const RECORD = { id: 'per_0001k3F9xQ', sessionID: 'ses_1', permission: 'relay_recharge' };
 const asked = (metadata: Record<string, unknown>, more: object = {}) =>
-  toApprovalRequest({ ...RECORD, metadata, ...more });
+  toApprovalRequest({ ...RECORD, metadata, ...more }, RECORD.sessionID);
 
 describe('a question in words', (check) => {
   check('shows the tool, its arguments, and what the agent has to say of them', () => {
