@@ -83,9 +83,3 @@ labels:
 {{- define "gatehouse.agentHasDisk" -}}
 {{- if or (not .Values.agent.database.existingSecret) .Values.agent.relay.enabled }}true{{ end }}
 {{- end }}
-
-{{/* Port of an address, its own or that of its scheme. */}}
-{{- define "gatehouse.portOf" -}}
-{{- $url := urlParse . }}
-{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) }}
-{{- end }}

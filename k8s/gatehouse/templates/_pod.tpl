@@ -141,6 +141,41 @@ spec:
 {{- end }}
 {{- end }}
 
+{{/* A share of 0 is one, too. */}}
+{{- define "gatehouse.samplerArg" -}}
+{{- if not (kindIs "invalid" .samplerArg) }}{{ .samplerArg }}{{ end }}
+{{- end }}
+
+{{/* Where spans go, for the services that send some. Nothing without an endpoint. */}}
+{{- define "gatehouse.tracingEnv" -}}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+            - name: OTEL_EXPORTER_OTLP_ENDPOINT
+              value: {{ .endpoint | quote }}
+{{- if .headersSecret.name }}
+{{- include "gatehouse.secretEnv" (dict "secret" .headersSecret.name "keys" (dict "OTEL_EXPORTER_OTLP_HEADERS" .headersSecret.key)) }}
+{{- end }}
+{{- with .sampler }}
+            - name: OTEL_TRACES_SAMPLER
+              value: {{ . | quote }}
+{{- end }}
+{{- if include "gatehouse.samplerArg" . }}
+            - name: OTEL_TRACES_SAMPLER_ARG
+              value: {{ include "gatehouse.samplerArg" . | quote }}
+{{- end }}
+{{- $pairs := list }}
+{{- range $name, $text := .resourceAttributes }}
+{{- /* A blank is + in a query, and stays one here. */}}
+{{- $pairs = append $pairs (printf "%s=%s" $name (urlquery $text | replace "+" "%20")) }}
+{{- end }}
+{{- with $pairs }}
+            - name: OTEL_RESOURCE_ATTRIBUTES
+              value: {{ join "," . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Nothing but what is set. */}}
 {{- define "gatehouse.proxyEnv" -}}
 {{- $proxy := .Values.proxy }}

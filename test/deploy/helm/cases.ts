@@ -80,6 +80,18 @@ export const CASES: Readonly<Record<string, Values>> = {
       serviceMonitor: { enabled: true, labels: { release: 'prometheus' }, agentUsernameKey: 'username' },
     },
   },
+  traced: {
+    ...ALL,
+    agent: { ...AGENT, relay: RELAY },
+    tracing: {
+      endpoint: 'http://collector.observability.svc:4318',
+      headersSecret: { name: 'collector' },
+      sampler: 'parentbased_traceidratio',
+      samplerArg: 0.01,
+      resourceAttributes: { 'deployment.environment.name': 'production', team: 'trust & safety' },
+    },
+    networkPolicy: { egress: { agent: [8080] } },
+  },
   // Nothing but DNS for the agent, and no rule without ports, which would let it out everywhere.
   'agent-kept-in': { ...ALL, networkPolicy: { enabled: true, egressPorts: [] } },
   'agent-with-relay': {

@@ -66,6 +66,31 @@ describe('the notes after an install', (check) => {
     assert.match(bridge([]), 'WARNING: bridge.ingress.tls is empty: bridge keys travel in the clear.');
     assert.not.match(bridge([{ secretName: 'tls' }]), 'WARNING');
   });
+  check.needing(MISSING, 'says for each service what its network policy limits, and why not', () => {
+    const lines = (values: Values) =>
+      notesFor({ ...REAL, ...values })
+        .split('\n')
+        .filter((line) => /^No net|^Net|^ {2}\w+: /.test(line));
+    const agent = AGENT;
+    assert.equal(lines({ agent, networkPolicy: { clients: { agent: [{ namespaceSelector: {} }] } } }), [
+      'Network policies (networkPolicy.enabled: auto):',
+      '  gateway: calls only what its values name; is called by anyone, as networkPolicy.clients.gateway is empty',
+      '  agent: calls anything, as its models and tools are where its configuration says (networkPolicy.egress.agent); is called by its clients only',
+    ]);
+    const redis = { existingSecret: 'redis' };
+    const extraEnv = [{ name: 'HOST_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
+    assert.match(
+      lines({ redis, gateway: { extraEnv } })[1] ?? '',
+      'gateway: calls anything, as redis.port is empty, HOST_IP of its extraEnv is taken from elsewhere (networkPolicy.egress.gateway);',
+    );
+    assert.equal(lines({ agent, networkPolicy: { enabled: true } }).slice(1), [
+      '  gateway: calls only what its values name; is called by anyone, on its port',
+      '  agent: calls only what its values name; is called by its clients only',
+    ]);
+    assert.equal(lines({ networkPolicy: { enabled: false } }), [
+      'No network policies, as networkPolicy.enabled is false.',
+    ]);
+  });
   check.needing(MISSING, 'reports the agent and the bridge', () => {
     const agent = { enabled: true, existingSecret: 'a' };
     const bridge = { enabled: true, existingSecret: 'b', replicaCount: 2 };

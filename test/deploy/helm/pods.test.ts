@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { TracingVariables } from '../../../src/adapter/opentelemetry/settings.ts';
 import { AgentVariables, readAgentSettings, unknownAgentVariables } from '../../../src/agent/settings.ts';
 import {
   BridgeVariables,
@@ -31,6 +32,7 @@ import {
 } from './world.ts';
 
 const PORTS: Readonly<Record<string, number>> = { gateway: 8000, agent: 4000, bridge: 4100, console: 4200 };
+const TRACING = Object.keys(TracingVariables.entries);
 const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
 
 const deploymentsIn = (all: readonly Manifest[]): readonly Manifest[] =>
@@ -176,7 +178,7 @@ describe('the services', (check) => {
       for (const deployment of deploymentsIn(all)) {
         const service = deployment.metadata.labels[COMPONENT];
         const variables = filled(deployment);
-        const extra = [...PROXIES, 'NODE_OPTIONS'];
+        const extra = [...PROXIES, ...TRACING, 'NODE_OPTIONS'];
         const known = Object.fromEntries(Object.entries(variables).filter(([it]) => !extra.includes(it)));
         seen.add(service);
         if (service === 'gateway') {
@@ -224,7 +226,8 @@ describe('the services', (check) => {
           service === 'bridge' || service === 'console'
             ? []
             : [...PROXIES, ...(service === 'agent' ? namesIn(agentTextIn(all)) : [])];
-        const known = [...own, ...more, ...(name === 'configured' ? ['NODE_OPTIONS'] : [])];
+        const tracing = service === 'console' ? [] : TRACING;
+        const known = [...own, ...more, ...tracing, ...(name === 'configured' ? ['NODE_OPTIONS'] : [])];
         assert.equal(
           Object.keys(variablesOf(deployment)).filter((it) => !known.includes(it)),
           [],

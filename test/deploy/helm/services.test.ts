@@ -24,6 +24,9 @@ import {
   variablesOf,
 } from './world.ts';
 
+/** Ports for names, of OpenShift's pods too, each for UDP and TCP. */
+const NAMES = [53, 53, 5353, 5353];
+
 const policyOf = (values: Values, service: string): Manifest =>
   only(manifests({ ...values, networkPolicy: { enabled: true } }), 'NetworkPolicy', service).spec;
 
@@ -68,11 +71,11 @@ describe('the gateway in the chart', (check) => {
   check.needing(MISSING, 'may reach its backend, its proxy, Redis and names, and nothing else', () => {
     const ports = (values: Values) =>
       policyOf(values, 'gateway').egress.flatMap((rule: Manifest) => rule.ports.map(({ port }: Manifest) => port));
-    assert.equal(ports(LEAST), [53, 53, 443]);
-    assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama:11434/v1' } }), [53, 53, 443, 11434]);
-    assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama' } }), [53, 53, 443, 80]);
+    assert.equal(ports(LEAST), [...NAMES, 443]);
+    assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama:11434/v1' } }), [...NAMES, 443, 11434]);
+    assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama' } }), [...NAMES, 443, 80]);
     const proxy = { httpsProxy: 'http://proxy.test:3128' };
-    assert.equal(ports({ ...LEAST, proxy, redis: { existingSecret: 'r' } }), [53, 53, 443, 6379, 3128]);
+    assert.equal(ports({ ...LEAST, proxy, redis: { existingSecret: 'r' } }), [...NAMES, 443, 6379, 3128]);
   });
 });
 
@@ -135,9 +138,9 @@ describe('the agent in the chart', (check) => {
       policyOf({ ...LEAST, agent: { ...AGENT, database } }, 'agent').egress.flatMap((rule: Manifest) =>
         rule.ports.map(({ port }: Manifest) => port),
       );
-    assert.equal(ports({}), [53, 53, 443]);
-    assert.equal(ports(DATABASE), [53, 53, 443, 5432]);
-    assert.equal(ports({ ...DATABASE, port: 6543 }), [53, 53, 443, 6543]);
+    assert.equal(ports({}), [...NAMES, 443]);
+    assert.equal(ports(DATABASE), [...NAMES, 443, 5432]);
+    assert.equal(ports({ ...DATABASE, port: 6543 }), [...NAMES, 443, 6543]);
   });
 
   check.needing(MISSING, 'may reach names alone where no ports are left, and not everything', () => {
@@ -150,7 +153,7 @@ describe('the agent in the chart', (check) => {
       assert.is(egress.length, 1);
       assert.equal(
         egress[0].ports.map(({ port }: Manifest) => port),
-        [53, 53],
+        NAMES,
       );
     }
   });
@@ -177,7 +180,6 @@ describe('the agent in the chart', (check) => {
       mcp: {
         'relay-admin': {
           ...server,
-          command: ['node', '/app/relay-admin.js'],
           environment: { ...environment, RELAY_JOURNAL: '/data/relay-journal.jsonl' },
         },
       },
@@ -192,7 +194,8 @@ describe('the agent in the chart', (check) => {
     const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
       .split(/^FROM /m)
       .find((it) => / AS agent$/m.test(it));
-    assert.match(image ?? '', /\/relay-admin\.js\b.* \/app\/$/m);
+    // Its command, gatehouse, is looked for beside the agent server's bundle.
+    assert.match(image ?? '', /\/gatehouse\.js\b.*\/relay-admin\.js\b.* \/app\/$/m);
   });
 
   check.needing(MISSING, 'keeps the order of permission rules in a configuration of your own', () => {

@@ -4,7 +4,18 @@ import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { describe } from '../../check.ts';
 import { createManifestCheck } from './kubernetes-schemas.ts';
-import { helm, type Manifest, MISSING, manifestsIn, NEWEST, OLDEST, ROOT, template, type Values } from './world.ts';
+import {
+  COMPONENT,
+  helm,
+  type Manifest,
+  MISSING,
+  manifestsIn,
+  NEWEST,
+  OLDEST,
+  ROOT,
+  template,
+  type Values,
+} from './world.ts';
 
 const SIZES = join(ROOT, 'k8s/sizes');
 const NAMES = ['one-box', 'small', 'zones'] as const;
@@ -60,6 +71,13 @@ describe('the values for a size', (check) => {
       }
     });
   }
+
+  check.needing(MISSING, 'limit what each service calls as far as they name it', () => {
+    const limited = NAMES.map((name) =>
+      ofKind(rendered(name), 'NetworkPolicy').map(({ metadata }) => metadata.labels[COMPONENT]),
+    );
+    assert.equal(limited, [['bridge', 'gateway'], ['bridge'], ['agent', 'bridge', 'gateway']]);
+  });
 
   check.needing(MISSING, 'zones: spread each service over zones', () => {
     for (const { spec } of ofKind(rendered('zones'), 'Deployment')) {

@@ -35,7 +35,7 @@ const hostsWith = (...lines: readonly string[]) => {
 
 describe("the specification's values", (check) => {
   check.needing(MISSING, 'render no ingress and no Secret unless asked', () => {
-    assert.equal(kindsOf(manifests(LEAST)), ['Deployment', 'Service', 'ServiceAccount']);
+    assert.equal(kindsOf(manifests(LEAST)), ['Deployment', 'NetworkPolicy', 'Service', 'ServiceAccount']);
     const withSecret = Object.keys(CASES).filter((name) => kindsOf(manifests(CASES[name] ?? {})).includes('Secret'));
     assert.equal(withSecret, ['created-secret']);
   });
@@ -225,6 +225,14 @@ describe('values that cannot work', (check) => {
     ['gateway.replicaCount=two', "at '/gateway/replicaCount': got string, want integer"],
     ['ingress.enabled=yes', "at '/ingress/enabled': got string, want boolean"],
     ['backend.baseUrl=ollama:11434', "at '/backend/baseUrl': 'ollama:11434' does not match pattern"],
+    ['bridge.agent.baseUrl=http://a:1\\,b:2', "at '/bridge/agent/baseUrl'"],
+    ['console.agentUrls=agent-1:4000', "at '/console/agentUrls': 'agent-1:4000' does not match pattern"],
+    ['networkPolicy.enabled=yes', "at '/networkPolicy/enabled': value must be one of true, false, 'auto'"],
+    ['networkPolicy.egress.gatewy[0]=443', "at '/networkPolicy/egress': additional properties 'gatewy' not allowed"],
+    ['networkPolicy.egress.agent[0]=0', "at '/networkPolicy/egress/agent/0'"],
+    ['networkPolicy.clients.bridge[0].podSelectr.a=b', "additional properties 'podSelectr' not allowed"],
+    ['gateway.env.BACKEND_CLOUD_URL=cloud.test', "at '/gateway/env/BACKEND_CLOUD_URL': 'cloud.test' does not match"],
+    ['tracing.endpont=http://a', "at '/tracing': additional properties 'endpont' not allowed"],
     ['config.policy.categories.hate.threshold=2', "at '/config/policy"],
     ['config.policy.policies.mild.own_categories.guns.threshold=0.5', "at '/config/policy"],
   ] as const) {

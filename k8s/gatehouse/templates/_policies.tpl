@@ -1,0 +1,113 @@
+{{- define "gatehouse.podPort" -}}
+{{ get (dict "gateway" 8000 "agent" 4000 "bridge" 4100 "console" 4200) . }}
+{{- end }}
+
+{{/* Peers that may call a service, as YAML: those that are named, and with them the services of this chart that do. */}}
+{{- define "gatehouse.clients" -}}
+{{- $clients := get (.root.Values.networkPolicy.clients | default dict) .service }}
+{{- $own := dict "agent" (list "bridge" "console") "gateway" (list "console") "bridge" (list "console") "console" list }}
+{{- if or $clients (eq .service "agent") }}
+{{- range get $own .service }}
+{{- if (get $.root.Values .).enabled }}
+{{- $labels := include "gatehouse.selectorLabels" (dict "root" $.root "service" .) | fromYaml }}
+{{- $clients = append $clients (dict "podSelector" (dict "matchLabels" $labels)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $clients }}
+{{- end }}
+
+{{/* The halves that a service's policy has: Ingress, Egress, both or none. */}}
+{{- define "gatehouse.policyTypes" -}}
+{{- $policy := .root.Values.networkPolicy }}
+{{- $isAuto := eq (toString $policy.enabled) "auto" }}
+{{- if and (get .root.Values .service).enabled (or $isAuto (eq (toString $policy.enabled) "true")) }}
+{{- if or (not $isAuto) (get ($policy.clients | default dict) .service) }}Ingress {{ end }}
+{{- if or (not $isAuto) (empty (include "gatehouse.calls" . | fromJson).open) }}Egress{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* What a service's policy limits, and why not, in one line. Takes root and service. */}}
+{{- define "gatehouse.policyNote" -}}
+{{- $types := include "gatehouse.policyTypes" . | trim | splitList " " }}
+{{- $calls := include "gatehouse.calls" . | fromJson }}
+{{- .service }}: {{ if has "Egress" $types }}calls only what its values name
+{{- else }}calls anything, as {{ join ", " $calls.open }} (networkPolicy.egress.{{ .service }})
+{{- end }}; {{ if has "Ingress" $types }}is called by {{ if or (include "gatehouse.clients" . | fromYamlArray) (eq .service "agent") }}its clients only{{ else }}anyone, on its port{{ end }}
+{{- else }}is called by anyone, as networkPolicy.clients.{{ .service }} is empty
+{{- end }}
+{{- end }}
+
+{{/* The NetworkPolicy of a service, or nothing. Takes root and service. */}}
+{{- define "gatehouse.networkPolicy" -}}
+{{- with include "gatehouse.policyTypes" . | trim }}
+{{- $types := splitList " " . }}
+{{- with $ }}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  {{- include "gatehouse.metadata" . | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "gatehouse.selectorLabels" . | nindent 6 }}
+  policyTypes:
+    {{- range $types }}
+    - {{ . }}
+    {{- end }}
+  {{- if has "Ingress" $types }}
+  {{- $clients := include "gatehouse.clients" . | fromYamlArray }}
+  {{- if and (eq .service "agent") (not $clients) }}
+  ingress: []
+  {{- else }}
+  ingress:
+    - ports:
+        - port: {{ include "gatehouse.podPort" .service }}
+          protocol: TCP
+      {{- with $clients }}
+      from:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+  {{- end }}
+  {{- end }}
+  {{- if has "Egress" $types }}
+  {{- $calls := include "gatehouse.calls" . | fromJson }}
+  egress:
+    # Names. Pods of OpenShift's DNS listen on 5353.
+    - ports:
+        {{- range list 53 5353 }}
+        - port: {{ . }}
+          protocol: UDP
+        - port: {{ . }}
+          protocol: TCP
+        {{- end }}
+    {{- /* None at all without ports, as that would let out everything. */}}
+    {{- with $calls.ports }}
+    - ports:
+        {{- range . }}
+        - port: {{ . }}
+          protocol: TCP
+        {{- end }}
+    {{- end }}
+    {{- with $calls.namespaces }}
+    - to:
+        {{- range . }}
+        - namespaceSelector:
+            matchLabels:
+              kubernetes.io/metadata.name: {{ . | quote }}
+        {{- end }}
+    {{- end }}
+    {{- range $calls.pods }}
+    {{- /* Behind the Service the port of its pods counts. */}}
+    - ports:
+        - port: {{ include "gatehouse.podPort" . }}
+          protocol: TCP
+      to:
+        - podSelector:
+            matchLabels:
+              {{- include "gatehouse.selectorLabels" (dict "root" $.root "service" .) | nindent 14 }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
