@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { untilAborted } from '../async.ts';
 import { Fault } from '../fault.ts';
+import { jsonErrorText } from '../json.ts';
 import { type RunInSlices, runAtOnce, type Steps } from '../time-slices.ts';
 
 /** How far a body of unknown length is read and thrown away, so that its sender still sees the 413 and not a reset. */
@@ -143,15 +144,27 @@ function* hasTooManyValues(bytes: Uint8Array): Steps<boolean> {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+/** The place where a body is no JSON is found only in one as people write them by hand: it takes longer than to parse it. */
+const EXPLAINED_CHARS = 4096;
+const notJson = (text: string) => {
+  const where = text.length > EXPLAINED_CHARS ? '' : jsonErrorText(text);
+  return invalidJson(`The request body is not JSON${text === '' ? ': it is empty' : where}`);
+};
+
 function* parsing(bytes: Uint8Array): Steps<unknown> {
   if (yield* hasTooManyValues(bytes))
     throw invalidJson(`The request body has more than ${VALUES_LIMIT} values: members of objects and items of lists`);
+  let text: string;
   try {
-    const text = decoder.decode(bytes);
-    yield;
-    return JSON.parse(text);
+    text = decoder.decode(bytes);
   } catch {
     throw invalidJson('The request body is not JSON in UTF-8');
+  }
+  yield;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notJson(text);
   }
 }
 

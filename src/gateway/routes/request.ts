@@ -66,7 +66,12 @@ const parseInput = <Schema extends v.GenericSchema>(schema: Schema, value: unkno
 };
 
 const requireLength = (text: string, param: string, { chars }: InputLimits): void => {
-  if (text.length > chars) throw badInput('input_too_long', param, `Expected at most ${chars} characters at ${param}`);
+  if (text.length > chars)
+    throw badInput(
+      'input_too_long',
+      param,
+      `Expected at most ${chars} characters at ${param}, as MAX_INPUT_CHARS allows`,
+    );
 };
 
 const createTextItem = (text: string, param: string, limits: InputLimits): ParsedItem => {
@@ -113,7 +118,7 @@ const isOfOtherType = (value: unknown): boolean =>
 
 const parseParts = (values: readonly unknown[], { limits, unseen, ...rules }: InputRules): ParsedItem => {
   if (values.length > limits.inputs)
-    throw badInput('too_many_inputs', 'input', `Expected at most ${limits.inputs} parts`);
+    throw badInput('too_many_inputs', 'input', `Expected at most ${limits.inputs} parts, as MAX_INPUTS allows`);
   const texts: string[] = [];
   const images: ImageAt[] = [];
   const leftOut: Unjudged[] = [];
@@ -162,7 +167,11 @@ export const parseModerationItems = (input: unknown, rules: InputRules): readonl
   if (input.length === 0) throw badInput('empty_input', 'input', 'Expected at least one input');
   if (isPart(input[0])) return [parseParts(input, rules)];
   if (input.length > limits.inputs)
-    throw badInput('too_many_inputs', 'input', `Expected at most ${limits.inputs} inputs`);
+    throw badInput(
+      'too_many_inputs',
+      'input',
+      `Expected at most ${limits.inputs} inputs, as MAX_INPUTS allows; send the others in further requests`,
+    );
   return parseInput(Texts, input, 'input').map((text, index) => createTextItem(text, `input[${index}]`, limits));
 };
 

@@ -62,10 +62,10 @@ describe('a request that goes wrong', (check) => {
     for (const body of ['{"parts":', '', 'hello', '\xff']) {
       const response = await raw(world, path, body, { 'content-type': 'application/json' });
       assert.is(response.status, 400);
-      assert.equal(await bodyOf(response), {
-        name: 'BadRequest',
-        data: { message: 'The request body is not JSON in UTF-8', kind: 'Payload', code: 'invalid_json', path: null },
-      });
+      const { name, data } = await bodyOf(response);
+      const { message, ...rest } = data as Record<string, unknown>;
+      assert.equal([name, rest], ['BadRequest', { kind: 'Payload', code: 'invalid_json', path: null }]);
+      assert.match(String(message), /^The request body is not JSON(?: in UTF-8|: it is empty|; at line 1, column \d)/);
     }
     const form = await raw(world, path, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' });
     assert.equal([form.status, (await bodyOf(form)).name], [415, 'UnsupportedMediaType']);

@@ -164,18 +164,36 @@ describe('the text of a body', (check) => {
     'UTF-16': bytes([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]),
     gzip: bytes([0x1f, 0x8b, 0x08, 0x00]),
   };
+  /** A place, and never what stands there. */
+  const NOT_JSON =
+    /^The request body is not JSON(?: in UTF-8|: it is empty|; at line \d+, column \d+ it needs [a-z ]+)?$/;
   for (const [what, body] of Object.entries(broken)) {
     check(`may not be ${what}, and is not quoted`, async () => {
       for (const request of [posting(body), posting(body, { 'content-length': String(body.length) })]) {
-        assert.equal(await faultOf(read(request)), {
-          kind: 'bad-input',
-          code: 'invalid_json',
-          param: null,
-          message: 'The request body is not JSON in UTF-8',
-        });
+        const fault = await faultOf(read(request));
+        assert.equal(fault.kind === 'bad-input' && [fault.code, fault.param], ['invalid_json', null]);
+        assert.match(fault.kind === 'bad-input' ? fault.message : '', NOT_JSON);
       }
     });
   }
+
+  check('is told where it is no JSON, as long as it is short', async () => {
+    const messageOf = async (body: Sent | null): Promise<string> => {
+      const fault = await faultOf(read(posting(body), 10_000));
+      return fault.kind === 'bad-input' ? fault.message : fault.kind;
+    };
+    assert.is(
+      await messageOf(bytes("{'a':1}")),
+      'The request body is not JSON; at line 1, column 2 it needs a name in double quotes or a closing brace',
+    );
+    assert.is(
+      await messageOf(bytes('{"a":1,\n"b":}')),
+      'The request body is not JSON; at line 2, column 5 it needs a value',
+    );
+    assert.is(await messageOf(bytes(`[${'1,'.repeat(2100)}]`)), 'The request body is not JSON');
+    assert.is(await messageOf(null), 'The request body is not JSON: it is empty');
+    assert.is(await messageOf(bytes('"', [0xff], '"')), 'The request body is not JSON in UTF-8');
+  });
 
   check('may not be missing', async () => {
     const fault = await faultOf(read(posting(null)));
