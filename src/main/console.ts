@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { readJournalLines } from '../adapter/files/journal-reader.ts';
+import { createJournalReader } from '../adapter/files/journal-reader.ts';
 import { systemClock } from '../adapter/node/clock.ts';
 import { deriveScryptKey, nodeDigest } from '../adapter/node/crypto.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
@@ -42,7 +42,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     deriveKey: deriveScryptKey,
     newToken: () => newId().replaceAll('-', ''),
     newRequestId: () => `req-${newId()}`,
-    readJournal: journalFile === undefined ? undefined : () => readJournalLines(journalFile),
+    readJournal: journalFile === undefined ? undefined : createJournalReader(journalFile),
     runInSlices: beginAtOnce(createTimeSlices(clock)),
     version: VERSION,
     isStopping,

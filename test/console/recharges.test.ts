@@ -1,10 +1,12 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { createJournalFile } from '../../src/adapter/files/journal.ts';
-import { readJournalLines } from '../../src/adapter/files/journal-reader.ts';
-import { toRechargeLists } from '../../src/console/recharges/recharge-lists.ts';
+import { createJournalReader } from '../../src/adapter/files/journal-reader.ts';
+import { createJournalRecharges } from '../../src/console/recharges/journal-entries.ts';
+import { RECHARGES_SHOWN, toRechargeLists } from '../../src/console/recharges/recharge-lists.ts';
+import type { ReadJournal } from '../../src/console/recharges/recharge-reading.ts';
 import { createJournal } from '../../src/relay-admin/recharge/journal.ts';
 import { describe } from '../check.ts';
 import { createConsoleWorld } from './harness/world.ts';
@@ -26,11 +28,17 @@ const withJournal = async <T>(
     rmSync(directory, { recursive: true });
   }
 };
-const listsOf = async (path: string) => {
-  const read = await readJournalLines(path);
-  if (!('lines' in read)) throw new Error(JSON.stringify(read));
-  return toRechargeLists(read.lines, NOW);
+/** The lists of a journal, read again with each call. */
+const followJournal = (path: string) => {
+  const recharges = createJournalRecharges(RECHARGES_SHOWN);
+  const read = createJournalReader(path);
+  return async () => {
+    const failure = await read(recharges);
+    if (failure !== undefined) throw new Error(JSON.stringify(failure));
+    return toRechargeLists(recharges, NOW);
+  };
 };
+const listsOf = (path: string) => followJournal(path)();
 const claimOf = (char: string, at: number) => ({
   ...{ at, token: hash(char), key: hash(char), marker: `rc_${char.repeat(16)}` },
   ...{ userId: 7, amount: '12.5', balanceBefore: '3.5' },
@@ -131,21 +139,65 @@ describe('the recharges of a journal', (check) => {
     });
   });
 
-  check('in doubt are never pushed out by newer ones', () => {
-    const line = (each: number, kind: object) => JSON.stringify({ at: each, by: `b${each}`, ...kind });
-    const lines = Array.from({ length: 3000 }, (_, each) => [
-      line(each, { ...claimOf('a', each), kind: 'claim', token: `t${each}`, key: `k${each}`, marker: `rc_${each}` }),
-      ...(each === 0 ? [] : [line(each, { kind: 'settlement', state: 'verified', isAccepted: true })]),
-    ]).flat();
-    const { inDoubt, verified, leftOut } = toRechargeLists(lines, NOW);
-    assert.equal([inDoubt.map(({ reference }) => reference), verified.length, leftOut], [['rc_0'], 1000, 2000]);
+  check('in doubt are never pushed out by newer ones, in a journal of whatever length', async () => {
+    await withJournal(async (path) => {
+      const line = (each: number, kind: object) => `${JSON.stringify({ at: each, by: `b${each}`, ...kind })}\n`;
+      const claim = (each: number, more: object = {}) =>
+        line(each, {
+          ...claimOf('a', each),
+          ...{ kind: 'claim', token: `t${each}`, key: `k${each}`, marker: `rc_${each}` },
+          ...more,
+        });
+      const verified = (each: number) => line(each, { kind: 'settlement', state: 'verified', isAccepted: true });
+      const padding = 'ü'.repeat(4000);
+      const lines = Array.from({ length: 3000 }, (_, each) =>
+        each === 0 ? claim(0) : `${claim(each, { padding })}${verified(each)}`,
+      );
+      writeFileSync(path, lines.join(''));
+      assert.ok(statSync(path).size > 20 * 1024 * 1024);
+      const read = followJournal(path);
+      const seen = async () => {
+        const { inDoubt, verified: shown, leftOut } = await read();
+        return [inDoubt.map(({ reference }) => reference), shown.length, leftOut];
+      };
+      assert.equal(await seen(), [['rc_0'], 1000, 2000]);
+      // Its outcome may come late, and a copy of it counts as little as before.
+      appendFileSync(path, `${claim(4000, { token: 't0' })}${claim(4001)}${verified(0)}`);
+      assert.equal(await seen(), [['rc_4001'], 999, 2001]);
+    });
+  });
+
+  check('are read on where the journal goes on, and anew where another file is in its place', async () => {
+    await withJournal(async (path) => {
+      const entry = (char: string) =>
+        `${JSON.stringify({ ...claimOf(char, 1), kind: 'claim', by: char, marker: `rc_${char}` })}\n`;
+      const read = followJournal(path);
+      const seen = async () => (await read()).inDoubt.map(({ reference }) => reference).join(' ');
+      const [half, rest] = [entry('b').slice(0, 50), entry('b').slice(50)];
+      writeFileSync(path, `${entry('a')}${half}`);
+      assert.is(await seen(), 'rc_a');
+      appendFileSync(path, rest);
+      assert.is(await seen(), 'rc_b rc_a');
+      writeFileSync(path, `${'x'.repeat(3_000_000)}\n${entry('c')}`);
+      assert.is(await seen(), 'rc_c');
+      writeFileSync(path, entry('d'));
+      assert.is(await seen(), 'rc_d');
+      rmSync(path);
+      assert.match(String(await read().catch((error: unknown) => error)), 'missingFile');
+      writeFileSync(path, `${entry('e')}${entry('f')}`);
+      assert.is(await seen(), 'rc_f rc_e');
+    });
   });
 
   check('in doubt are a metric, as long as the journal can be read', async () => {
     const claim = JSON.stringify({ kind: 'claim', by: 'b', ...claimOf('a', 0) });
-    const journals = [{ lines: [claim] }, { lines: [] }, { code: 'EACCES' }, undefined];
-    for (const [index, journal] of journals.entries()) {
-      const readJournal = journal === undefined ? undefined : async () => journal;
+    const journals: readonly (ReadJournal | undefined)[] = [
+      async ({ take }) => void take(claim),
+      async () => undefined,
+      async () => ({ code: 'EACCES' }),
+      undefined,
+    ];
+    for (const [index, readJournal] of journals.entries()) {
       const world = await createConsoleWorld(readJournal === undefined ? {} : { readJournal });
       await world.send('GET', '/metrics');
       assert.equal(world.counted, [`recharges in doubt ${['1', '0', 'unknown', 'unknown'][index]}`]);
@@ -155,9 +207,10 @@ describe('the recharges of a journal', (check) => {
 
   check('are read once for all who ask at a time, and again after five seconds', async () => {
     let reads = 0;
-    const readJournal = async () => {
+    const readJournal: ReadJournal = async ({ take }) => {
       reads += 1;
-      return { lines: [JSON.stringify({ kind: 'claim', by: 'b', ...claimOf('a', 0) })] };
+      if (reads === 1) take(JSON.stringify({ kind: 'claim', by: 'b', ...claimOf('a', 0) }));
+      return undefined;
     };
     const world = await createConsoleWorld({ readJournal });
     const ann = await world.as('ann');
@@ -172,11 +225,12 @@ describe('the recharges of a journal', (check) => {
 
   check('of a file that is none, or is not there, are said with the code of the system', async () => {
     await withJournal(async (path) => {
-      assert.equal(await readJournalLines(path), { missingFile: 'journal.jsonl' });
-      assert.equal(await readJournalLines(join(path, 'j.jsonl')), { code: 'ENOENT' });
-      assert.equal(await readJournalLines(tmpdir()), { code: 'ENOTREG' });
+      const read = (at: string) => createJournalReader(at)({ take: assert.unreachable, restart: () => {} });
+      assert.equal(await read(path), { missingFile: 'journal.jsonl' });
+      assert.equal(await read(join(path, 'j.jsonl')), { code: 'ENOENT' });
+      assert.equal(await read(tmpdir()), { code: 'ENOTREG' });
       writeFileSync(path, '');
-      assert.equal(await readJournalLines(path), { lines: [] });
+      assert.is(await read(path), undefined);
     });
   });
 

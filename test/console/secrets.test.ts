@@ -60,8 +60,8 @@ describe('no secret', (check) => {
         gateway: service,
         bridge: service,
         variables: { CONSOLE_NOTIFY_URL: HOOK, CONSOLE_PUBLIC_URL: 'https://console.example' },
-        readJournal: async () => ({
-          lines: [
+        readJournal: async ({ take }) => {
+          for (const line of [
             JSON.stringify({ kind: 'seal', secret: 'canary-journal-seal-of-thirty-two-characters' }),
             JSON.stringify({
               kind: 'claim',
@@ -74,8 +74,10 @@ describe('no secret', (check) => {
               amount: '1',
               balanceBefore: '2',
             }),
-          ],
-        }),
+          ])
+            take(line);
+          return undefined;
+        },
       });
       for (const agent of world.agents) {
         agent.ask('per_1', { note: `${AGENT_PASSWORD} ${ADMIN_KEY} ${SECRET}`, header: BASIC });

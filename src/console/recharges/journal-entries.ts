@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { setNewest } from '../../core/bounded-map.ts';
 import { parseJson } from '../../core/json.ts';
 
 const Time = v.pipe(v.number(), v.minValue(0), v.maxValue(8.64e15));
@@ -44,26 +45,69 @@ const asProven = (entry: SettlementRecord): SettlementRecord =>
     ? { ...entry, state: 'accepted_unverified', doubt: 'refused' }
     : entry;
 
-/** The recharges of a journal's lines, in its order. Of a token or a key the first claim counts; of outcomes the proven one. */
-export const readRecharges = (lines: readonly string[]): readonly JournalRecharge[] => {
-  const claims = new Map<string, ClaimRecord>();
-  const used = new Set<string>();
-  const settlements = new Map<string, SettlementRecord>();
-  for (const line of lines) {
-    const entry = parseJson(EntryRecord, line);
-    if (entry === undefined) continue;
-    if (entry.kind === 'claim') {
-      const [token, key] = [`token ${entry.token}`, `key ${entry.key}`];
-      if (used.has(token) || used.has(key)) continue;
-      used.add(token).add(key);
-      claims.set(entry.by, entry);
-    } else {
-      const known = settlements.get(entry.by);
-      if (known === undefined || known.state === 'accepted_unverified') {
-        const isAccepted = entry.isAccepted || known?.isAccepted === true;
-        settlements.set(entry.by, { ...asProven(entry), isAccepted });
-      }
+/** Whether nobody knows if it was credited. */
+export const isInDoubt = ({ settlement }: JournalRecharge): boolean =>
+  settlement === undefined || settlement.state === 'accepted_unverified';
+
+/** What is known of a journal's recharges, line by line. */
+export type JournalRecharges = {
+  readonly take: (line: string) => void;
+  /** Forgets all lines: those of another file follow. */
+  readonly restart: () => void;
+  /** All in doubt and the newest others, in the journal's order. */
+  readonly kept: () => readonly JournalRecharge[];
+  /** How many there are, with those that are not kept. */
+  readonly count: () => number;
+};
+
+/** A claim that counts no more is written within moments of the first, so that only the latest tokens and keys are known. */
+const USED_LIMIT = 100_000;
+
+/**
+ * Of a token or a key the first claim counts; of outcomes the proven one. Those that are in doubt are kept however old they are, of the
+ * others the newest `limit` at least, and never many more.
+ */
+export const createJournalRecharges = (limit: number): JournalRecharges => {
+  const recharges = new Map<string, JournalRecharge>();
+  const used = new Map<string, true>();
+  let count = 0;
+  /** When so many are kept, those that are not needed are dropped. */
+  let fullAt = 2 * limit;
+  const drop = (): void => {
+    let rest = recharges.size;
+    for (const [by, recharge] of recharges) {
+      if (rest > limit && !isInDoubt(recharge)) recharges.delete(by);
+      rest -= 1;
     }
-  }
-  return [...claims.values()].map((claim) => ({ claim, settlement: settlements.get(claim.by) }));
+    fullAt = recharges.size + limit;
+  };
+  const claim = (entry: ClaimRecord): void => {
+    const names = [`token ${entry.token}`, `key ${entry.key}`];
+    if (names.some((name) => used.has(name))) return;
+    for (const name of names) setNewest(used, [name, true], USED_LIMIT);
+    count += 1;
+    recharges.set(entry.by, { claim: entry, settlement: undefined });
+    if (recharges.size >= fullAt) drop();
+  };
+  const settle = (entry: SettlementRecord): void => {
+    const recharge = recharges.get(entry.by);
+    if (recharge === undefined || !isInDoubt(recharge)) return;
+    const isAccepted = entry.isAccepted || recharge.settlement?.isAccepted === true;
+    recharges.set(entry.by, { ...recharge, settlement: { ...asProven(entry), isAccepted } });
+  };
+  return {
+    take(line) {
+      const entry = parseJson(EntryRecord, line);
+      if (entry?.kind === 'claim') claim(entry);
+      else if (entry !== undefined) settle(entry);
+    },
+    restart() {
+      recharges.clear();
+      used.clear();
+      count = 0;
+      fullAt = 2 * limit;
+    },
+    kept: () => [...recharges.values()],
+    count: () => count,
+  };
 };

@@ -1,10 +1,11 @@
 import type { JournalLists, RechargeRow } from '../protocol.ts';
-import { type JournalRecharge, readRecharges, type SettlementRecord } from './journal-entries.ts';
+import { isInDoubt, type JournalRecharge, type JournalRecharges, type SettlementRecord } from './journal-entries.ts';
 
 /** Of a journal that is not there yet. */
 export const NO_RECHARGES: JournalLists = { inDoubt: [], refused: [], verified: [], leftOut: 0 };
 
-const SHOWN = 1000;
+/** Of each list. */
+export const RECHARGES_SHOWN = 1000;
 /** A recharge may take as long as its tool call. */
 const RUNNING_MS = 120_000;
 
@@ -52,14 +53,14 @@ const refusalReason = ({ status }: SettlementRecord): string =>
     ? 'The relay was never reached: nothing was sent.'
     : `The relay refused it with status ${status} before anything was done, and nothing was credited.`;
 
-/** The recharges of a journal's lines by what is known of them. */
-export const toRechargeLists = (lines: readonly string[], now: number): JournalLists => {
-  const all = readRecharges(lines);
-  const newest = all.slice(-SHOWN).toReversed();
+/** The recharges of a journal by what is known of them. */
+export const toRechargeLists = (recharges: Pick<JournalRecharges, 'kept' | 'count'>, now: number): JournalLists => {
+  const kept = recharges.kept();
+  const newest = kept.slice(-RECHARGES_SHOWN).toReversed();
   // What is in doubt must not be pushed out by newer ones.
-  const inDoubt = all
-    .filter(({ settlement }) => settlement === undefined || settlement.state === 'accepted_unverified')
-    .slice(-SHOWN)
+  const inDoubt = kept
+    .filter(isInDoubt)
+    .slice(-RECHARGES_SHOWN)
     .toReversed()
     .map((one) => ({
       ...toRow(one),
@@ -70,5 +71,5 @@ export const toRechargeLists = (lines: readonly string[], now: number): JournalL
     one.settlement?.state === 'not_applied' ? [{ ...toRow(one), reason: refusalReason(one.settlement) }] : [],
   );
   const verified = newest.flatMap((one) => (one.settlement?.state === 'verified' ? [toRow(one)] : []));
-  return { inDoubt, refused, verified, leftOut: Math.max(0, all.length - SHOWN) };
+  return { inDoubt, refused, verified, leftOut: Math.max(0, recharges.count() - RECHARGES_SHOWN) };
 };

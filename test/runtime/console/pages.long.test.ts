@@ -86,6 +86,28 @@ describe('every page in Chromium', ({ needing }) => {
     },
   );
 
+  needing(MISSING_BROWSER, 'says of how many older recharges it shows those in doubt alone', async () => {
+    const [{ url }, browser] = await started;
+    const { page, context } = await browser.person();
+    await logIn(page, url, 'vera');
+    for (const [leftOut, sentence] of [
+      [2000, '2,000 older recharges of the journal are shown only if in doubt.'],
+      [1, '1 older recharge of the journal is shown only if in doubt.'],
+      [0, undefined],
+    ] as const) {
+      await page.route('**/api/recharges', async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ response: answer, json: { ...(await answer.json()), leftOut } });
+      });
+      await page.goto(`${url}/recharges`);
+      await page.getByRole('heading', { name: 'Verified' }).waitFor();
+      const said = await page.getByText(/of the journal (?:is|are) shown/).allTextContents();
+      assert.equal(said, sentence === undefined ? [] : [sentence]);
+      await page.unroute('**/api/recharges');
+    }
+    await context.close();
+  });
+
   needing(
     MISSING_BROWSER,
     'shows hostile texts as texts, folded and with their hidden characters visible',
