@@ -1,4 +1,3 @@
-import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +8,8 @@ import { startPostgres } from '../../adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
 import { namesInMonitoring } from '../monitoring/metric-names.ts';
 import { AGENT, ALL, DATABASE } from './cases.ts';
-import { agentTextIn, containerOf, filled, type Manifest, MISSING, manifests, only, ROOT } from './world.ts';
+import { startService } from './service.ts';
+import { agentTextIn, filled, MISSING, manifests, only } from './world.ts';
 
 /** What a console with a journal tells, and what a gateway with Redis does. */
 const NOT_HERE = ['gatehouse_recharges_in_doubt', 'gatehouse_shared_state_up'];
@@ -20,30 +20,6 @@ const startModels = async () => {
   const server = createServer((_, response) => response.end(JSON.stringify({ version: '0.9.0', models })));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, end: () => server.close() };
-};
-
-/** Starts a service's bundle as the chart's pod would, but for what only a pod has: its address and its files. */
-const startService = async (deployment: Manifest, ofThisMachine: Readonly<Record<string, string>>) => {
-  const { name, lifecycle: _, ...container } = containerOf(deployment);
-  const env = { ...filled(deployment), HOST: '127.0.0.1', PORT: '0', ...ofThisMachine };
-  const child = fork(join(ROOT, `dist/${name}.js`), { env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
-  const exited = new Promise<number | null>((resolve) => child.on('exit', resolve));
-  const address = await new Promise<string>((resolve, reject) => {
-    child.once('message', (message: { address: string }) => resolve(message.address));
-    void exited.then((code) => reject(new Error(`${name} ended with ${code}`)));
-  });
-  /** Asks as the kubelet does: a few times. */
-  const statusOf = async (probe: string, tries = 20): Promise<number> => {
-    const { status } = await fetch(new URL(container[probe].httpGet.path, address));
-    if (status === 200 || tries === 0) return status;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    return statusOf(probe, tries - 1);
-  };
-  const end = (): Promise<number | null> => {
-    child.kill('SIGTERM');
-    return exited;
-  };
-  return { address, statusOf, end };
 };
 
 describe('the bundles under what the chart renders', (check) => {

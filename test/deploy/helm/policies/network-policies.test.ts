@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
-import { AGENT, ALL, BRIDGE, CONSOLE, DATABASE, LEAST } from './cases.ts';
-import { COMPONENT, kindsOf, type Manifest, MISSING, manifests, type Values } from './world.ts';
+import { describe } from '../../../check.ts';
+import { AGENT, ALL, BRIDGE, CONSOLE, DATABASE, LEAST } from '../cases.ts';
+import { COMPONENT, kindsOf, type Manifest, MISSING, manifests, type Values } from '../world.ts';
 
 const FOUR: Values = { ...ALL, console: CONSOLE };
 const SERVICES = ['gateway', 'agent', 'bridge', 'console'];

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { readTracingSettings } from '../../../src/adapter/opentelemetry/settings.ts';
-import { describe } from '../../check.ts';
-import { CASES, CONSOLE } from './cases.ts';
-import { filled, MISSING, manifests, only, refusal, type Values, variablesOf } from './world.ts';
+import { readTracingSettings } from '../../../../src/adapter/opentelemetry/settings.ts';
+import { describe } from '../../../check.ts';
+import { CASES, CONSOLE } from '../cases.ts';
+import { filled, MISSING, manifests, only, refusal, type Values, variablesOf } from '../world.ts';
 
 const TRACED: Values = { ...CASES.traced, console: CONSOLE };
 const settingsOf = (tracing: Values) => {

@@ -1,4 +1,4 @@
-import { COMPONENT, containerOf, type Manifest, only } from './world.ts';
+import { COMPONENT, containerOf, type Manifest, only } from '../world.ts';
 
 /** A connection as a network policy sees it: behind a Service, at a port of a pod. */
 export type Connection = {

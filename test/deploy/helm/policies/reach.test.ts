@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { describe, thorough } from '../../check.ts';
-import { AGENT, BRIDGE, CONSOLE, LEAST } from './cases.ts';
+import { describe, thorough } from '../../../check.ts';
+import { AGENT, BRIDGE, CONSOLE, LEAST } from '../cases.ts';
+import { MISSING, manifests, manifestsIn, template, type Values } from '../world.ts';
 import { type Connection, callsOf, mayCall } from './reach.ts';
-import { MISSING, manifests, manifestsIn, template, type Values } from './world.ts';
 
 const SERVICES = ['gateway', 'agent', 'bridge', 'console'];
 
