@@ -5,7 +5,7 @@ import type { RedisAddress } from './address.ts';
 export type RedisClient = Redis | Cluster;
 
 /** The commands that are used, which a server and a cluster have alike. */
-export type RedisCommands = Pick<Redis, 'eval' | 'get' | 'pttl' | 'set' | 'smembers'>;
+export type RedisCommands = Pick<Redis, 'eval' | 'evalsha' | 'get' | 'pttl' | 'set' | 'smembers'>;
 
 const OPTIONS = {
   // The older protocol is enough. With it, a server without a password accepts a needless one with a warning only.

@@ -3,11 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { RedisAddress } from './address.ts';
 import { openRedis, pingServers, type RedisCommands } from './client.ts';
-
-/** Redis took too long. A class of its own, because the client's own timeout error has no code. */
-class RedisTimeout extends Error {
-  override readonly name = 'RedisTimeout';
-}
+import { createTimeLimit, RedisTimeout } from './time-limit.ts';
 
 const ERROR_CODE = /^[A-Z][A-Z0-9_]{1,40}(?= |$)/;
 
@@ -21,27 +17,6 @@ const redisErrorCode = (error: unknown): string => {
   return error.message === 'Command timed out' ? 'timeout' : 'not-connected';
 };
 
-/**
- * Settles like `answer`, or rejects with a `RedisTimeout` after `limitMs`, which begin when the command is sent: at the end of this
- * turn of the event loop, with all others of the turn. An event loop that was blocked runs its timers before it reads from
- * sockets, so an answer that has arrived gets one more turn.
- */
-const withTimeLimit = <T>(
-  answer: Promise<T>,
-  limitMs: number,
-  after: (delayMs: number, task: () => void) => () => void,
-): Promise<T> =>
-  new Promise((resolve, reject) => {
-    let cancel = (): void => {};
-    const begin = setImmediate(() => {
-      cancel = after(limitMs, () => setImmediate(() => reject(new RedisTimeout('No answer in time'))));
-    });
-    answer.then(resolve, reject).finally(() => {
-      clearImmediate(begin);
-      cancel();
-    });
-  });
-
 type RedisConnectionOptions = {
   readonly address: RedisAddress;
   readonly log: Log;
@@ -54,6 +29,8 @@ type RedisConnectionOptions = {
 /** A connection that never blocks its users for long and never throws: without an answer they get undefined. */
 export type RedisConnection = {
   readonly run: <T>(command: (redis: RedisCommands) => Promise<T>) => Promise<T | undefined>;
+  /** Runs it with the next command, in one write, or after a few milliseconds without one. For what nobody waits for. */
+  readonly runSoon: (command: (redis: RedisCommands) => Promise<unknown>) => void;
   readonly isUp: () => boolean;
   /** Called each time the connection comes up, including the first. The channel is subscribed by then. */
   readonly onUp: (listener: () => void) => void;
@@ -62,6 +39,9 @@ export type RedisConnection = {
 };
 
 const ANSWER_LIMIT_MS = 100;
+/** How long a command that nobody waits for may wait for another one. */
+const SOON_MS = 5;
+const DELAYED_LIMIT = 256;
 const PROBE_EVERY_MS = 10_000;
 const RETRY_AFTER_MS = 500;
 const LONGEST_RETRY_WAIT_MS = 30_000;
@@ -90,8 +70,14 @@ export const createRedisConnection = ({
   let cancelProbe = (): void => {};
   /** Each has a time limit. The client holds a command back until those of the turn before are answered. */
   const unanswered = new Set<Promise<unknown>>();
+  const delayed: (() => void)[] = [];
+  let cancelDelay = (): void => {};
+  const runDelayed = (): void => {
+    cancelDelay();
+    for (const start of delayed.splice(0)) start();
+  };
 
-  const limited = <T>(answer: Promise<T>): Promise<T> => withTimeLimit(answer, ANSWER_LIMIT_MS, clock.after);
+  const limited = createTimeLimit(ANSWER_LIMIT_MS, clock.after);
   const scheduleProbe = (): void => {
     cancelProbe();
     const retryMs = Math.min(RETRY_AFTER_MS * 2 ** relapses, LONGEST_RETRY_WAIT_MS);
@@ -143,23 +129,35 @@ export const createRedisConnection = ({
     });
   }
 
+  const run: RedisConnection['run'] = async (command) => {
+    if (state !== 'up') return undefined;
+    if (delayed.length > 0) runDelayed();
+    const answer = limited(command(commands));
+    unanswered.add(answer);
+    try {
+      return await answer;
+    } catch (error) {
+      // Another program's value under one of our keys. The server is healthy.
+      if (redisErrorCode(error) !== 'WRONGTYPE') markLost(error);
+      return undefined;
+    } finally {
+      unanswered.delete(answer);
+    }
+  };
+
   return {
-    async run(command) {
-      if (state !== 'up') return undefined;
-      try {
-        const answer = limited(command(commands));
-        unanswered.add(answer);
-        return await answer.finally(() => unanswered.delete(answer));
-      } catch (error) {
-        // Another program's value under one of our keys. The server is healthy.
-        if (redisErrorCode(error) !== 'WRONGTYPE') markLost(error);
-        return undefined;
-      }
+    run,
+    runSoon(command) {
+      if (state !== 'up') return;
+      delayed.push(() => run(command));
+      if (delayed.length === 1) cancelDelay = clock.after(SOON_MS, runDelayed);
+      else if (delayed.length >= DELAYED_LIMIT) runDelayed();
     },
     isUp: () => state === 'up',
     onUp: (listener) => upListeners.push(listener),
     onMessage: (listener) => messages.on('message', (_, text) => listener(text)),
     async close() {
+      runDelayed();
       state = 'closed';
       cancelProbe();
       // QUIT is sent at once: it would pass commands that the client holds back, and those would be lost.

@@ -10,12 +10,13 @@ import { systemClock } from '../node/clock.ts';
 import type { RedisAddress } from './address.ts';
 import { createRedisConnection, type RedisConnection } from './connection.ts';
 import { createRedisCoolDowns } from './cool-downs.ts';
+import { createRedisScript } from './script.ts';
 
 /**
  * Counts a request if it fits the limit, as the local rate limit does, with Redis' clock; else returns the counts. `waitFor`
  * computes the wait, so that there is one formula. A key that holds something else is deleted.
  */
-const COUNT = `
+const count = createRedisScript(`
 local time = redis.call('TIME')
 local limit, size = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -34,10 +35,14 @@ elseif counted == window - 1 then
 end
 local elapsed = now - window * size
 if previous * (1 - elapsed / size) + current + 1 > limit then return { previous, current, elapsed } end
-redis.call('HSET', KEYS[1], 'window', window, 'previous', previous, 'current', current + 1)
-redis.call('PEXPIRE', KEYS[1], 2 * size)
+if counted == window then
+  redis.call('HSET', KEYS[1], 'current', current + 1)
+else
+  redis.call('HSET', KEYS[1], 'window', window, 'previous', previous, 'current', 1)
+  redis.call('PEXPIRE', KEYS[1], 2 * size)
+end
 return {}
-`;
+`);
 
 const CountReply = v.union([v.strictTuple([]), v.strictTuple([v.number(), v.number(), v.number()])]);
 
@@ -51,8 +56,8 @@ const createRedisRateLimit = (
   limit: number,
   local: RateLimit,
 ): RateLimit => {
-  const count = async (keyId: string): Promise<number> => {
-    const reply = await connection.run((redis) => redis.eval(COUNT, 1, prefix + keyId, limit, WINDOW_MS));
+  const countShared = async (keyId: string): Promise<number> => {
+    const reply = await connection.run((redis) => count(redis, prefix + keyId, limit, WINDOW_MS));
     const found = v.safeParse(CountReply, reply);
     if (!found.success) return local(keyId);
     const [previous, current, elapsedMs] = found.output;
@@ -63,7 +68,7 @@ const createRedisRateLimit = (
     const waitMs = waitFor(limit, previous, current, elapsedMs);
     return waitMs > 0 && waitMs <= 2 * WINDOW_MS ? waitMs : WINDOW_MS;
   };
-  return (keyId) => (limit === 0 || !connection.isUp() ? local(keyId) : count(keyId));
+  return (keyId) => (limit === 0 || !connection.isUp() ? local(keyId) : countShared(keyId));
 };
 
 /** The stored scores of a verdict. Anything else counts as not found: no score is ever made up. */
@@ -73,17 +78,16 @@ const StoredScores = v.pipe(v.array(v.pipe(v.number(), v.minValue(0), v.maxValue
 const createRedisVerdicts = (connection: RedisConnection, prefix: string, lifetimeMs: number): SharedVerdicts => ({
   async find(key, count) {
     if (lifetimeMs === 0) return undefined;
-    const [text, leftMs = 0] = await Promise.all([
-      connection.run((redis) => redis.get(prefix + key)),
-      connection.run((redis) => redis.pttl(prefix + key)),
-    ]);
+    const text = await connection.run((redis) => redis.get(prefix + key));
     const scores = typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
-    // A value without a lifetime (-1) is not ours.
-    return scores?.length !== count || leftMs <= 0 ? undefined : { scores, leftMs };
+    if (scores?.length !== count) return undefined;
+    // Most texts are not found, so that the lifetime is asked for by those that are. Without one (-1) it is not ours.
+    const leftMs = (await connection.run((redis) => redis.pttl(prefix + key))) ?? 0;
+    return leftMs <= 0 ? undefined : { scores, leftMs };
   },
   store(key, scores) {
     if (lifetimeMs === 0) return;
-    connection.run((redis) => redis.set(prefix + key, JSON.stringify(scores), 'PX', Math.ceil(lifetimeMs)));
+    connection.runSoon((redis) => redis.set(prefix + key, JSON.stringify(scores), 'PX', Math.ceil(lifetimeMs)));
   },
 });
 

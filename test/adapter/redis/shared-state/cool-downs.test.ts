@@ -174,6 +174,7 @@ describe('loading the rests that run', (check) => {
     let receive = (_text: string): void => {};
     const link: RedisConnection = {
       run: (command) => command(redis as never),
+      runSoon() {},
       isUp: () => true,
       onUp() {},
       onMessage(listener) {

@@ -76,6 +76,20 @@ describe('shared rate limit', (check) => {
 
   check.needing(
     missing,
+    'goes on counting where Redis has forgotten the scripts, as a new primary has',
+    inWorld(async ({ connected, redis, lines }) => {
+      const limit = (await connected()).rateLimit(2, () => 0);
+      assert.is(await limit('key'), 0);
+      await redis.script('FLUSH');
+      assert.is(await limit('key'), 0);
+      await redis.script('FLUSH');
+      assert.ok((await limit('key')) > 0);
+      assert.equal(lines, []);
+    }),
+  );
+
+  check.needing(
+    missing,
     'a limit of 0 sends no request',
     inWorld(async ({ connected, redis, prefix }) => {
       assert.is(await (await connected()).rateLimit(0, createRateLimit(0, Date.now))('key'), 0);

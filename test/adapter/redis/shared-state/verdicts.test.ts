@@ -71,4 +71,30 @@ describe('shared verdicts', (check) => {
       assert.equal(lines, []);
     }),
   );
+
+  check.needing(
+    missing,
+    'a text that nobody has judged costs six commands: four for the limit of its key, one to look, one to store',
+    inWorld(async ({ connected, redis, prefix }) => {
+      const state = await connected();
+      const [limit, verdicts] = [state.rateLimit(1000, () => 0), state.verdicts(60_000)];
+      const judge = async (text: string): Promise<void> => {
+        await limit('key');
+        assert.is(await verdicts.find(text, 13), undefined);
+        verdicts.store(text, SCORES);
+      };
+      await judge('first');
+      await until(async () => (await redis.exists(`${prefix}verdict:first`)) === 1, 'the first verdict');
+      await redis.config('RESETSTAT');
+      for (let text = 0; text < 50; text += 1) await judge(`text-${text}`);
+      await until(async () => (await redis.exists(`${prefix}verdict:text-49`)) === 1, 'the last verdict');
+      const stats = await redis.info('commandstats');
+      const calls = (...names: string[]): number =>
+        names.reduce((sum, name) => sum + Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0), 0);
+      assert.is(calls('evalsha', 'get', 'set'), 150);
+      assert.is(calls('time', 'hmget', 'hset'), 150);
+      // A minute may begin meanwhile, and the connection looks after itself.
+      assert.ok(calls('eval', 'pexpire', 'pttl') <= 5, stats);
+    }),
+  );
 });
