@@ -22,6 +22,8 @@ const PIECE_CHARS = 256 * 1024;
 
 const database = (): Database =>
   readVariables(v.pick(AgentVariables, ['AGENT_DATABASE_URL']), process.env).AGENT_DATABASE_URL;
+const onMade = (reason: string): void =>
+  void process.stderr.write(`gatehouse agent: AGENT_DATABASE_URL: a new store was made: ${reason}\n`);
 const ids = createIds(systemClock, randomBytes);
 
 // The reader of a pipe may close it before the end. `writeOut` rejects then; the stream's own error needs no message.
@@ -71,7 +73,7 @@ const runExport = async (id: string): Promise<void> => {
 const runImport = async (file: string, hasNewIDs: boolean): Promise<void> => {
   const target = database();
   const document = await readSessionDocument(readLines(file));
-  const { store, close } = await openStoreForCommand(target, { ids });
+  const { store, close } = await openStoreForCommand(target, { ids, onMade });
   try {
     await writeOut(`${await importSession({ store, ids }, document, { hasNewIDs })}\n`);
   } finally {

@@ -51,6 +51,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     ids,
     leaseMs: settings.leaseMs,
     onError: (error) => log('warn', 'store-trouble', { reason: reasonOf(error) }),
+    onMade: (reason) => log('info', 'store-created', { setting: 'AGENT_DATABASE_URL', reason }),
   });
   const directory = resolve(settings.directory ?? '.');
   const models = loadOnce(async () => {

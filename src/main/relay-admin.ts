@@ -1,4 +1,4 @@
-import { createJournalFile } from '../adapter/files/journal.ts';
+import { createJournalFile, missingJournal } from '../adapter/files/journal.ts';
 import { systemClock } from '../adapter/node/clock.ts';
 import { createNodeHttpClient } from '../adapter/node/http-client.ts';
 import { isMain } from '../adapter/node/service.ts';
@@ -35,6 +35,12 @@ const build = async ({ variables, writeLine }: StdioContext): Promise<StdioServi
   });
   const level = config.key.kind === 'present' ? 'info' : 'warn';
   log(level, 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
+  const missing = missingJournal(config.journalFile);
+  if (missing !== undefined)
+    log('info', 'journal-missing', {
+      setting: 'RELAY_JOURNAL',
+      reason: `${missing}: the first preview begins a new one`,
+    });
   logUnknownVariables(unknownRelaySettings(variables), log);
   const server = createRelayAdminServer({
     admin,

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { JournalFile } from '../../relay-admin/recharge/journal.ts';
 import { errorCode } from '../node/error-code.ts';
-import { makeDirectory } from '../node/files.ts';
+import { makeDirectoryOf } from '../node/files.ts';
 import { APPEND_FLAGS, openPrivate, READ_FLAGS } from './private-file.ts';
 
 const LINE_BREAK = 0x0a;
@@ -34,6 +35,12 @@ const readBytes = async (file: FileHandle, start: number, end: number): Promise<
   return Buffer.concat(chunks);
 };
 
+/** What to tell an operator of a path that has no journal yet; undefined where it has one. A mistyped path has none. */
+export const missingJournal = (given: string): string | undefined => {
+  const path = resolve(given);
+  return existsSync(path) ? undefined : `there is no file ${path}`;
+};
+
 /**
  * A journal in a file that only its owner may read. The file is opened for each use, so that a file that was moved away is
  * not written to any more. Several processes may share it on a local file system, where appending is atomic and all of them
@@ -46,7 +53,7 @@ export const createJournalFile = (given: string): JournalFile => {
   let identity = '';
   return {
     async append(line) {
-      makeDirectory(dirname(path));
+      makeDirectoryOf(path);
       const file = await openPrivate(path, APPEND_FLAGS);
       try {
         const { size } = await file.stat();

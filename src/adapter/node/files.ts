@@ -7,17 +7,18 @@ import { errorCode } from './error-code.ts';
 export const isThere = (error: unknown): boolean => errorCode(error) === 'EEXIST';
 
 /**
- * Creates a directory and its parents, with access for the owner only. Not with Node's `recursive`, which never ends where
- * the system reports a missing parent, as /proc does.
+ * Creates the directory of a file that a service is about to create, with access for the owner only, and returns whether it was
+ * missing. Its parent has to exist: no default needs more, and a mistyped path should not begin a new tree beside the old one.
  */
-export const makeDirectory = (path: string): void => {
-  const parent = dirname(path);
-  if (existsSync(path) || parent === path) return;
-  makeDirectory(parent);
+export const makeDirectoryOf = (file: string): boolean => {
+  const path = dirname(file);
+  if (existsSync(path)) return false;
   try {
     mkdirSync(path, { mode: 0o700 });
+    return true;
   } catch (error) {
     if (!isThere(error)) throw error;
+    return false;
   }
 };
 

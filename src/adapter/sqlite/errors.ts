@@ -46,5 +46,9 @@ export const explainSqliteError = (error: unknown): unknown => {
   const known = REASONS.get(kindOf(error) ?? 0);
   if (known !== undefined) return databaseConfigError(known);
   const code = 'syscall' in error && 'code' in error ? String(error.code) : undefined;
+  if (code === 'ENOENT')
+    return databaseConfigError(
+      'expected a path whose directories exist; only the last one is made where it is missing',
+    );
   return code === undefined ? error : databaseConfigError(`expected a file that can be opened or made (${code})`);
 };

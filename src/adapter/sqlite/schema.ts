@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { isThere, makeDirectory } from '../node/files.ts';
+import { isThere, makeDirectoryOf } from '../node/files.ts';
 import { AWAITING, databaseConfigError } from '../sql-store.ts';
 import { BUSY_MS, inTransaction } from './database.ts';
 import { explainSqliteError } from './errors.ts';
@@ -138,17 +138,22 @@ export const migrateSqlite = (database: DatabaseSync, migrations: readonly strin
   while (migrateOnce(database, migrations));
 };
 
+/** Called with what was missing when a store was made anew, for operators: the path, and its directory where that was made too. */
+export type OnStoreMade = (missing: string) => void;
+
 /**
  * Creates the file with access for its owner only: SQLite itself would let everyone read it. An existing file is not even
  * opened, because closing it would release every lock that this process holds on it.
  */
-export const makeFile = (path: string): void => {
-  makeDirectory(dirname(path));
+export const makeFile = (path: string, onMade: OnStoreMade = () => {}): void => {
+  const isDirectoryNew = makeDirectoryOf(path);
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
-    if (!isThere(error)) throw error;
+    if (isThere(error)) return;
+    throw error;
   }
+  onMade(isDirectoryNew ? `there was no file ${path}, and no such directory` : `there was no file ${path}`);
 };
 
 const prepareDatabase = (database: DatabaseSync): void => {
@@ -163,15 +168,15 @@ const prepareDatabase = (database: DatabaseSync): void => {
 };
 
 /**
- * Opens a file as a database of the newest version. Creates it and its directory if they are missing. Throws a `ConfigError`
+ * Opens a file as a database of the newest version. Creates it if it is missing, and the last directory of its path. Throws a `ConfigError`
  * when it cannot be used. SQLite is imported only here: older versions of Node have none, and must get their own error first.
  */
-export const openDatabase = async (file: string): Promise<DatabaseSync> => {
+export const openDatabase = async (file: string, onMade?: OnStoreMade): Promise<DatabaseSync> => {
   const { DatabaseSync } = await import('node:sqlite');
   const path = resolve(file);
   let database: DatabaseSync | undefined;
   try {
-    makeFile(path);
+    makeFile(path, onMade);
     database = new DatabaseSync(path);
     prepareDatabase(database);
     return database;

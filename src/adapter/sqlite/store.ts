@@ -7,7 +7,7 @@ import { COMMIT_BUSY_LIMIT_MS, createStatementCache, inTransaction } from './dat
 import { createSqliteHealth } from './health.ts';
 import { createWriteQueue } from './queue.ts';
 import { createSqliteReads } from './reads.ts';
-import { openDatabase } from './schema.ts';
+import { type OnStoreMade, openDatabase } from './schema.ts';
 import { createSqliteWrites } from './writes.ts';
 
 /** Splits messages into groups of about `limitBytes`. No group is empty; a larger message gets a group of its own. */
@@ -51,14 +51,18 @@ const GROUP_BYTES = 1024 * 1024;
 const LONG_MS = 3;
 
 /**
- * Opens a store in one SQLite file. If they are missing, the file and its directory are created, with access for their owner
- * only. What is committed survives a power cut. Throws a `ConfigError` when the file cannot be
+ * Opens a store in one SQLite file. If they are missing, the file and the last directory of its path are created, with access for
+ * their owner only, and `onMade` is called. What is committed survives a power cut. Throws a `ConfigError` when the file cannot be
  * used. Meant for one server, which `claimServerFile` sees to: a second process may read and write the file too, but neither is notified of
  * the other's events, and a server that starts would treat the unfinished answers of a running one as abandoned. What it cannot read or
  * write, because the disk is full or the file damaged, fails with a `StoreUnavailableError`, and `health` says so.
  */
-export const openSqliteStore = async ({ file, ...options }: SqliteStoreOptions & { readonly file: string }) =>
-  createSqliteStore(await openDatabase(file), options);
+export const openSqliteStore = async ({
+  file,
+  onMade,
+  ...options
+}: SqliteStoreOptions & { readonly file: string; readonly onMade?: OnStoreMade }) =>
+  createSqliteStore(await openDatabase(file, onMade), options);
 
 /** The same with a database that is open. The store closes it. */
 export const createSqliteStore = (

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { HeartbeatTimes } from '../../adapter/postgres/cluster.ts';
+import type { OnStoreMade } from '../../adapter/sqlite/schema.ts';
 import { claimServerFile } from '../../adapter/sqlite/server-lock.ts';
 import { openSqliteStore } from '../../adapter/sqlite/store.ts';
 import { newId } from '../../adapter/web/crypto.ts';
@@ -19,7 +20,11 @@ type AgentStoreNeeds = {
   readonly leaseMs: number;
   /** Called with errors of a shared database, as long as they last. */
   readonly onError: (error: unknown) => void;
+  /** Called when a new file was made for the store. */
+  readonly onMade?: OnStoreMade;
 };
+/** What opening a file needs. */
+type FileNeeds = Pick<AgentStoreNeeds, 'ids' | 'onMade'>;
 
 /** One late heartbeat does not make a server count as dead. */
 const HEARTBEATS_PER_LEASE = 3.5;
@@ -46,13 +51,13 @@ const openShared = async (url: string, { times, onError }: SharedNeeds): Promise
   };
 };
 
-const openFile = async (path: string, { ids }: Pick<AgentStoreNeeds, 'ids'>): Promise<AgentStore> => {
-  const store = await openSqliteStore({ file: resolve(path), ids });
+const openFile = async (path: string, needs: FileNeeds): Promise<AgentStore> => {
+  const store = await openSqliteStore({ file: resolve(path), ...needs });
   return { store, peers: createSingleServer(store), close: store.close };
 };
 
 /** The same for a server, which would end the running answers of another one on the file. */
-const openFileForServer = async (path: string, needs: Pick<AgentStoreNeeds, 'ids'>): Promise<AgentStore> => {
+const openFileForServer = async (path: string, needs: FileNeeds): Promise<AgentStore> => {
   const opened = await openFile(path, needs);
   try {
     const release = await claimServerFile(resolve(path));
@@ -66,20 +71,20 @@ const openFileForServer = async (path: string, needs: Pick<AgentStoreNeeds, 'ids
 /** Opens what `AGENT_DATABASE_URL` names. A `ConfigError` says why it cannot be used. */
 export const openAgentStore = async (
   database: Database,
-  { ids, leaseMs, onError }: AgentStoreNeeds,
+  { leaseMs, onError, ...needs }: AgentStoreNeeds,
 ): Promise<AgentStore> => {
   const times = { beatMs: leaseMs / HEARTBEATS_PER_LEASE, aliveMs: leaseMs };
   return database.kind === 'postgres'
     ? openShared(database.url, { times, onError })
-    : openFileForServer(database.path, { ids });
+    : openFileForServer(database.path, needs);
 };
 
 /** The same for a command that runs next to servers: it sends heartbeats and runs no session. */
 export const openStoreForCommand = async (
   database: Database,
-  { ids }: Pick<AgentStoreNeeds, 'ids'>,
+  needs: FileNeeds,
 ): Promise<Pick<AgentStore, 'store' | 'close'>> => {
-  if (database.kind === 'sqlite') return openFile(database.path, { ids });
+  if (database.kind === 'sqlite') return openFile(database.path, needs);
   const opened = await openShared(database.url, { times: COMMAND_TIMES, onError() {} });
   opened.peers.listen({ onEvents() {}, onAbort() {}, onAbandoned() {} });
   return opened;

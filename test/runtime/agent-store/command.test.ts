@@ -180,7 +180,8 @@ describe('a session', (check) => {
       const file = join(world.directory, 'session.json');
       writeFileSync(file, stdout);
       const database = join(world.directory, 'other.db');
-      assert.equal(gatehouse(['import', file], { database }), { code: 0, stdout: `${session.id}\n`, stderr: '' });
+      const told = `gatehouse agent: AGENT_DATABASE_URL: a new store was made: there was no file ${database}\n`;
+      assert.equal(gatehouse(['import', file], { database }), { code: 0, stdout: `${session.id}\n`, stderr: told });
       const other = await world.start({ config: HELPER, variables: { AGENT_DATABASE_URL: `sqlite:${database}` } });
       assert.equal(await shown(other, session.id), before);
       world.model.alwaysReply('Still here.', isNoTitle);

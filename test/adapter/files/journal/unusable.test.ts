@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createJournalFile } from '../../../../src/adapter/files/journal.ts';
+import { createJournalFile, missingJournal } from '../../../../src/adapter/files/journal.ts';
 import type { JournalFile } from '../../../../src/relay-admin/recharge/journal.ts';
 import { describe, rejection } from '../../../check.ts';
 import { inDirectory, linesIn } from './world.ts';
@@ -38,6 +38,17 @@ describe('a journal file that cannot be used', (check) => {
     inDirectory(async (path, directory) => {
       writeFileSync(join(directory, 'data'), '');
       await rejectsBoth(createJournalFile(path));
+    }),
+  );
+
+  check('because more than the last directory is missing makes none of them', () =>
+    inDirectory(async (path, directory) => {
+      const deep = join(directory, 'mistyped', 'deep', 'journal.jsonl');
+      assert.is(((await rejection(createJournalFile(deep).append('1'))) as { code?: string }).code, 'ENOENT');
+      assert.not.ok(existsSync(join(directory, 'mistyped')));
+      assert.equal([deep, path].map(missingJournal), [`there is no file ${deep}`, `there is no file ${path}`]);
+      await createJournalFile(path).append('1');
+      assert.is(missingJournal(path), undefined);
     }),
   );
 
