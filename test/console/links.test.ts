@@ -306,8 +306,39 @@ describe('the webhook', (check) => {
       return [world.messages().length, world.counted.filter((line) => line.startsWith('notification'))];
     };
     assert.equal(await run([500, 503, 429, 200]), [4, ['notification sent']]);
-    assert.equal(await run([500, 500, 500, 500, 200]), [4, ['notification failed']]);
+    assert.equal(await run([500, 500, 500, 500]), [4, ['notification failed']]);
     assert.equal(await run([403]), [1, ['notification failed']]);
     assert.equal(await run([500, 500, 500], ({ agents }) => agents[0].open.clear()), [2, ['notification ended']]);
   });
+
+  check(
+    'that is down for long is asked on while the request is open, with its newest state, and then once',
+    async () => {
+      let isDown = true;
+      const ends = 36_000_000;
+      const hook = () => ({ status: isDown ? 502 : 200, value: {} });
+      const world = await announced({ user_id: 7 }, { hook }, { time: { asked: 0, ends } });
+      await world.clock.advance(3_600_000);
+      const before = world.messages().length;
+      // Each five minutes after the first attempts.
+      assert.ok(before > 12 && before < 20, `${before} attempts in an hour`);
+      world.agents[0].ask('per_1', { user_id: 8 }, { time: { asked: 0, ends } });
+      isDown = false;
+      await world.clock.advance(3_600_000);
+      assert.is(world.messages().length, before + 1);
+      assert.match(JSON.stringify(world.messages().at(-1)?.body), 'user_id: 8');
+      assert.equal(
+        world.lines.map((line) => JSON.parse(line)).filter(({ event }) => String(event).startsWith('notification')),
+        [
+          { level: 'warn', event: 'notification-refused', status: 502 },
+          { level: 'info', event: 'notification-sent-again' },
+        ],
+      );
+      assert.equal(
+        world.counted.filter((line) => line.startsWith('notification')),
+        ['notification failed', 'notification sent'],
+      );
+      world.stop();
+    },
+  );
 });

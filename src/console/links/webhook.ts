@@ -3,7 +3,7 @@ import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type HttpClient, HttpClientError } from '../../core/http/client.ts';
 import { isRecord } from '../../core/json.ts';
-import type { Log } from '../../core/log.ts';
+import type { Log, LogFields } from '../../core/log.ts';
 import { isSecretName, REDACTED } from '../../core/redact.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { redactedLine } from '../../core/text.ts';
@@ -14,7 +14,7 @@ import type { NotifySettings } from '../settings.ts';
 /** Announces open requests to the webhook, each once. */
 export type Webhook = {
   /** Takes the list of open requests, and announces those that it has not announced. */
-  readonly announce: (open: readonly Approval[]) => void;
+  readonly announce: (approvals: readonly Approval[]) => void;
   readonly isAnnounced: (id: string) => boolean;
   readonly stop: () => void;
 };
@@ -31,8 +31,11 @@ type WebhookNeeds = {
   readonly onSent: () => void;
 };
 
-/** The pauses between the attempts. */
-const RETRY_AFTER_MS: readonly number[] = [1000, 5000, 25_000];
+/** The pauses between the attempts, and the one between all others while the request is open. */
+const RETRY_AFTER_MS: readonly number[] = [1000, 5000, 25_000, 60_000, 120_000];
+const LONGEST_PAUSE_MS = 300_000;
+/** After so many attempts it counts as failed, even if a later one is taken. */
+const FAILED_AFTER = 4;
 const ATTEMPT_LIMIT_MS = 10_000;
 const ANSWER_LIMIT_BYTES = 65_536;
 const REMEMBERED = 10_000;
@@ -104,54 +107,65 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
   const stopping = new AbortController();
   /** Every id that was seen open, and whether its message arrived. */
   const seen = new Map<string, boolean>();
-  let openIDs: ReadonlySet<string> = new Set();
+  let open: ReadonlyMap<string, Approval> = new Map();
+  /** Why the last attempt failed; undefined while the webhook works. */
+  let failing: string | undefined;
+  const takeFailure = (event: 'notification-refused' | 'notification-not-sent', fields: LogFields): void => {
+    const reason = JSON.stringify([event, fields]);
+    if (reason !== failing) log('warn', event, fields);
+    failing = reason;
+  };
 
-  const attempt = async (url: string, body: string): Promise<'sent' | 'failed' | 'again'> => {
+  const attempt = async (url: string, body: string): Promise<'sent' | 'refused' | 'again'> => {
     const leave = await places.acquire(stopping.signal);
     const deadline = createDeadline(clock, ATTEMPT_LIMIT_MS, stopping.signal);
     try {
       const headers = { 'content-type': 'application/json' };
       const sent = { method: 'POST', url, headers, body, signal: deadline.signal } as const;
       const { status } = await httpClient({ ...sent, limitBytes: ANSWER_LIMIT_BYTES });
-      if (status >= 200 && status < 300) return 'sent';
-      log('warn', 'notification-refused', { status });
-      return isWorthRepeating(status) ? 'again' : 'failed';
+      if (status < 200 || status >= 300) {
+        takeFailure('notification-refused', { status });
+        return isWorthRepeating(status) ? 'again' : 'refused';
+      }
+      if (failing !== undefined) log('info', 'notification-sent-again');
+      failing = undefined;
+      return 'sent';
     } catch (error) {
-      const reason = error instanceof HttpClientError ? error.code : 'not in time';
-      log('warn', 'notification-not-sent', { reason });
+      if (!stopping.signal.aborted)
+        takeFailure('notification-not-sent', { reason: error instanceof HttpClientError ? error.code : 'not in time' });
       return 'again';
     } finally {
       leave();
       deadline.clear();
     }
   };
-  const send = async (approval: Approval): Promise<void> => {
-    const { id } = approval;
-    const { url, body } = messageFor(settings, approval, await linkFor(approval));
-    const text = JSON.stringify(body);
-    for (const delayMs of [...RETRY_AFTER_MS, undefined]) {
-      const result = await attempt(url, text);
-      if (result === 'sent') {
-        setNewest(seen, [id, true], REMEMBERED);
-        onSent();
-      }
-      if (result === 'sent' || result === 'failed' || delayMs === undefined)
-        return meter.recordNotification(result === 'sent' ? 'sent' : 'failed');
-      await pause(clock, delayMs, stopping.signal);
-      // Nobody needs to know what is over. If its agent server was only away, it is announced when it is back.
-      if (!openIDs.has(id)) {
+  const send = async (id: string): Promise<void> => {
+    for (let attempts = 1; ; attempts += 1) {
+      const approval = open.get(id);
+      if (approval === undefined) {
+        // Nobody needs to know what is over. If its agent server was only away, it is announced when it is back.
         seen.delete(id);
         return meter.recordNotification('ended');
       }
+      const { url, body } = messageFor(settings, approval, await linkFor(approval));
+      const result = await attempt(url, JSON.stringify(body));
+      if (result === 'sent') {
+        setNewest(seen, [id, true], REMEMBERED);
+        onSent();
+        return meter.recordNotification('sent');
+      }
+      if (result === 'refused' || attempts === FAILED_AFTER) meter.recordNotification('failed');
+      if (result === 'refused') return;
+      await pause(clock, RETRY_AFTER_MS[attempts - 1] ?? LONGEST_PAUSE_MS, stopping.signal);
     }
   };
   return {
-    announce(open) {
-      openIDs = new Set(open.map(({ id }) => id));
-      for (const approval of open) {
-        if (seen.has(approval.id)) continue;
-        setNewest(seen, [approval.id, false], REMEMBERED);
-        send(approval).catch((error: unknown) => {
+    announce(approvals) {
+      open = new Map(approvals.map((approval) => [approval.id, approval]));
+      for (const id of open.keys()) {
+        if (seen.has(id)) continue;
+        setNewest(seen, [id, false], REMEMBERED);
+        send(id).catch((error: unknown) => {
           if (!stopping.signal.aborted)
             log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
         });
