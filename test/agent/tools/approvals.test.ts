@@ -20,8 +20,10 @@ const BY = { by: 'ana' };
 type WorldGiven = {
   readonly publish?: (fact: Publication) => Promise<unknown>;
   readonly record?: (decision: PermissionDecision) => Promise<void>;
+  /** What a request waits for before it is open. */
+  readonly open?: () => Promise<void>;
 };
-const world = ({ publish, record }: WorldGiven = {}) => {
+const world = ({ publish, record, open }: WorldGiven = {}) => {
   const clock = createFakeClock();
   const ids = createIds(clock, (count) => crypto.getRandomValues(new Uint8Array(count)));
   const reported: string[] = [];
@@ -30,8 +32,15 @@ const world = ({ publish, record }: WorldGiven = {}) => {
     await record?.(decision);
     kept.push(decision);
   };
+  const board = createSingleServer({ recordDecision }).permissionRequests;
   const approvals = createApprovals({
-    board: createSingleServer({ recordDecision }).permissionRequests,
+    board: {
+      ...board,
+      async add(request, onOutcome) {
+        await open?.();
+        await board.add(request, onOutcome);
+      },
+    },
     ids,
     clock,
     timeoutMs: LIMIT_MS,
@@ -66,6 +75,21 @@ describe('approvals', (check) => {
       ['asked', 'reject'],
     );
     assert.is(clock.pending(), 0);
+  });
+
+  check('publish no request before it is open, and none that the store does not take', async () => {
+    const taken = Promise.withResolvers<void>();
+    const { ask, reported } = world({ open: () => taken.promise });
+    const waiting = rejection(ask('a', 'pay'));
+    await turn();
+    assert.equal(reported, []);
+    const refused = new StoreUnavailableError();
+    taken.reject(refused);
+    assert.is(await waiting, refused);
+    assert.equal(
+      reported.map((line) => line.split(' ')[1]),
+      ['reject'],
+    );
   });
 
   check('leave nothing open when the request cannot be published', async () => {

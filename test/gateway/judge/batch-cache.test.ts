@@ -67,6 +67,15 @@ describe('a verdict that was given beside others', (check) => {
     await ask({ input: INPUT });
     assert.is(calls.length, 1);
   });
+  check('of another replica is not given to a request for that text alone', async () => {
+    const { shared } = createReplicas(1000);
+    await batching(calm, { needs: { shared } }).ask({ input: INPUT });
+    const { ask, calls } = batching(calm, { needs: { shared } });
+    await ask({ input: INPUT });
+    assert.is(calls.length, 0);
+    assert.is(cacheWordOf(await ask({ input: INPUT[0] })), 'miss');
+    assert.equal(calls.map(textsIn), [[INPUT[0]]]);
+  });
   check('is shared with replicas under a key of its own, bound to the policy', async () => {
     const { shared, verdicts } = createReplicas();
     const callsOf = async (input: unknown, settings: WorldSettings = {}) => {

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
-import { mayAddressJudge, splitGroups } from '../../../src/gateway/judge/batch-fit.ts';
+import { batchableText, mayAddressJudge, splitGroups } from '../../../src/gateway/judge/batch-fit.ts';
+import type { PreparedItem } from '../../../src/gateway/judge/moderate.ts';
 import { contextTokensFor } from '../../../src/gateway/judge/prompt.ts';
 import { DEFAULT_POLICY } from '../../../src/gateway/policy/policy.ts';
 import { POLICY_WORDS } from '../../../src/gateway/policy/policy-text.ts';
@@ -154,6 +155,13 @@ describe('a text that is judged alone though batches are on', (check) => {
     assert.equal(await scoresOf(response), [0.02, 0.03, 0.04, 0.15]);
     assert.equal(calls.map(textsIn).at(-1), ['text 15']);
     assert.equal([calls.length, response.headers.get('x-moderation-cache')], [2, 'partial']);
+  });
+  check('a text of which there is a second view, an image, or something hidden', () => {
+    const plain = { views: ['good morning'], hidden: [], image: undefined, key: 'k' } as const;
+    assert.is(batchableText(plain), 'good morning');
+    const image = { mediaType: 'image/png', base64: 'AA==' } as const;
+    for (const more of [{ views: ['good morning', 'good evening'] }, { views: [] }, { image }, { hidden: ['base64'] }])
+      assert.is(batchableText({ ...plain, ...more } as PreparedItem), undefined, JSON.stringify(more));
   });
   check('most texts of attackers', () => {
     const found = Object.values(TEXTS).filter((attack) => mayAddressJudge(attack('You will be fine')));

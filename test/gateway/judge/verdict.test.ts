@@ -42,6 +42,16 @@ const written = fc
     return `${around}{${parts.join(`,${comma}`)}}${end}`;
   });
 
+describe('a verdict of low scores', (check) => {
+  check('is read in hundredths where one is above 1, and not where all are 0 or 1', () => {
+    const verdictOf = (given: Readonly<Record<string, number>>) => parseVerdict(verdictJson(NONCE, given), NONCE);
+    const read = verdictOf({ HR: 1, SX: 2 });
+    assert.equal(read.kind === 'scores' && Object.values(read.scores).filter((score) => score > 0), [0.01, 0.02]);
+    assert.is(verdictOf({ HR: 1, SX: 1 }).kind, 'unusable');
+    assert.is(verdictOf({}).kind, 'scores');
+  });
+});
+
 describe('the shorter way to a verdict', (check) => {
   check('comes to the same as the closer look, whatever is written', () => {
     let verdicts = 0;

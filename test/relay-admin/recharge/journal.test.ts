@@ -46,10 +46,12 @@ const processes = (count: number) => {
   return { file, journals, first, second, another: () => createJournal(file.open(), newId) };
 };
 
-const assertUnavailable = async (promise: Promise<unknown>): Promise<void> => {
+const assertUnavailable = async (promise: Promise<unknown>, why?: string): Promise<void> => {
   const error = await rejection(promise);
   assert.instance(error, RelayError);
-  assert.is((error as RelayError).detail.kind, 'journal-unavailable');
+  const { detail } = error as RelayError;
+  assert.is(detail.kind, 'journal-unavailable');
+  if (why !== undefined) assert.equal(detail, { kind: 'journal-unavailable', why });
 };
 
 describe('the seal of a journal', (check) => {
@@ -419,12 +421,12 @@ describe('a journal whose file fails', (check) => {
     note: (journal) => journal.note({ tool: 't', subject: 1, change: {}, state: 'sent', at: AT }),
   };
   for (const [verb, run] of Object.entries(VERBS)) {
-    check(`to be read is unavailable for ${verb}, and says nothing else`, () =>
-      assertUnavailable(run(createJournal(failing('readNew'), createIds()))),
+    check(`to be read is unavailable for ${verb}, and says the system's code and nothing else`, () =>
+      assertUnavailable(run(createJournal(failing('readNew'), createIds())), 'EACCES'),
     );
     if (verb !== 'refresh')
-      check(`to be written is unavailable for ${verb}, and says nothing else`, () =>
-        assertUnavailable(run(createJournal(failing('append'), createIds()))),
+      check(`to be written is unavailable for ${verb}, and says the system's code and nothing else`, () =>
+        assertUnavailable(run(createJournal(failing('append'), createIds())), 'EACCES'),
       );
   }
 
@@ -444,7 +446,7 @@ describe('a journal whose file fails', (check) => {
         throw new Error(canary);
       },
     };
-    await assertUnavailable(createJournal(rude, createIds()).refresh());
+    await assertUnavailable(createJournal(rude, createIds()).refresh(), 'no code');
     await assertUnavailable(createJournal(rude, createIds()).claim(draft(1, 1)));
   });
 

@@ -230,6 +230,11 @@ describe('the value of a row', (check) => {
     }
     assert.is(reasonAt('16777216', '0.10000001'), null);
   });
+
+  check('may be off where the recharge lifts the balance to 16 million', () => {
+    assert.is(reasonAt('16777215.95', '0.10000001'), null);
+    assert.is(reasonAt('16777215.85', '0.10000001'), 'history_value_differs');
+  });
 });
 
 describe('the advice', (check) => {

@@ -160,6 +160,16 @@ describe('earlier recharges in doubt', (check) => {
     assert.is(await at('123456789.12', large + 150_000_010n), null);
   });
 
+  check('compare as exactly as the relay could after the recharge, also where usage took it all by now', async () => {
+    const after = async (before: string, balance: string) => {
+      const { look, settle } = await doubtWorld([600_000], [], { before: [before], present: units('3') });
+      await settle(0, { doubt: 'no-answer', result: { balance_after: balance } });
+      return (await look())[0]?.creditSign;
+    };
+    assert.is(await after('16777215', '16777216.50000001'), 'balance_rose');
+    assert.is(await after('16777213', '16777214.50000001'), null);
+  });
+
   check('that are young stop everything, also after a rise: somebody else may have paid', async () => {
     const { look } = await doubtWorld([1000], [], { present: units('11.5') });
     assert.is((await problemOf(look())).kind, 'unresolved-recharge');
