@@ -4,8 +4,12 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Log } from '../../core/log.ts';
 import type { TracingSettings } from './settings.ts';
 
-/** How many requests to the collector run at a time. What comes meanwhile waits in the queue of the spans, which is bounded. */
-const CONCURRENCY = 2;
+/** Spans that have ended and wait to be sent. The next ones are dropped. */
+export const QUEUE_LIMIT = 2048;
+/** Spans in one request. */
+export const BATCH_LIMIT = 512;
+/** How many requests to the collector run at a time: one, and at the end all that the queue of the spans holds. More are dropped. */
+const CONCURRENCY = 1 + QUEUE_LIMIT / BATCH_LIMIT;
 
 /** The status or the platform's code of a failed export. Its message may hold the collector's words or an address. */
 const reasonOf = ({ error }: ExportResult): string => {

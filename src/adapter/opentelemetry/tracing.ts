@@ -20,7 +20,7 @@ import {
   type TraceContext,
 } from '../../core/http/tracing.ts';
 import type { Log } from '../../core/log.ts';
-import { createExporter } from './exporter.ts';
+import { BATCH_LIMIT, createExporter, QUEUE_LIMIT } from './exporter.ts';
 import type { Sampling, TracingSettings } from './settings.ts';
 
 /** Spans of a service that are sent to a collector. */
@@ -33,8 +33,6 @@ export type Tracing = {
 type Origin = { readonly service: string; readonly version: string; readonly log: Log };
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
-/** Spans that have ended and wait to be sent. The next ones are dropped. */
-const QUEUE_LIMIT = 2048;
 
 const samplerOf = ({ share, asCaller }: Sampling): Sampler => {
   const ownChoice =
@@ -101,7 +99,7 @@ export const createTracing = (settings: TracingSettings, { service, version, log
     }),
     sampler,
     idGenerator: { generateTraceId: () => nextTraceId, generateSpanId: newSpanId },
-    spanProcessors: [new BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_LIMIT })],
+    spanProcessors: [new BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_LIMIT, maxExportBatchSize: BATCH_LIMIT })],
   });
   const tracer = provider.getTracer('gatehouse', version);
   const spanOf = (recorded: OtelSpan): Span => {

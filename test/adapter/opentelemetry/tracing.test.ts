@@ -141,6 +141,20 @@ describe('spans that are sent', (check) => {
   );
 });
 
+describe('a service that stops', (check) => {
+  check('sends all spans that wait, however many there are', () =>
+    withCollector(async (collector) => {
+      const tracing = tracingTo(collector.url, 'gateway');
+      // A full batch is sent at once, and a full queue waits behind it.
+      const count = 512 + 2048;
+      for (let span = 0; span < count; span++) tracing.beginSpan(rooted('POST /'))?.end();
+      await tracing.close();
+      assert.is(collector.spans.length, count);
+      assert.equal(tracing.logged, []);
+    }),
+  );
+});
+
 describe('a collector that takes nothing', (check) => {
   check('costs nothing but one line of the log, by status, and is told of when it is over', () => {
     let status = 400;
