@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { openDatabase, SQLITE_MIGRATIONS } from '../../../src/adapter/sqlite/schema.ts';
 import { reported, sessionOf } from '../../agent/store/samples.ts';
@@ -27,11 +27,11 @@ const proc = existsSync('/proc/self') ? undefined : 'a /proc';
 describe('the file of a SQLite store', (check) => {
   check('makes its file, and a directory for it, for their owner alone', () =>
     inDirectory(async (file) => {
-      const deep = join(file, 'data', 'agent.db');
+      const deep = join(dirname(file), 'data', 'agent.db');
       const before = process.umask(0);
       const store = await openAt(deep).finally(() => process.umask(before));
       await store.commit([{ kind: 'session', session: sessionOf('ses_1') }], []);
-      assert.is(modeOf(join(file, 'data')), '700');
+      assert.is(modeOf(dirname(deep)), '700');
       for (const suffix of ['', '-wal', '-shm']) assert.is(modeOf(`${deep}${suffix}`), '600');
       await store.close();
       assert.is(modeOf(deep), '600');
@@ -175,6 +175,26 @@ describe('the file of a SQLite store', (check) => {
     }),
   );
 
+  check('is told once that a new store was made, in which directory, and never that a tree of them was', () =>
+    inDirectory(async (file) => {
+      const directory = dirname(file);
+      const made: string[] = [];
+      const openOnce = async (path: string): Promise<void> =>
+        (await openDatabase(path, (missing) => void made.push(missing))).close();
+      await openOnce(file);
+      await openOnce(file);
+      const inNew = join(directory, 'new', 'agent.db');
+      await openOnce(inNew);
+      assert.equal(made, [`there was no file ${file}`, `there was no file ${inNew}, and no such directory`]);
+      const problem = await problemAt(join(directory, 'mistyped', 'deep', 'agent.db'));
+      assert.is(
+        problem,
+        'AGENT_DATABASE_URL: expected a path whose directories exist; only the last one is made where it is missing',
+      );
+      assert.not.ok(existsSync(join(directory, 'mistyped')));
+    }),
+  );
+
   check.needing(proc, 'refuses a place where no directory can be made, and does not try for ever', () =>
     inDirectory(async (file) => {
       // A process of its own, which can be ended.
@@ -198,7 +218,7 @@ describe('the file of a SQLite store', (check) => {
       for (const line of lines.slice(0, 2)) {
         assert.match(
           line,
-          /^refused ConfigError AGENT_DATABASE_URL: expected a file that can be opened or made \(ENOENT\)$/,
+          /^refused ConfigError AGENT_DATABASE_URL: expected a path whose directories exist; only the last one is made/,
         );
       }
     }),
