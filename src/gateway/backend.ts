@@ -13,7 +13,7 @@ import { createModelTraits, type FindModelTraits } from '../llm/model-traits.ts'
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
 import type { Dialect } from '../llm/types.ts';
-import type { BackendSettings } from './settings.ts';
+import type { BackendSettings } from './settings/config.ts';
 
 /** What the client of a judge's backend is made of. */
 export type JudgeBackendNeeds = Pick<BackendSettings, 'baseUrl' | 'dialect'> & {

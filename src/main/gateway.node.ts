@@ -12,13 +12,9 @@ import { createBackendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
-import {
-  asksForWorkers,
-  readGatewayConfig,
-  settingsOfWorker,
-  unknownGatewayVariables,
-  type WorkerPlace,
-} from '../gateway/settings.ts';
+import { readGatewayConfig } from '../gateway/settings/config.ts';
+import { unknownGatewayVariables } from '../gateway/settings/variables.ts';
+import { asksForWorkers, settingsOfWorker, type WorkerPlace } from '../gateway/settings/workers.ts';
 import { showKeyForThisRun } from './gateway/key.ts';
 import { policiesOf } from './gateway/policies.ts';
 import { readPolicyText } from './gateway/policy-text.ts';

@@ -8,7 +8,9 @@ import type { Handler } from '../core/http/handler.ts';
 import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
-import { asksForWorkers, readGatewayConfig, unknownGatewayVariables } from '../gateway/settings.ts';
+import { readGatewayConfig } from '../gateway/settings/config.ts';
+import { unknownGatewayVariables } from '../gateway/settings/variables.ts';
+import { asksForWorkers } from '../gateway/settings/workers.ts';
 import { policiesOf } from './gateway/policies.ts';
 import { VERSION } from './program/version.ts';
 

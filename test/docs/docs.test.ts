@@ -6,7 +6,7 @@ import { internalErrorResponse } from '../../src/core/http/response.ts';
 import { type GatewayFault, gatewayErrorResponse } from '../../src/gateway/errors.ts';
 import { contextTokensFor } from '../../src/gateway/judge/prompt.ts';
 import { DEFAULT_POLICY } from '../../src/gateway/policy/policy.ts';
-import { GatewayVariables } from '../../src/gateway/settings.ts';
+import { GatewayVariables } from '../../src/gateway/settings/variables.ts';
 import { splitWindows } from '../../src/gateway/text/normalize.ts';
 import { describe } from '../check.ts';
 import { brokenLinksIn, decisions, defaultsOf, read, tableOfVariables, unique } from './pages.ts';

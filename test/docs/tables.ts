@@ -6,7 +6,7 @@ import { AgentVariables } from '../../src/agent/settings.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import { ConsoleVariables } from '../../src/console/settings.ts';
 import { isRecord } from '../../src/core/json.ts';
-import { GatewayVariables } from '../../src/gateway/settings.ts';
+import { GatewayVariables } from '../../src/gateway/settings/variables.ts';
 import { RelayVariables } from '../../src/relay-admin/settings.ts';
 import { defaultOf, ROOT, read } from './pages.ts';
 

@@ -1,12 +1,8 @@
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../src/core/config.ts';
-import {
-  GatewayVariables,
-  readGatewayConfig,
-  settingsOfWorker,
-  unknownGatewayVariables,
-  workersFor,
-} from '../../src/gateway/settings.ts';
+import { readGatewayConfig } from '../../src/gateway/settings/config.ts';
+import { GatewayVariables, unknownGatewayVariables } from '../../src/gateway/settings/variables.ts';
+import { settingsOfWorker, workersFor } from '../../src/gateway/settings/workers.ts';
 import { describe } from '../check.ts';
 
 const BASE = { MODERATION_API_KEYS: 'gateway-key-1', BACKEND_API_KEYS: 'backend-key-1' };

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { GatewayVariables } from '../../src/gateway/settings.ts';
+import { GatewayVariables } from '../../src/gateway/settings/variables.ts';
 import { GATEWAY_HELP } from '../../src/main/help.ts';
 import { describe } from '../check.ts';
 

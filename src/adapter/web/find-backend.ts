@@ -1,7 +1,7 @@
 import { createDeadline } from '../../core/async.ts';
 import { ConfigError } from '../../core/config.ts';
 import type { HttpClient } from '../../core/http/client.ts';
-import type { BackendSettings, GatewayConfig } from '../../gateway/settings.ts';
+import type { BackendSettings, GatewayConfig } from '../../gateway/settings/config.ts';
 import { systemClock } from '../node/clock.ts';
 
 const LOCAL_OLLAMA = 'http://127.0.0.1:11434';

@@ -5,7 +5,7 @@ import type { Breaker } from '../../llm/breaker.ts';
 import type { KeyPool } from '../../llm/key-pool.ts';
 import type { KeyChange } from '../../llm/key-state.ts';
 import type { VerdictCache } from '../judge/cache.ts';
-import type { GatewaySettings } from '../settings.ts';
+import type { GatewaySettings } from '../settings/variables.ts';
 import { createFeed, type Feed } from './feed.ts';
 import type { FeedExchange } from './feed-numbering.ts';
 import type { ShadowState } from './shadow-state.ts';

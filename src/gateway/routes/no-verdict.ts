@@ -5,7 +5,7 @@ import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { GatewaySettings } from '../settings.ts';
+import type { GatewaySettings } from '../settings/variables.ts';
 import { createResultWriter, flaggedScores, moderationJson } from './result.ts';
 
 /** What is known of a request whose key was accepted. */

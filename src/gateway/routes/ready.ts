@@ -1,6 +1,6 @@
 import { jsonResponse } from '../../core/http/response.ts';
 import type { Readiness } from '../readiness.ts';
-import type { GatewaySettings } from '../settings.ts';
+import type { GatewaySettings } from '../settings/variables.ts';
 
 type ReadyRouteNeeds = {
   readonly settings: Pick<GatewaySettings, 'NO_VERDICT'>;

@@ -5,7 +5,7 @@ import { isRecord } from '../../core/json.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { ModerationItem } from '../judge/moderate.ts';
-import type { GatewaySettings } from '../settings.ts';
+import type { GatewaySettings } from '../settings/variables.ts';
 import { isBlank } from '../text/normalize.ts';
 import { isAnimated } from './animated-image.ts';
 

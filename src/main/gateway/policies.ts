@@ -2,7 +2,7 @@ import { webDigest } from '../../adapter/web/crypto.ts';
 import type { PolicySelection } from '../../gateway/policy/policy.ts';
 import { parsePolicyFile } from '../../gateway/policy/policy-file.ts';
 import { selectPolicies, withoutPolicyFile } from '../../gateway/policy/select-policy.ts';
-import type { GatewayConfig } from '../../gateway/settings.ts';
+import type { GatewayConfig } from '../../gateway/settings/config.ts';
 
 /**
  * The policies of `MODERATION_POLICY`, or of the text of a policy file, or ours without both. Throws a `ConfigError` with every

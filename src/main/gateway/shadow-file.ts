@@ -1,7 +1,8 @@
 import { type BoundedLines, openBoundedLines } from '../../adapter/files/bounded-lines.ts';
 import { errorCode } from '../../adapter/node/error-code.ts';
 import { ConfigError } from '../../core/config.ts';
-import type { GatewayConfig, WorkerPlace } from '../../gateway/settings.ts';
+import type { GatewayConfig } from '../../gateway/settings/config.ts';
+import type { WorkerPlace } from '../../gateway/settings/workers.ts';
 
 /**
  * Opens the file for disagreements of the shadow; undefined where none is set. Each worker has one of its own, with its number at the

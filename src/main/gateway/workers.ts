@@ -7,7 +7,8 @@ import { runWorker, type WorkerService } from '../../adapter/node/workers/worker
 import { ConfigError, type Variables } from '../../core/config.ts';
 import { createLog } from '../../core/log.ts';
 import { createRateLimit } from '../../gateway/rate-limit.ts';
-import { readGatewayConfig, type WorkerPlace, workersFor } from '../../gateway/settings.ts';
+import { readGatewayConfig } from '../../gateway/settings/config.ts';
+import { type WorkerPlace, workersFor } from '../../gateway/settings/workers.ts';
 import { showKeyForThisRun } from './key.ts';
 import { readPolicyText } from './policy-text.ts';
 

@@ -8,11 +8,11 @@ import {
 } from '../../../src/bridge/settings.ts';
 import { ConsoleVariables, readConsoleSettings, unknownConsoleVariables } from '../../../src/console/settings.ts';
 import { parsePolicyFile } from '../../../src/gateway/policy/policy-file.ts';
+import { readGatewayConfig } from '../../../src/gateway/settings/config.ts';
 import {
   GatewayVariables,
-  readGatewayConfig,
   unknownGatewayVariables as unknownGatewayVariablesIn,
-} from '../../../src/gateway/settings.ts';
+} from '../../../src/gateway/settings/variables.ts';
 import { describe } from '../../check.ts';
 import { parsePolicy } from '../../gateway/harness/policies.ts';
 import { AGENT, ALL, CASES, LEAST } from './cases.ts';

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { AgentVariables } from '../../../src/agent/settings.ts';
 import { BridgeVariables } from '../../../src/bridge/settings.ts';
 import { ConsoleVariables } from '../../../src/console/settings.ts';
-import { GatewayVariables } from '../../../src/gateway/settings.ts';
+import { GatewayVariables } from '../../../src/gateway/settings/variables.ts';
 import { describe } from '../../check.ts';
 import { AGENT, BRIDGE, CASES, DATABASE, LEAST } from './cases.ts';
 import {

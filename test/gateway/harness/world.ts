@@ -6,7 +6,7 @@ import { createGateway, type GatewayNeeds } from '../../../src/gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../../../src/gateway/metrics.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
 import { DEFAULT_POLICY, onePolicy } from '../../../src/gateway/policy/policy.ts';
-import { readGatewayConfig } from '../../../src/gateway/settings.ts';
+import { readGatewayConfig } from '../../../src/gateway/settings/config.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 
 export const GATEWAY_KEY = 'gateway-key-1';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { ConfigError } from '../../../src/core/config.ts';
-import { readGatewayConfig } from '../../../src/gateway/settings.ts';
+import { readGatewayConfig } from '../../../src/gateway/settings/config.ts';
 import { openShadowFile } from '../../../src/main/gateway/shadow-file.ts';
 import gatewayWorker from '../../../src/main/gateway.worker.ts';
 import { describe, rejection } from '../../check.ts';

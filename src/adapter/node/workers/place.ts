@@ -1,5 +1,5 @@
 import type { Variables } from '../../../core/config.ts';
-import type { WorkerPlace } from '../../../gateway/settings.ts';
+import type { WorkerPlace } from '../../../gateway/settings/workers.ts';
 
 /** Set by the process that starts a worker, for that worker alone. */
 const PLACE_VARIABLE = 'GATEHOUSE_WORKER';

@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+import { ConfigError, collectProblems, readVariables, type Variables } from '../../core/config.ts';
+import { type ModelAlias, parseModelAliases } from '../models.ts';
+import { parseShadow, type ShadowSettings } from '../policy/shadow-settings.ts';
+import { type GatewaySettings, GatewayVariables } from './variables.ts';
+
+/** Variables that must be consistent with each other. They are checked even when others are invalid. */
+const KeyVariables = v.pick(GatewayVariables, [
+  'APP_ENV',
+  'MODERATION_API_KEY',
+  'MODERATION_API_KEYS',
+  'GATEWAY_ADMIN_KEY',
+  'BACKEND_API_KEYS',
+]);
+
+type KeySettings = v.InferOutput<typeof KeyVariables>;
+
+/** The largest body where no alias takes images and nothing is set. */
+export const TEXT_BODY_BYTES = 1_048_576;
+/** The same where one does: an image of 6 MB in base64. */
+export const IMAGE_BODY_BYTES = 8_388_608;
+
+/** The largest body: what is set, or what the aliases need. Without a setting it takes no more than a quarter of the budget. */
+export const bodyLimitBytes = (
+  { MAX_BODY_BYTES }: Pick<GatewaySettings, 'MAX_BODY_BYTES'>,
+  models: ReadonlyMap<string, ModelAlias>,
+  budgetBytes: number,
+): number => {
+  if (MAX_BODY_BYTES !== undefined) return MAX_BODY_BYTES;
+  const hasVision = [...models.values()].some(({ vision }) => vision !== false);
+  return hasVision
+    ? Math.max(TEXT_BODY_BYTES, Math.min(IMAGE_BODY_BYTES, Math.floor(budgetBytes / 4)))
+    : TEXT_BODY_BYTES;
+};
+
+/** The backend that serves the judge. Its keys are secrets; only the key pool receives them. */
+export type BackendSettings = {
+  readonly kind: 'cloud' | 'self-hosted';
+  readonly baseUrl: string;
+  readonly keys: readonly string[];
+  readonly dialect: GatewaySettings['BACKEND_DIALECT'];
+};
+
+/** Settings, and what is derived from them. */
+export type GatewayConfig = {
+  readonly settings: GatewaySettings;
+  readonly gatewayKeys: readonly string[];
+  /** Undefined when none is configured: in development the caller may still find a local server. */
+  readonly backend: BackendSettings | undefined;
+  readonly models: ReadonlyMap<string, ModelAlias>;
+  readonly shadow: ShadowSettings | undefined;
+};
+
+const unique = (keys: readonly string[]): string[] => [...new Set(keys)];
+
+const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => {
+  const keys = unique(settings.BACKEND_API_KEYS);
+  if (settings.BACKEND_BASE_URL !== undefined)
+    return { kind: 'self-hosted', baseUrl: settings.BACKEND_BASE_URL, keys, dialect: settings.BACKEND_DIALECT };
+  if (keys.length === 0) return undefined;
+  const dialect = settings.BACKEND_DIALECT === 'auto' ? 'ollama' : settings.BACKEND_DIALECT;
+  return { kind: 'cloud', baseUrl: settings.BACKEND_CLOUD_URL, keys, dialect };
+};
+
+const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
+  unique([...MODERATION_API_KEY, ...MODERATION_API_KEYS]);
+
+/** A part of the calls for each worker is only possible where there are as many. */
+const workerConflict = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings): string[] =>
+  GATEWAY_WORKERS !== 'auto' && GATEWAY_WORKERS > MAX_CONCURRENCY
+    ? [
+        `GATEWAY_WORKERS: expected no more than MAX_CONCURRENCY (${MAX_CONCURRENCY}), of which each worker has a part: raise that, or lower this`,
+      ]
+    : [];
+
+/** Which of two policies holds must not depend on an order that nobody knows. */
+const policyConflict = ({ MODERATION_POLICY, MODERATION_POLICY_FILE }: GatewaySettings): string[] =>
+  MODERATION_POLICY !== undefined && MODERATION_POLICY_FILE !== undefined
+    ? ['MODERATION_POLICY: expected none beside MODERATION_POLICY_FILE: remove one of them']
+    : [];
+
+const conflictsIn = (settings: KeySettings): string[] => {
+  const gatewayKeys = gatewayKeysFrom(settings);
+  const problems: string[] = [];
+  if (settings.APP_ENV === 'production' && gatewayKeys.length === 0)
+    problems.push('MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production');
+  if (settings.BACKEND_API_KEYS.some((key) => gatewayKeys.includes(key))) {
+    problems.push(
+      'BACKEND_API_KEYS: the same key is in MODERATION_API_KEYS; use different keys, because clients must never have a backend key',
+    );
+  }
+  const admin = settings.GATEWAY_ADMIN_KEY;
+  if (admin !== undefined && [...gatewayKeys, ...settings.BACKEND_API_KEYS].includes(admin)) {
+    problems.push(
+      'GATEWAY_ADMIN_KEY: the same key is in MODERATION_API_KEYS or BACKEND_API_KEYS; use a key of its own, because it may do more than theirs',
+    );
+  }
+  return problems;
+};
+
+/** Reads the gateway's configuration from its variables. Throws one `ConfigError` with every problem. */
+export const readGatewayConfig = (variables: Variables): GatewayConfig => {
+  const problems: string[] = [];
+  const settings = collectProblems(() => readVariables(GatewayVariables, variables), problems);
+  const models = collectProblems(() => parseModelAliases(variables.MODERATION_MODELS?.trim() || undefined), problems);
+  const shadow = collectProblems(() => parseShadow(variables.MODERATION_SHADOW, models), problems);
+  // Problems of single variables are reported above.
+  const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
+  problems.push(...(keys === undefined ? [] : conflictsIn(keys)));
+  problems.push(...(settings === undefined ? [] : [...workerConflict(settings), ...policyConflict(settings)]));
+  if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
+  return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models, shadow };
+};

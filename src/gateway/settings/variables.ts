@@ -1,0 +1,125 @@
+import * as v from 'valibot';
+import { CommaList, OneOf, unknownVariables, type Variables, WholeNumber } from '../../core/config.ts';
+import { LOG_LEVELS } from '../../core/log.ts';
+import { DIALECT_NAMES } from '../../llm/types.ts';
+
+const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
+const Keys = v.pipe(
+  CommaList,
+  v.check((keys) => keys.every((key) => /^[\x21-\x7e]{1,512}$/.test(key)), KEY_RULE),
+  // docker's --env-file keeps quotes, and no client would send them.
+  v.check((keys) => !keys.some((key) => /^(["']).*\1$/.test(key)), 'expected keys without quotes around them'),
+);
+const AdminKey = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(
+    /^(?!(["']).*\1$)[\x21-\x7e]{1,512}$/,
+    'expected one key of 1 to 512 printable characters without blanks or quotes around it',
+  ),
+);
+const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
+
+/** What guides show as an address: that of one route, not of the server. */
+const ROUTE = /\/(?:v1|api)\/(?:chat(?:\/completions)?|completions|generate|models|tags|version)\/*$/;
+const ROUTE_RULE =
+  'expected the address of the server alone, without /v1/chat/completions or another route of it behind';
+
+const isBaseUrl = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
+};
+
+/** An address without a trailing slash. A trailing `/v1` or `/api` is dropped too: the dialects add their own paths. */
+const BaseUrl = v.pipe(
+  v.string(),
+  v.trim(),
+  v.check(isBaseUrl, URL_RULE),
+  v.check((text) => !ROUTE.test(text), ROUTE_RULE),
+  v.transform((text) => text.replace(/\/+$/, '').replace(/\/(?:v1|api)$/, '')),
+);
+
+/** Ollama's durations. Its -1 has to be a number. */
+const KeepAlive = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^(?:-1|\d{1,6}[smh])$/, 'expected a whole number and its unit, s, m or h, such as 30m, or -1 for no end'),
+  v.transform((text) => (text === '-1' ? -1 : text)),
+);
+
+/** How the gateway's variables begin. Other variables may belong to any program. */
+const GATEWAY_NAMES =
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_(?:ADMIN|WORKER)|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
+
+/** The most processes that one gateway may have. */
+export const MAX_WORKERS = 64;
+const WORKERS_RULE = `expected auto, or a whole number from 1 to ${MAX_WORKERS}`;
+
+/** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
+export const GatewayVariables = v.object({
+  HOST: v.optional(v.pipe(v.string(), v.trim()), '0.0.0.0'),
+  PORT: v.optional(WholeNumber(0, 65_535), '8000'),
+  APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
+  LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
+  GATEWAY_WORKERS: v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      v.check(
+        (text) => text === 'auto' || (/^\d{1,3}$/.test(text) && +text >= 1 && +text <= MAX_WORKERS),
+        WORKERS_RULE,
+      ),
+      v.transform((text) => (text === 'auto' ? text : Number(text))),
+    ),
+    '1',
+  ),
+  MODERATION_API_KEY: v.optional(Keys, ''),
+  MODERATION_API_KEYS: v.optional(Keys, ''),
+  GATEWAY_ADMIN_KEY: v.optional(AdminKey),
+  BACKEND_API_KEYS: v.optional(Keys, ''),
+  BACKEND_BASE_URL: v.optional(BaseUrl),
+  BACKEND_CLOUD_URL: v.optional(BaseUrl, 'https://ollama.com'),
+  BACKEND_DIALECT: v.optional(OneOf(['auto', ...DIALECT_NAMES]), 'auto'),
+  MODERATION_MODELS: v.optional(v.string()),
+  MODERATION_POLICY: v.optional(v.string()),
+  MODERATION_POLICY_FILE: v.optional(v.string()),
+  MODERATION_SHADOW: v.optional(v.string()),
+  UNJUDGED_INPUT: v.optional(OneOf(['error', 'text', 'flag']), 'error'),
+  NO_VERDICT: v.optional(OneOf(['error', 'flag']), 'error'),
+  REQUEST_DEADLINE_MS: v.optional(WholeNumber(100, 600_000), '25000'),
+  MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600)),
+  MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
+  MAX_INPUTS: v.optional(WholeNumber(1, 1000), '32'),
+  MAX_INPUT_CHARS: v.optional(WholeNumber(1, 10_000_000), '100000'),
+  MODERATION_WINDOW_CHARS: v.optional(WholeNumber(500, 200_000), '24000'),
+  MAX_CONCURRENCY: v.optional(WholeNumber(1, 10_000), '64'),
+  RATE_LIMIT_RPM: v.optional(WholeNumber(0, 1_000_000), '0'),
+  CACHE_MAX_ENTRIES: v.optional(WholeNumber(0, 10_000_000), '10000'),
+  CACHE_TTL_SECONDS: v.optional(WholeNumber(0, 31_536_000), '3600'),
+  HEDGE_AFTER_MS: v.optional(WholeNumber(0, 600_000), '0'),
+  JUDGE_BATCH: v.optional(WholeNumber(0, 16), '0'),
+  JUDGE_KEEP_ALIVE: v.optional(KeepAlive),
+  REDIS_URL: v.optional(
+    v.pipe(
+      v.string(),
+      v.trim(),
+      // What stands for a cluster or Sentinels is read where the client library is.
+      v.check(
+        (text) => /^rediss?(?:-cluster|-sentinel)?:\/\/[^\s/]/.test(text),
+        'expected redis://host:port, redis-cluster://host:port or redis-sentinel://host:port/primary (more hosts after commas; rediss for TLS)',
+      ),
+      v.check(
+        (text) => !/^rediss?:/.test(text) || URL.canParse(text),
+        'expected redis://user:password@host:port/database with a port up to 65535, and @, / and ? in the password as %40, %2F and %3F',
+      ),
+    ),
+  ),
+});
+
+/** Variables that look like the gateway's but are unknown, each with the nearest known name: likely a typing mistake. */
+export const unknownGatewayVariables = (variables: Variables): ReadonlyMap<string, string> =>
+  unknownVariables(variables, GATEWAY_NAMES, Object.keys(GatewayVariables.entries));
+
+/** The gateway's variables, parsed, with defaults. */
+export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;
