@@ -8,6 +8,7 @@ import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import type { RunInSlices } from '../core/time-slices.ts';
 import { createAccess } from './accounts/access.ts';
+import { createDeviceCookies } from './accounts/device-cookie.ts';
 import { createLoginThrottle } from './accounts/login-throttle.ts';
 import type { DeriveKey } from './accounts/password-hash.ts';
 import { createSessionCookies } from './accounts/session-cookie.ts';
@@ -83,14 +84,9 @@ export const createConsole = (options: ConsoleOptions): Console => {
   const running = createConsoleParts(options);
   const { clients, hide } = running;
   const accounts = createAccounts(settings.users, options.deriveKey);
-  const cookies = createSessionCookies({
-    accounts,
-    secret,
-    clock,
-    mac,
-    newSessionID: options.newToken,
-    publicUrl: settings.publicUrl,
-  });
+  const signed = { accounts, secret, mac, publicUrl: settings.publicUrl };
+  const cookies = createSessionCookies({ ...signed, clock, newSessionID: options.newToken });
+  const devices = createDeviceCookies({ ...signed, newDeviceID: options.newToken });
   const access = createAccess({ way: settings.way, accounts, cookies, secret, mac });
   const budget = createServiceBudget({
     limitBytes: BODY_LIMIT_BYTES,
@@ -120,7 +116,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
     ...pageRoutes.table,
     ...createLoginRoutes({
       ...context,
-      ...{ accounts, cookies, meter, parts, version },
+      ...{ accounts, cookies, devices, meter, parts, version },
       byName: throttle(FREE_BY_NAME),
       byAddress: throttle(FREE_BY_ADDRESS),
       places: createSemaphore(1, LOGINS_WAITING),

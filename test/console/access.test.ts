@@ -98,12 +98,13 @@ describe('a login', (check) => {
     const { answer } = await world.login('ann');
     assert.is(answer.status, 204);
     assert.match(
-      answer.headers.get('set-cookie') ?? '',
+      answer.headers.getSetCookie()[0] ?? '',
       /^gatehouse=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
     const secure = await createConsoleWorld({ variables: { CONSOLE_PUBLIC_URL: 'https://console.example' } });
-    const cookie = (await secure.login('ann')).answer.headers.get('set-cookie') ?? '';
+    const [cookie = '', device = ''] = (await secure.login('ann')).answer.headers.getSetCookie();
     assert.match(cookie, /^__Host-gatehouse=[\w.-]+; Path=\/; .*HttpOnly; SameSite=Strict; Secure$/);
+    assert.match(device, /^__Host-gatehouse-device=[\w.-]+; Path=\/; .*HttpOnly; SameSite=Strict; Secure$/);
     for (const one of [world, secure]) one.stop();
   });
 
@@ -248,6 +249,31 @@ describe('guessing passwords', (check) => {
     assert.is(statuses.filter((status) => status === 401).length, 5);
     world.stop();
   });
+
+  check(
+    'from elsewhere does not keep users out of browsers in which they have logged in, behind a proxy either',
+    async () => {
+      const proxy = '192.0.2.1';
+      const world = await createConsoleWorld();
+      const deviceOf = async (name: string) =>
+        (await world.login(name)).answer.headers.getSetCookie()[1]?.split(';')[0] ?? '';
+      const [ann, bob] = [await deviceOf('ann'), await deviceOf('bob')];
+      const tryAs = async (name: string, password: string, cookie: string) => {
+        const { csrf } = (await (await world.send('GET', '/api/me')).json()) as { csrf: string };
+        const headers = { 'x-csrf': csrf, cookie };
+        return (await world.send('POST', '/api/login', { body: { name, password }, headers, peer: proxy })).status;
+      };
+      for (let each = 0; each < 20; each++) await wrong(world, each < 5 ? 'ann' : `name${each}`, proxy);
+      for (const cookie of ['', bob, `${ann}x`, 'gatehouse-device=', 'gatehouse-device=.'])
+        assert.is(await tryAs('ann', 'ann-password', cookie), 429, cookie);
+      assert.is(await tryAs('ann', 'ann-password', ann), 204);
+      // It opens nothing, and whoever has it guesses no faster.
+      assert.is((await world.send('GET', '/api/approvals', { headers: { cookie: ann } })).status, 401);
+      for (let each = 0; each < 5; each++) assert.is(await tryAs('ann', 'wrong', ann), 401);
+      assert.is(await tryAs('ann', 'ann-password', ann), 429);
+      world.stop();
+    },
+  );
 
   check('is forgotten after the right password, and after 15 quiet minutes', async () => {
     const world = await createConsoleWorld();

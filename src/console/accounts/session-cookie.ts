@@ -3,6 +3,7 @@ import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalSecrets } from '../../core/http/auth.ts';
 import { parseJson } from '../../core/json.ts';
+import { cookieHeader, cookieValues } from './cookies.ts';
 import type { Accounts, ConsoleUser } from './users.ts';
 
 /** Makes and reads the cookies of those who have logged in with a password. */
@@ -31,13 +32,8 @@ export const SESSION_LIFETIME_MS = 12 * 3_600_000;
 /** Only those who were logged in can fill it. */
 const ENDED_LIMIT = 10_000;
 const NAME = 'gatehouse';
-/** Browsers take a cookie of this name from a secure origin alone, and for that host alone. */
-const SECURE_NAME = `__Host-${NAME}`;
-const COOKIE_LIMIT_CHARS = 1024;
 
 const Payload = v.strictObject({ name: v.string(), id: v.string(), ends: v.number() });
-
-const nameOf = (isSecure: boolean): string => (isSecure ? SECURE_NAME : NAME);
 
 const toBase64Url = (text: string): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(text)))
@@ -54,26 +50,9 @@ const fromBase64Url = (text: string): string => {
   }
 };
 
-/** The values of the session's cookie: several can have one name, for several paths. */
-const valuesIn = ({ headers }: Request, isSecure: boolean): readonly string[] =>
-  (headers.get('cookie') ?? '')
-    .split(';')
-    .map((pair) => pair.trim().split('=', 2))
-    .flatMap(([name, value = '']) => (name === nameOf(isSecure) && value.length <= COOKIE_LIMIT_CHARS ? [value] : []))
-    .slice(0, 4);
-
-const header = (value: string, lifetimeMs: number, isSecure: boolean): string =>
-  `${nameOf(isSecure)}=${value}; Path=/; Max-Age=${Math.floor(lifetimeMs / 1000)}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
-
 /** The signature covers the user's role and password hash, so that a change of either ends the sessions of that user. */
 export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
   const { accounts, secret, clock, mac, newSessionID, publicUrl } = needs;
-  /**
-   * Whether the browser came by https: then it is known by the secure name alone, as hosts beside this one could have set the other.
-   * Saying https where it is not does a visitor harm alone: the cookie is not taken.
-   */
-  const isSecure = ({ headers }: Request): boolean =>
-    publicUrl?.startsWith('https:') === true || headers.get('x-forwarded-proto') === 'https';
   const ended = new Map<string, number>();
   const sign = (payload: string, { role, hash }: ConsoleUser): Promise<string> =>
     mac(secret, JSON.stringify(['session', payload, role, hash?.key ?? '']));
@@ -90,10 +69,11 @@ export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
     async begin(user, request) {
       const payload = { name: user.name, id: newSessionID(), ends: clock.now() + SESSION_LIFETIME_MS };
       const encoded = toBase64Url(JSON.stringify(payload));
-      return header(`${encoded}.${await sign(encoded, user)}`, SESSION_LIFETIME_MS, isSecure(request));
+      const value = `${encoded}.${await sign(encoded, user)}`;
+      return cookieHeader({ name: NAME, value, lifetimeMs: SESSION_LIFETIME_MS }, request, publicUrl);
     },
     async read(request) {
-      for (const value of valuesIn(request, isSecure(request))) {
+      for (const value of cookieValues(request, NAME, publicUrl)) {
         const found = await readOne(value);
         if (found !== undefined) return found;
       }
@@ -102,7 +82,7 @@ export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
     end(sessionID, request) {
       for (const [id, endsAt] of ended) if (endsAt <= clock.now()) ended.delete(id);
       setNewest(ended, [sessionID, clock.now() + SESSION_LIFETIME_MS], ENDED_LIMIT);
-      return header('', 0, isSecure(request));
+      return cookieHeader({ name: NAME, value: '', lifetimeMs: 0 }, request, publicUrl);
     },
   };
 };

@@ -4,6 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import { networkOf, peerOf } from '../../core/http/peer.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
+import type { DeviceCookies } from '../accounts/device-cookie.ts';
 import type { LoginThrottle } from '../accounts/login-throttle.ts';
 import type { SessionCookies } from '../accounts/session-cookie.ts';
 import type { Accounts } from '../accounts/users.ts';
@@ -17,6 +18,7 @@ export type Parts = Readonly<Record<'approvals' | 'moderation' | 'chat' | 'sessi
 type LoginRoutesNeeds = ApiContext & {
   readonly accounts: Accounts;
   readonly cookies: SessionCookies;
+  readonly devices: DeviceCookies;
   readonly byName: LoginThrottle;
   readonly byAddress: LoginThrottle;
   /** Deriving a key takes a core and much memory. */
@@ -37,11 +39,18 @@ const LOGIN_LIMIT_MS = 10_000;
 const NO_PASSWORDS = 'Nobody logs in here: this console has no accounts with passwords';
 
 export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
-  const { access, bodies, clock, reply, accounts, cookies, byName, byAddress, places, meter, parts, version } = needs;
-  const begin = (request: Request, name: string): string => {
+  const { access, bodies, clock, reply, accounts, cookies, devices, byName, byAddress, places, meter, parts, version } =
+    needs;
+  /** Counts an attempt. Returns what forgets it, and those before it, when it was right. */
+  const begin = async (request: Request, name: string): Promise<() => void> => {
+    const device = await devices.deviceOf(request, name);
     const address = networkOf(peerOf(request) ?? 'unknown');
-    const waitMs = byAddress.begin(address) || byName.begin(name);
-    if (waitMs <= 0) return address;
+    const waitMs = device === undefined ? byAddress.begin(address) || byName.begin(name) : byName.begin(device);
+    if (waitMs <= 0)
+      return () => {
+        byName.succeed(device ?? name);
+        if (device === undefined) byAddress.succeed(address);
+      };
     meter.recordLogin('throttled');
     throw new Fault({ kind: 'rate-limited', retryAfterMs: waitMs });
   };
@@ -58,15 +67,16 @@ export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
         if (access.way !== 'password') throw new Fault({ kind: 'conflict', message: NO_PASSWORDS });
         await access.requireCsrf(request, await access.visitorOf(request));
         const { name, password } = parseGiven(LoginBody, await bodies.readJson(request));
-        const address = begin(request, name);
+        const succeed = await begin(request, name);
         const deadline = createDeadline(clock, LOGIN_LIMIT_MS, request.signal);
         const leave = await places.acquire(deadline.signal).finally(deadline.clear);
         const user = await accounts.verify(name, password).finally(leave);
         meter.recordLogin(user === undefined ? 'wrong' : 'right');
         if (user === undefined) throw new Fault<ConsoleFault>({ kind: 'wrong-login' });
-        byName.succeed(name);
-        byAddress.succeed(address);
-        return new Response(null, { status: 204, headers: { 'set-cookie': await cookies.begin(user, request) } });
+        succeed();
+        const headers = new Headers({ 'set-cookie': await cookies.begin(user, request) });
+        headers.append('set-cookie', await devices.begin(user, request));
+        return new Response(null, { status: 204, headers });
       },
     },
     '/api/logout': {
