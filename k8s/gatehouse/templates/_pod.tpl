@@ -34,7 +34,7 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{/* Spreads a service's pods. Takes root, service and values. */}}
+{{/* Spreads a service's pods, those of each revision for itself. Takes root, service and values. */}}
 {{- define "gatehouse.spread" -}}
 {{- $it := . }}
 {{- with .values.topologySpreadConstraints -}}
@@ -44,8 +44,22 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "gatehouse.selectorLabels" $it | nindent 8 }}
+    {{- if not (hasKey . "matchLabelKeys") }}
+    {{- /* In a rollout those that are about to go must not count: what stays would be spread by chance. */}}
+    matchLabelKeys:
+      - pod-template-hash
+    {{- end }}
   {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* A new pod is ready before an old one stops, however many there are. */}}
+{{- define "gatehouse.rollout" -}}
+strategy:
+  type: RollingUpdate
+  rollingUpdate:
+    maxUnavailable: 0
+    maxSurge: 1
 {{- end }}
 
 {{- define "gatehouse.podMetadata" -}}

@@ -153,6 +153,26 @@ describe('every pod', (check) => {
     assert.is((lifecycle.preStop.sleep.seconds + 10) * 1000, settings.REQUEST_DEADLINE_MS);
   });
 
+  check.needing(MISSING, 'is replaced by one that is ready, wherever two may run at a time', () => {
+    eachCase((all, name) => {
+      for (const { spec, metadata } of deploymentsIn(all)) {
+        const service = metadata.labels[COMPONENT];
+        const isAlone = service === 'console' || (service === 'agent' && name !== 'agents-on-postgresql');
+        const rolling = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
+        assert.equal(spec.strategy, isAlone ? { type: 'Recreate' } : rolling, name);
+        for (const constraint of spec.template.spec.topologySpreadConstraints ?? []) {
+          // Pods that are about to go do not count.
+          assert.equal(constraint.matchLabelKeys, ['pod-template-hash']);
+          assert.equal(constraint.labelSelector.matchLabels, spec.selector.matchLabels);
+        }
+      }
+    });
+    const spread = (keys: object) =>
+      manifests({ ...LEAST, gateway: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'a', ...keys }] } });
+    const [own] = only(spread({ matchLabelKeys: [] }), 'Deployment').spec.template.spec.topologySpreadConstraints;
+    assert.equal(own.matchLabelKeys, []);
+  });
+
   check.needing(MISSING, 'is made anew when its configuration changes, and only then', () => {
     const sums = (values: Values, service: string) =>
       only(manifests(values), 'Deployment', service).spec.template.metadata.annotations;

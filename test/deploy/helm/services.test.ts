@@ -246,7 +246,6 @@ describe('the bridge in the chart', (check) => {
     const ingress = { enabled: true };
     for (const replicaCount of [1, 2]) {
       const all = manifests({ ...ALL, bridge: { ...BRIDGE, ingress, replicaCount } });
-      assert.is(only(all, 'Deployment', 'bridge').spec.strategy, undefined);
       assert.is(only(all, 'Service', 'bridge').spec.sessionAffinity, undefined);
       const { annotations } = only(all, 'Ingress', 'bridge').metadata;
       assert.is(annotations['nginx.ingress.kubernetes.io/upstream-hash-by'], undefined);
