@@ -18,7 +18,13 @@ export const NO_USAGE: Usage = { prompt: 0, cached: 0, cacheWritten: 0, completi
 export const SHOWN_CHARS = 64 * 1024;
 
 /** A tool call that the agent runs itself. No client may run it. */
-export type AgentToolCall = { readonly id: string; readonly name: string; readonly input: string };
+export type AgentToolCall = {
+  readonly id: string;
+  /** Of the agent's message, where the call has one already. */
+  readonly partID?: string;
+  readonly name: string;
+  readonly input: string;
+};
 
 /** A permission request of the agent, as the user sees it: may this tool call run? `id` is the agent's own (`per_...`). */
 export type ApprovalRequest = {
@@ -36,7 +42,12 @@ export type ApprovalRequest = {
 };
 
 /** A call that the client has to make. `input`: its arguments as JSON. */
-export type ClientCall = { readonly id: string; readonly name: string; readonly input: string };
+export type ClientCall = {
+  readonly id: string;
+  readonly partID?: string;
+  readonly name: string;
+  readonly input: string;
+};
 
 export type AnswerEnd = {
   /** `tool_calls`: with calls that the client has to make, after which the turn goes on. */
@@ -71,7 +82,7 @@ export type OutputEvent =
       readonly approvalRequestID?: string | undefined;
     }
   /** The call of a client's function, with arguments as JSON. The client makes it, after the answer. `id`: where the agent waits for its result. */
-  | { readonly kind: 'client-call'; readonly id?: string; readonly name: string; readonly input: string }
+  | ({ readonly kind: 'client-call'; readonly id?: string } & Omit<ClientCall, 'id'>)
   /** Why there is no answer in the form that was asked for. No text comes beside it. */
   | { readonly kind: 'refusal'; readonly text: string }
   | { readonly kind: 'end'; readonly end: AnswerEnd }

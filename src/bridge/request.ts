@@ -55,6 +55,11 @@ export type ClientToolResults = {
   readonly after: readonly PromptPart[];
 };
 
+/** A response that a request goes on after. `itemID`: of one of its items, where the client sends that alone. */
+export type ResponseReference =
+  | { readonly kind: 'after'; readonly responseID: string }
+  | { readonly kind: 'after-item'; readonly itemID: string };
+
 /**
  * What a client sends about the conversation that a request belongs to. `remembers`: the client sends only what is new and relies
  * on us for the rest; otherwise it sends everything each time, and what it sends is the history.
@@ -68,7 +73,7 @@ export type ConversationReference =
       /** Whether all that comes with the request is new to the conversation, which its client has created. */
       readonly appends?: boolean;
     }
-  | { readonly kind: 'after'; readonly responseID: string };
+  | ResponseReference;
 
 /** The most characters of a rejection's reason that an agent accepts. */
 export const REASON_CHARS = 4000;

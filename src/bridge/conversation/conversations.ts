@@ -14,6 +14,7 @@ import { createRequestMarks } from './started/marks.ts';
 import { type ChangeConversation, createBridgeID, createTurnReaders } from './started/readers.ts';
 import { createStartedTurns } from './started/turns.ts';
 import { type ClientConversations, createClientConversations } from './stored/created.ts';
+import { createItemResponses } from './stored/item-response.ts';
 import { createStoredResponses } from './stored/responses.ts';
 import { createConversationSync } from './sync.ts';
 import type { Conversations } from './types.ts';
@@ -80,8 +81,13 @@ export const createConversations = (
 
   const readersOf = createTurnReaders({ bridgeID, change, known: index.bySession, marks, clock });
 
+  const responseOfItem = createItemResponses({ agent, index, sync });
+
   return {
-    resolve: createResolver({ agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching }),
+    responseOfItem,
+    resolve: createResolver({
+      ...{ agent, responseOfItem, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching },
+    }),
     findStarted: createStartedTurns({
       agent,
       index,

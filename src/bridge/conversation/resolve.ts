@@ -1,4 +1,3 @@
-import { Fault } from '../../core/fault.ts';
 import type { KeyedQueue } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import { isNotFound } from '../agent/errors.ts';
@@ -13,8 +12,8 @@ import type { ConversationMatch, ConversationPlan } from './open-session.ts';
 import { promptIDsIn, type StoredConversation } from './record.ts';
 import {
   conversationNotFound,
+  previousResponseNotFound,
   readResponseID,
-  responseNotFoundText,
   responseTokenOf,
   sessionInConversationID,
 } from './response-id.ts';
@@ -24,6 +23,7 @@ import type { Conversations, Owner, RequestMark, ResolvedConversation } from './
 
 type ResolverNeeds = {
   readonly agent: Pick<AgentClient, 'messages'>;
+  readonly responseOfItem: Conversations['responseOfItem'];
   readonly index: ConversationIndex;
   readonly sync: ConversationSync;
   readonly stopped: StoppedAnswers;
@@ -49,21 +49,13 @@ type Sent = {
 export const queueKeyOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
   `${owner}\n${name}`;
 
-const unknownResponse = (responseID: string): Fault =>
-  new Fault({
-    kind: 'bad-input',
-    code: 'previous_response_not_found',
-    param: 'previous_response_id',
-    message: `${responseNotFoundText(responseID)} for this API key: send all earlier messages in 'input' instead`,
-  });
-
 /**
  * Finds the conversation that a request belongs to. A request that names none continues one only if all of its history is the
  * same; nothing else, such as the name of the user, joins two requests. A history that does not match is never merged into an
  * existing session: a new session receives it.
  */
 export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] => {
-  const { agent, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching } = needs;
+  const { agent, responseOfItem, index, sync, stopped, queue, lock, newHash, runInSlices, newName, matching } = needs;
   const readInSlices = (messages: readonly HistoryMessage[], signal: AbortSignal): Promise<ClientHistory> =>
     runInSlices(readHistory(messages, newHash), signal);
 
@@ -193,7 +185,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
   const resolveAfter = async (sent: Sent, responseID: string, signal: AbortSignal): Promise<ResolvedConversation> => {
     const { request, owner } = sent;
     const location = readResponseID(responseID);
-    if (location === undefined) throw unknownResponse(responseID);
+    if (location === undefined) throw previousResponseNotFound(responseID);
     const { sessionID, token } = location;
     const find = (): ConversationMatch | undefined => {
       const conversation = index.bySession(sessionID);
@@ -205,21 +197,21 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       if (isLost) return sent.history;
       const conversation = find()?.conversation;
       const position = positionIn(conversation);
-      if (conversation === undefined || position === -1) throw unknownResponse(responseID);
+      if (conversation === undefined || position === -1) throw previousResponseNotFound(responseID);
       const earlier = await readMessagesUpTo(conversation, { position, request }, replaySignal);
-      if (earlier === undefined) throw unknownResponse(responseID);
+      if (earlier === undefined) throw previousResponseNotFound(responseID);
       return readInSlices([...earlier, ...request.history], replaySignal);
     };
     if (positionIn(find()?.conversation) === -1) await sync.refresh(sessionID, signal);
     if (find()?.conversation.claim === undefined) await sync.findUpToDate(find, signal);
     const conversation = find()?.conversation;
     const position = positionIn(conversation);
-    if (conversation === undefined) throw unknownResponse(responseID);
+    if (conversation === undefined) throw previousResponseNotFound(responseID);
     const { name, isNamed, exchanges, claim, request: last } = conversation;
     // It is still made, or its bridge has ended: the request waits for its end.
     const isMade = last?.isBackground === true && responseTokenOf(last.token) === token;
     if (position === -1 && isMade) return enqueue(sent, { name, isNamed, find, waitsForOthers: true });
-    if (position === -1) throw unknownResponse(responseID);
+    if (position === -1) throw previousResponseNotFound(responseID);
     if (position < exchanges.length - 1 || claim !== undefined || !queue.isNearlyFree(queueKeyOf(conversation))) {
       const history = await replay(signal, false);
       return enqueue(sent, { isNamed, replay: async () => history });
@@ -242,9 +234,14 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     if (conversation.kind === 'named' && createdID !== undefined)
       return resolveCreated(sent, conversation, createdID, signal);
     // What needs no search does not wait until all conversations are read.
-    if (conversation.kind !== 'after' && !isNewAndUnnamed(sent)) await sync.load(signal);
+    const isAfter = conversation.kind === 'after' || conversation.kind === 'after-item';
+    if (!isAfter && !isNewAndUnnamed(sent)) await sync.load(signal);
     if (conversation.kind === 'named') return resolveNamed(sent, conversation, signal);
     if (conversation.kind === 'unnamed') return resolveUnnamed(sent, signal);
-    return resolveAfter(sent, conversation.responseID, signal);
+    const responseID =
+      conversation.kind === 'after'
+        ? conversation.responseID
+        : await responseOfItem(conversation.itemID, owner, signal);
+    return resolveAfter(sent, responseID, signal);
   };
 };

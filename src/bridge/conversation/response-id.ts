@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
+import { badInput } from '../request.ts';
 
 const TOKEN_CHARS = 12;
 const CONVERSATION_ID = /^conv_([A-Za-z0-9]{1,64})_([A-Za-z0-9]{12})$/;
@@ -21,6 +22,30 @@ export const readResponseID = (id: string): ResponseLocation | undefined => {
   return session === undefined || token === undefined ? undefined : { sessionID: `ses_${session}`, token };
 };
 
+/** A part of an answer, as read from the id of its item. `partID`: that of the agent. */
+type PartLocation = { readonly sessionID: string; readonly partID: string };
+
+const PART_ID = /^prt_([A-Za-z0-9]{10,64})(?:\+(\d{1,4}))?$/;
+const ITEM_ID = /^(?:msg|rs|mcp|fc)_([A-Za-z0-9]{10,64})_([A-Za-z0-9]{10,64})(?:_\d{1,4})?$/;
+
+/**
+ * The id of an item of an answer that is a part of the agent's message: the same wherever and whenever it is read. Undefined for other
+ * parts. `key`: the part's id, with a number where it is a further piece of the part.
+ */
+export const itemIDOfPart = (prefix: string, sessionID: string, key: string): string | undefined => {
+  const [, part, piece] = PART_ID.exec(key) ?? [];
+  if (part === undefined) return undefined;
+  return `${prefix}_${sessionID.replace(/^ses_/, '')}_${part}${piece === undefined ? '' : `_${piece}`}`;
+};
+
+/** Undefined for an id that is of no part. */
+export const readItemID = (id: string): PartLocation | undefined => {
+  const [, session, part] = ITEM_ID.exec(id) ?? [];
+  return session === undefined || part === undefined
+    ? undefined
+    : { sessionID: `ses_${session}`, partID: `prt_${part}` };
+};
+
 /** The id of a conversation that a client has created. `token` as for a response. */
 export const conversationIDFor = (sessionID: string, token: string): string =>
   `conv_${sessionID.replace(/^ses_/, '')}_${responseTokenOf(token)}`;
@@ -36,6 +61,14 @@ export const conversationNotFound = (name: string): Fault => {
   const id = sessionInConversationID(name) === undefined ? undefined : name;
   return new Fault({ kind: 'not-found', hint: `${notFoundText('conversation', id)} for this API key` });
 };
+
+/** For a request that goes on after a response which is not there. */
+export const previousResponseNotFound = (responseID: string): Fault =>
+  badInput(
+    'previous_response_not_found',
+    'previous_response_id',
+    `${responseNotFoundText(responseID)} for this API key: send all earlier messages in 'input' instead`,
+  );
 
 /** The text of an error about a response that is not there. An id that no bridge creates is not quoted. */
 export const responseNotFoundText = (id: string): string =>

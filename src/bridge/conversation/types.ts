@@ -227,6 +227,8 @@ export type Conversations = {
   /** Of this bridge among all over one agent. */
   readonly bridgeID: string;
   readonly findResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<FoundResponse | undefined>;
+  /** The id of the response that an item is of. Faults with `bad-input` (`item_not_found`) where this owner has none that is remembered. */
+  readonly responseOfItem: (itemID: string, owner: Owner, signal: AbortSignal) => Promise<string>;
   /** Deletes a response, and its session with the last one. Returns whether there was such a response. */
   readonly deleteResponse: (responseID: string, owner: Owner, signal: AbortSignal) => Promise<boolean>;
   readonly count: () => number;

@@ -11,7 +11,7 @@ export const createClientCalls = (writer: Pick<TurnLogWriter, 'pause'>) => {
     apply(part: CallPart): void {
       const { id, messageID, callID, tool } = part;
       const calls = known.get(messageID) ?? new Map<string, ClientCall>();
-      known.set(messageID, calls.set(id, { id: callID, name: tool, input: argumentsOf(part) }));
+      known.set(messageID, calls.set(id, { id: callID, partID: id, name: tool, input: argumentsOf(part) }));
     },
     /** An answer is complete, or a part of a complete one has come. */
     endMessage({ id, finish, error }: AssistantInfo): void {

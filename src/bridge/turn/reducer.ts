@@ -134,7 +134,7 @@ export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: Readon
       0,
       part.tool === STRUCTURED_OUTPUT_CALL ? undefined : SHOWN_CHARS,
     );
-    const call = { id: part.callID, name: part.tool, input };
+    const call = { id: part.callID, partID: part.id, name: part.tool, input };
     writer.setCall({ kind: 'call', id: part.id, call, result });
   };
   const applyPart = (part: PartRecord, applyText: (text: TextPart) => void): void => {

@@ -4,7 +4,7 @@ import type { StoredExchange } from '../../conversation/record.ts';
 import { responseIDFor } from '../../conversation/response-id.ts';
 import { readStoredItem } from '../../conversation/stored/items.ts';
 import { promptIDsOfUsers, readReplay } from '../../conversation/transcript.ts';
-import { outputText } from '../responses/items.ts';
+import { type AnswerPlace, outputText } from '../responses/items.ts';
 import { itemsOfTurn } from '../responses/rebuild.ts';
 
 /** An item of a conversation as clients get it. */
@@ -74,11 +74,11 @@ type ConversationHistory = {
 export function* readHistoryItems(history: ConversationHistory): Steps<readonly HistoryItem[]> {
   const { sessionID, exchanges, messages, showsReasoning } = history;
   const prompts = promptIDsOfUsers(messages, new Set(exchanges.map(({ promptID }) => promptID)));
-  const responseIDsOf = (promptID: string): ((answersBefore: number) => string) => {
+  const placesOf = (promptID: string): ((answersBefore: number) => AnswerPlace) => {
     const answers = exchanges.filter((exchange) => exchange.promptID === promptID);
     return (index) => {
       const token = answers[index]?.token ?? '';
-      return token === '' ? `turn${index}_${promptID}` : responseIDFor(sessionID, token);
+      return { sessionID, responseID: token === '' ? `turn${index}_${promptID}` : responseIDFor(sessionID, token) };
     };
   };
   const items: HistoryItem[] = [];
@@ -86,7 +86,7 @@ export function* readHistoryItems(history: ConversationHistory): Steps<readonly 
   const endTurn = (): void => {
     const [prompt] = turn;
     if (prompt !== undefined)
-      items.push(...itemsOfPrompt(prompt), ...itemsOfTurn(turn, responseIDsOf(prompt.info.id), showsReasoning));
+      items.push(...itemsOfPrompt(prompt), ...itemsOfTurn(turn, placesOf(prompt.info.id), showsReasoning));
     turn = [];
   };
   for (const record of messages) {

@@ -20,7 +20,7 @@ import { messagesOfTurn } from './turn-segments.ts';
 type InputTokensOptions = {
   readonly tracked: TrackRequest;
   readonly authenticate: (request: Request) => Owner;
-  readonly conversations: Pick<Conversations, 'findResponse'> & {
+  readonly conversations: Pick<Conversations, 'findResponse' | 'responseOfItem'> & {
     readonly ofClients: Pick<ClientConversations, 'find'>;
   };
   readonly agent: Pick<AgentClient, 'messages'>;
@@ -105,7 +105,10 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
         throw error;
       }
     }
-    const { responseID } = reference;
+    const isByItem = reference.kind === 'after-item';
+    const responseID = isByItem
+      ? await conversations.responseOfItem(reference.itemID, owner, signal)
+      : reference.responseID;
     const found = await conversations.findResponse(responseID, owner, signal);
     if (found?.promptID === undefined)
       throw badInput(

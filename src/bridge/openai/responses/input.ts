@@ -7,6 +7,7 @@ import {
   describeToolCall,
   type HistoryMessage,
   type PromptPart,
+  type ResponseReference,
   textOfParts,
 } from '../../request.ts';
 import { parseMember } from '../body.ts';
@@ -14,7 +15,7 @@ import { describeToolResult, joinAdjacentTexts, parseContent, textPart, toHistor
 import { type EntryKind, findPrompt } from '../prompt-place.ts';
 import { type DialogueEntry, parseToolResults } from '../tool-results.ts';
 import { parseApprovalItem } from './approval-item.ts';
-import { isMessageID, responseIDInItemID } from './items.ts';
+import { isMessageID, responseOfItemID } from './items.ts';
 
 const maybeText = v.nullish(v.string());
 const Message = v.object({
@@ -81,7 +82,7 @@ const parseMessage = (item: JsonObject, at: string): ParsedItem => {
 const parseRemoteCall = (item: JsonObject, at: string): ParsedItem => {
   const { id, name, arguments: input, output, error } = parseMember(RemoteCall, item, at);
   // The agent knows its own calls, and they are not part of the text that the client received.
-  if (responseIDInItemID(id ?? '') !== undefined) return byAssistant([]);
+  if (responseOfItemID(id ?? '') !== undefined) return byAssistant([]);
   const result = output ?? (error ? JSON.stringify(error) : '');
   return byAssistant([
     describeToolCall(name, input ?? ''),
@@ -159,7 +160,7 @@ const parseItems = (input: unknown): readonly InputItem[] => {
 
 export type ParsedInput = {
   readonly system: string;
-  /** The messages before the prompt; only those after `previousResponseID` if there is one. */
+  /** The messages before the prompt; only those after `previousResponse` if there is one. */
   readonly history: readonly HistoryMessage[];
   readonly prompt: readonly PromptPart[];
   /** The beginning of the answer; empty if the client has not written one. */
@@ -168,7 +169,7 @@ export type ParsedInput = {
   /** What the prompt decides, if it is nothing but decisions. */
   readonly approvals: readonly ApprovalDecision[] | undefined;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
-  readonly previousResponseID: string | undefined;
+  readonly previousResponse: ResponseReference | undefined;
   /** The path of the id of a message that was not sent and is not known here. */
   readonly unknownItemAt: string | undefined;
 };
@@ -180,14 +181,14 @@ const toDialogueEntry = ({ speaker, parts, output, callID }: InputItem): Dialogu
   ...(callID === undefined ? {} : { callIDs: [callID] }),
 });
 
-const responseIDOf = ({ reference }: InputItem): string | undefined =>
-  reference === undefined ? undefined : responseIDInItemID(reference);
+const responseOf = ({ reference }: InputItem): ResponseReference | undefined =>
+  reference === undefined ? undefined : responseOfItemID(reference);
 const isMessageReference = ({ reference }: InputItem): boolean => reference !== undefined && isMessageID(reference);
 
 /** The index of the last item of a response of ours; -1 where the text of every answer was sent. */
 const findLastKnownItem = (dialogue: readonly InputItem[]): number => {
-  const isNeeded = dialogue.some((item) => isMessageReference(item) && responseIDOf(item) !== undefined);
-  return isNeeded ? dialogue.findLastIndex((item) => responseIDOf(item) !== undefined) : -1;
+  const isNeeded = dialogue.some((item) => isMessageReference(item) && responseOf(item) !== undefined);
+  return isNeeded ? dialogue.findLastIndex((item) => responseOf(item) !== undefined) : -1;
 };
 
 const parsePrompt = (dialogue: readonly InputItem[], start: number): readonly PromptPart[] => {
@@ -228,7 +229,7 @@ export const parseInput = (input: unknown): ParsedInput => {
   const since = dialogue.slice(lastKnown + 1, start);
   // Some clients send the rest of the known answer as text, which is skipped.
   const firstSince = lastKnown === -1 ? 0 : since.findIndex(({ speaker }) => speaker === 'user');
-  const lost = since.find((item) => isMessageReference(item) && responseIDOf(item) === undefined);
+  const lost = since.find((item) => isMessageReference(item) && responseOf(item) === undefined);
   const instructions = items.filter(({ speaker }) => speaker === 'instructions').map(({ parts }) => textOfParts(parts));
   const decisions = dialogue.slice(start).map(({ decision }) => decision);
   const areAllDecisions = decisions.every((decision) => decision !== undefined);
@@ -242,7 +243,7 @@ export const parseInput = (input: unknown): ParsedInput => {
     prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
     toolResults: prefill.length > 0 ? undefined : toolResults,
     approvals: areAllDecisions ? decisions : undefined,
-    previousResponseID: knownItem === undefined ? undefined : responseIDOf(knownItem),
+    previousResponse: knownItem === undefined ? undefined : responseOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `input[${lost.index}].id`,
   };
 };

@@ -1,5 +1,7 @@
 import { parseJsonValue } from '../../../core/json.ts';
+import { itemIDOfPart, readItemID, readResponseID } from '../../conversation/response-id.ts';
 import { type AgentToolCall, createParagraphJoiner, type OutputEvent } from '../../output.ts';
+import type { ResponseReference } from '../../request.ts';
 
 type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -99,17 +101,34 @@ const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp', clientCall: 'fc
 
 type ItemKind = keyof typeof PREFIXES;
 
+/** Where the items of an answer are. `responseID` is in the ids of those that are no part of the agent's message. */
+export type AnswerPlace = { readonly responseID: string; readonly sessionID: string | undefined };
+
+export const placeOfResponse = (responseID: string): AnswerPlace => ({
+  responseID,
+  sessionID: readResponseID(responseID)?.sessionID,
+});
+
 /**
- * The id of a response's item. It holds the response's id, because some clients send only the ids of the items of an earlier
- * answer.
+ * The id of a response's item. It leads to its response, because some clients send only the ids of the items of an earlier
+ * answer. `key`: the id of a part, or of a text of the bridge.
  */
-const itemIDFor = (kind: ItemKind, index: number, responseID: string): string =>
+const itemIDFor = (
+  kind: ItemKind,
+  { index, key }: { readonly index: number; readonly key: string },
+  { responseID, sessionID }: AnswerPlace,
+): string =>
+  (sessionID === undefined ? undefined : itemIDOfPart(PREFIXES[kind], sessionID, key)) ??
   `${PREFIXES[kind]}_${index}_${responseID}`;
 
 const OURS = /^(msg|rs|mcp|fc)_\d{1,6}_(resp_.+)$/s;
 
-/** The id of the response that an item belongs to; undefined for items of other servers. */
-export const responseIDInItemID = (itemID: string): string | undefined => OURS.exec(itemID)?.[2];
+/** The response that an item belongs to, by its id or by that of the item; undefined for items of other servers. */
+export const responseOfItemID = (itemID: string): ResponseReference | undefined => {
+  const [, , responseID] = OURS.exec(itemID) ?? [];
+  if (responseID !== undefined) return { kind: 'after', responseID };
+  return readItemID(itemID) === undefined ? undefined : { kind: 'after-item', itemID };
+};
 
 /** Whether an id, ours or of another server, is that of a message. */
 export const isMessageID = (itemID: string): boolean => itemID.startsWith(`${PREFIXES.message}_`);
@@ -136,7 +155,7 @@ const textItem = ({ kind, id, text }: OpenText, status: TextStatus): OpenItem =>
   kind === 'text' ? messageItem(id, text, status) : reasoningItem(id, text, status);
 
 /** Builds the items of a response from output events, for streams and for whole bodies. */
-export const createOutputItems = (responseID: string): OutputItems => {
+export const createOutputItems = (place: AnswerPlace): OutputItems => {
   const items: OutputItem[] = [];
   const texts = new Map<string, OpenText>();
   const calls = new Map<string, OpenCall>();
@@ -149,7 +168,7 @@ export const createOutputItems = (responseID: string): OutputItems => {
   };
   const beginText = (key: string, kind: TextKind): ItemChange => {
     const index = items.length;
-    const id = itemIDFor(kind === 'text' ? 'message' : 'reasoning', index, responseID);
+    const id = itemIDFor(kind === 'text' ? 'message' : 'reasoning', { index, key }, place);
     const open = { kind, index, id, text: '' };
     texts.set(key, open);
     return setItem('added', index, textItem(open, 'in_progress'));
@@ -170,7 +189,7 @@ export const createOutputItems = (responseID: string): OutputItems => {
   const beginCall = (call: AgentToolCall): readonly ItemChange[] => {
     if (calls.has(call.id)) return [];
     const index = items.length;
-    const id = itemIDFor('call', index, responseID);
+    const id = itemIDFor('call', { index, key: call.partID ?? '' }, place);
     calls.set(call.id, { index, id });
     return [setItem('added', index, callItem(id, call, undefined))];
   };
@@ -180,9 +199,13 @@ export const createOutputItems = (responseID: string): OutputItems => {
     calls.delete(call.id);
     return open === undefined ? added : [...added, setItem('done', open.index, callItem(open.id, call, result))];
   };
-  const addWhole = (kind: ItemKind, toItem: (id: string) => RefusalItem | FunctionCallItem): readonly ItemChange[] => {
+  const addWhole = (
+    kind: ItemKind,
+    key: string,
+    toItem: (id: string) => RefusalItem | FunctionCallItem,
+  ): readonly ItemChange[] => {
     const index = items.length;
-    const item = toItem(itemIDFor(kind, index, responseID));
+    const item = toItem(itemIDFor(kind, { index, key }, place));
     items[index] = item;
     return [{ kind: 'whole', index, item }];
   };
@@ -200,9 +223,9 @@ export const createOutputItems = (responseID: string): OutputItems => {
         case 'call-end':
           return endCall(event);
         case 'refusal':
-          return addWhole('message', (id) => refusalItem(id, event.text));
+          return addWhole('message', '', (id) => refusalItem(id, event.text));
         case 'client-call':
-          return addWhole('clientCall', (id) => functionCallItem(id, event));
+          return addWhole('clientCall', event.partID ?? '', (id) => functionCallItem(id, event));
         case 'end':
         case 'failure':
           return [];

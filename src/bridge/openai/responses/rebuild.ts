@@ -6,7 +6,7 @@ import { toApprovalText } from '../../turn/approvals/text.ts';
 import { hasServerStopped, INTERRUPTED_FAILURE, isAbortError, toTurnEnd } from '../../turn/failure.ts';
 import { readItems } from '../../turn/log-reader.ts';
 import { NO_ECHO } from './echo.ts';
-import { createOutputItems, type OutputItem } from './items.ts';
+import { type AnswerPlace, createOutputItems, type OutputItem, placeOfResponse } from './items.ts';
 import { isCompleted, type ResponseObject, type ResponseState, toResponseObject } from './response.ts';
 import { messagesOfTurn, type ReplayedTurn, replayTurn, type TurnSegment } from './turn-segments.ts';
 
@@ -57,7 +57,7 @@ const outputOf = (
   const closing = [...textEvents('closing', toApprovalText(endedWith ?? [])), ...clientCalls];
   if (given?.kind !== 'call-end') return [...events, ...closing];
   const isShown = (event: OutputEvent) => !isValueCall(event) && event.kind !== 'text' && event.kind !== 'text-end';
-  return [...events.filter(isShown), ...textEvents('value', given.call.input), ...closing];
+  return [...events.filter(isShown), ...textEvents(given.call.partID ?? 'value', given.call.input), ...closing];
 };
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
@@ -93,15 +93,15 @@ export const resultsBefore = (turn: readonly MessageRecord[], answersBefore: num
 
 /**
  * The items of a turn as far as it is, with the client's results of its calls. Its first message is the prompt, which has none.
- * `responseIDOf`: the id of each of its answers.
+ * `placeOf`: where each of its answers is.
  */
 export const itemsOfTurn = (
   turn: readonly MessageRecord[],
-  responseIDOf: (answersBefore: number) => string,
+  placeOf: (answersBefore: number) => AnswerPlace,
   showsReasoning: boolean,
 ): readonly (OutputItem | CallOutputItem)[] =>
   replayTurn(turn).segments.flatMap((segment, index) => {
-    const items = createOutputItems(responseIDOf(index));
+    const items = createOutputItems(placeOf(index));
     for (const event of outputOf(segment, undefined))
       if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
     items.close('in_progress');
@@ -157,7 +157,7 @@ export const rebuildResponse = (messages: readonly MessageRecord[], stored: Stor
   const segment = segmentAt(read, stored.answersBefore);
   const state = stateOf(stored, segment, { isLast, last });
   if (state.kind !== 'running') log.closeTexts();
-  const items = createOutputItems(responseID);
+  const items = createOutputItems(placeOfResponse(responseID));
   for (const event of outputOf(segment, state.kind === 'running' ? undefined : stored.approvalRequests))
     if (stored.showsReasoning || !isReasoning(event)) items.applyEvent(event);
   items.close(itemStatusIn(state));

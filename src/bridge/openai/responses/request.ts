@@ -146,12 +146,12 @@ const explicitConversation = ({ conversationID, previousID }: ReferencedIDs): Co
 /** Where the client names none explicitly, a response that its input refers to comes before an id in a header. */
 const impliedConversation = (
   place: ConversationReference,
-  { previousResponseID: after, unknownItemAt: lostAt }: ParsedInput,
+  { previousResponse, unknownItemAt: lostAt }: ParsedInput,
 ): ConversationReference => {
   if (place.kind === 'named' && place.isIncremental) return place;
   if (lostAt !== undefined)
     throw badInput('item_not_found', lostAt, `No message with the id at '${lostAt}' is known here: send its text`);
-  return after === undefined ? place : { kind: 'after', responseID: after };
+  return previousResponse ?? place;
 };
 
 /** What the agent is asked where a request has nothing but what it goes on with. Agents answer messages alone. */
@@ -194,7 +194,7 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const echo = echoOf(request, body, explicit);
   // A response in the background is looked at later, so it is stored whatever it is about.
-  const mayBeTask = !isNamed && !echo.isBackground && input.previousResponseID === undefined;
+  const mayBeTask = !isNamed && !echo.isBackground && input.previousResponse === undefined;
   const isOwnTask = mayBeTask && isBackgroundTask(traits);
   const effort = nonEmpty(request.reasoning?.effort);
   return {

@@ -3,7 +3,7 @@ import type { AnswerEnd, OutputEvent, Usage } from '../../output.ts';
 import { missingEndError, toFault } from '../../turn/failure.ts';
 import { approvalsMember, SERVICE_TIER } from '../chat/response.ts';
 import type { ResponseEcho } from './echo.ts';
-import { createOutputItems, type OutputItem } from './items.ts';
+import { createOutputItems, type OutputItem, placeOfResponse } from './items.ts';
 
 type ResponseHeader = {
   readonly id: string;
@@ -120,7 +120,7 @@ export const createResponse = async (
   { responseID, model, echo, createdSeconds, nowSeconds }: ResponseStart,
 ): Promise<ResponseObject> => {
   const id = await responseID();
-  const items = createOutputItems(id);
+  const items = createOutputItems(placeOfResponse(id));
   for await (const event of output) {
     if (event.kind === 'failure') throw toFault(event.failure);
     items.applyEvent(event);

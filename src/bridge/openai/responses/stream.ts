@@ -8,6 +8,7 @@ import {
   type OpenItem,
   type OutputCallItem,
   outputText,
+  placeOfResponse,
   type RefusalItem,
   refusalText,
   summaryText,
@@ -167,7 +168,7 @@ const toErrorEvent = (eventOf: EventOf, { code, message }: AnswerFailure): Encod
 /** Writes the events of a response whose id is known. */
 const createResponseWriter = (id: string, { model, echo, createdSeconds, nowSeconds }: ResponseStart) => {
   const { eventOf, eventsOf } = createEventEncoder();
-  const items = createOutputItems(id);
+  const items = createOutputItems(placeOfResponse(id));
   const facts = { id, model, createdSeconds, echo };
   const responseEvent = (state: ResponseState, event = eventFor(state)): EncodedEvent =>
     eventOf(event, { response: toResponseObject(facts, state) });

@@ -28,7 +28,7 @@ describe("the items of a request's input", (check) => {
       prefill: '',
       toolResults: undefined,
       approvals: undefined,
-      previousResponseID: undefined,
+      previousResponse: undefined,
       unknownItemAt: undefined,
     });
   });
@@ -200,11 +200,12 @@ describe("the items of a request's input", (check) => {
 });
 
 describe('items that a client names and does not send', (check) => {
+  const afterResponse = (count = 1) => ({ kind: 'after', responseID: responseID(count) });
   const ours = (kind: string, index: number, count = 1) => reference(`${kind}_${index}_${responseID(count)}`);
 
   check('show which answer the user goes on from', () => {
     const {
-      previousResponseID: after,
+      previousResponse: after,
       history,
       prompt,
     } = parseInput([
@@ -216,15 +217,22 @@ describe('items that a client names and does not send', (check) => {
       ours('mcp', 1, 2),
       user('Three'),
     ]);
-    assert.equal([after, history, prompt], [responseID(2), [], words('Three')]);
+    assert.equal([after, history, prompt], [afterResponse(2), [], words('Three')]);
   });
 
   check('need no type', () => {
-    assert.is(parseInput([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]).previousResponseID, responseID());
+    const { previousResponse } = parseInput([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]);
+    assert.equal(previousResponse, afterResponse());
+  });
+
+  check('may be parts of an answer, by whose ids it is found', () => {
+    const itemID = 'msg_0123456789abcdef_fedcba9876543210';
+    const { previousResponse, history } = parseInput([user('One'), reference(itemID), user('Two')]);
+    assert.equal([previousResponse, history], [{ kind: 'after-item', itemID }, []]);
   });
 
   check('keep the conversation after that answer', () => {
-    const { previousResponseID: after, history } = parseInput([
+    const { previousResponse: after, history } = parseInput([
       user('One'),
       ours('msg', 0),
       assistant('the rest of it'),
@@ -232,7 +240,7 @@ describe('items that a client names and does not send', (check) => {
       assistant('From elsewhere'),
       user('Three'),
     ]);
-    assert.is(after, responseID());
+    assert.equal(after, afterResponse());
     assert.equal(history, [
       { role: 'user', text: 'Two' },
       { role: 'assistant', text: 'From elsewhere' },
@@ -240,7 +248,7 @@ describe('items that a client names and does not send', (check) => {
   });
 
   check('matter only where words are missing', () => {
-    const { previousResponseID: after, history } = parseInput([
+    const { previousResponse: after, history } = parseInput([
       user('One'),
       ours('rs', 0),
       ours('mcp', 1),
