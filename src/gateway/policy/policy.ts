@@ -83,3 +83,16 @@ export const everyPolicy = ({ policies, shadow }: PolicySelection): readonly Pol
 
 /** The same policy for every request. */
 export const onePolicy = (policy: Policy): PolicySelection => ({ policies: [policy], select: () => policy });
+
+/** Makes something for each policy by which requests are judged, and finds it. Throws a `TypeError` for any other policy: a bug. */
+export const forEachPolicy = <T>(
+  { policies }: PolicySelection,
+  make: (policy: Policy) => T,
+): ((policy: Policy) => T) => {
+  const made = new Map(policies.map((policy) => [policy, { one: make(policy) }]));
+  return (policy) => {
+    const found = made.get(policy);
+    if (found === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+    return found.one;
+  };
+};

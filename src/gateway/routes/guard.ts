@@ -10,7 +10,7 @@ import type { Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { FindAlias, ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
-import { type Policy, type PolicySelection, withGuardCategories } from '../policy/policy.ts';
+import { forEachPolicy, type Policy, type PolicySelection, withGuardCategories } from '../policy/policy.ts';
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
@@ -43,15 +43,9 @@ type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolea
  */
 export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
   const { clock, spanOf, callers, findAlias, policies, metrics } = needs;
-  const judgesBy = (judgedBy: (policy: Policy) => Policy) =>
-    new Map(
-      policies.policies.map((policy) => {
-        const judged = judgedBy(policy);
-        return [policy, { judged, moderate: needs.moderateBy(judged) }];
-      }),
-    );
-  const guards = judgesBy(withGuardCategories);
-  const scorers = judgesBy((policy) => policy);
+  const judgedAs = (judged: Policy) => ({ judged, moderate: needs.moderateBy(judged) });
+  const guardOf = forEachPolicy(policies, (policy) => judgedAs(withGuardCategories(policy)));
+  const scorerOf = forEachPolicy(policies, judgedAs);
 
   const sayingBy = (policy: Policy, form: AnswerForm): Saying => {
     if (form.kind === 'scores')
@@ -95,8 +89,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
       observer?.describe(alias.alias);
       const form = answerFormOf(alias, asked.response_format);
       const policy = policies.select(alias.alias, caller.keyIndex);
-      const judge = (form.kind === 'scores' ? scorers : guards).get(policy);
-      if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+      const judge = (form.kind === 'scores' ? scorerOf : guardOf)(policy);
       const say = sayingBy(judge.judged, form);
       const reply = (content: string, headers: Readonly<Record<string, string>>): Response =>
         respond(content, alias, asked.stream === true, headers);

@@ -6,7 +6,7 @@ import type { RequestSpans } from '../../core/http/tracing.ts';
 import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
-import type { Policy, PolicySelection } from '../policy/policy.ts';
+import { forEachPolicy, type Policy, type PolicySelection } from '../policy/policy.ts';
 import { isBlank } from '../text/normalize.ts';
 import type { Callers } from './callers.ts';
 import { answerWithin } from './deadline.ts';
@@ -43,17 +43,10 @@ type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; read
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds): VerdictRoute => {
   const { clock, spanOf, callers, findAlias, policies, metrics } = needs;
-  const judges = new Map(
-    policies.policies.map((policy) => [
-      policy,
-      { moderate: needs.moderateBy(policy), writeResult: createResultWriter(policy) },
-    ]),
-  );
-  const judgeOf = (policy: Policy) => {
-    const judge = judges.get(policy);
-    if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
-    return judge;
-  };
+  const judgeOf = forEachPolicy(policies, (policy) => ({
+    moderate: needs.moderateBy(policy),
+    writeResult: createResultWriter(policy),
+  }));
 
   const parseRequest = async (request: Request, { keyIndex, deadline, observer }: Asking): Promise<ParsedRequest> => {
     const { model = DEFAULT_ALIAS, input } = parseOuterFields(await needs.bodies.readJson(request, deadline.signal));

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
 import { isRecord } from '../../../core/json.ts';
 import type { GatewayFault } from '../../errors.ts';
-import { type ChatMessage, isChatMessage, messageTexts } from '../../guard/message-text.ts';
+import { type ChatMessage, isChatMessage, isNothing, messageTexts } from '../../guard/message-text.ts';
 import type { GuardrailInput } from './guardrail.ts';
 
 /** A part of a request that is neither a text nor an image, and that nobody would judge. */
@@ -13,10 +13,14 @@ export const unreadable = (param: string, expected: string): Fault<GatewayFault>
     message: `Expected ${expected} at ${param}`,
   });
 
+/** What an image part may hold. With anything else beside the image it is one that nobody can read. */
+const IMAGE_MEMBERS: readonly string[] = ['type', 'image_url', 'cache_control'];
+
 /** The address of an image part, in either of the forms that products send; undefined for every other part. */
 const imageAddress = (part: unknown): string | undefined => {
   if (!isRecord(part) || part.type !== 'image_url') return undefined;
   const { image_url: image } = part;
+  if (Object.keys(part).some((name) => !IMAGE_MEMBERS.includes(name) && !isNothing(part[name]))) return undefined;
   const url = isRecord(image) ? image.url : image;
   return typeof url === 'string' && url !== '' ? url : undefined;
 };

@@ -7,8 +7,7 @@ import type { ItemVerdict, Moderate, ModerationItem } from '../../judge/moderate
 import type { GatewayMetrics } from '../../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../../models.ts';
 import { highestScores } from '../../policy/categories.ts';
-import type { Policy, PolicySelection } from '../../policy/policy.ts';
-import { withGuardCategories } from '../../policy/policy.ts';
+import { forEachPolicy, type Policy, type PolicySelection, withGuardCategories } from '../../policy/policy.ts';
 import type { Callers } from '../callers.ts';
 import { answerWithin } from '../deadline.ts';
 import type { RequestObserver } from '../observer.ts';
@@ -91,15 +90,9 @@ const isUnjudged = ({ kind }: GatewayFault): boolean => kind === 'unjudged-input
 /** Creates what all integrations ask: the judging of `/v1/moderations`, for a whole conversation at once. */
 export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
   const { clock, spanOf, callers, findAlias, policies, limits, readInput, metrics } = needs;
-  const judgesBy = (judgedBy: (policy: Policy) => Policy) =>
-    new Map(
-      policies.policies.map((policy) => {
-        const judged = judgedBy(policy);
-        return [policy, { judged, moderate: needs.moderateBy(judged) }];
-      }),
-    );
-  const plain = judgesBy((policy) => policy);
-  const guards = judgesBy(withGuardCategories);
+  const judgedAs = (judged: Policy) => ({ judged, moderate: needs.moderateBy(judged) });
+  const plainOf = forEachPolicy(policies, judgedAs);
+  const guardOf = forEachPolicy(policies, (policy) => judgedAs(withGuardCategories(policy)));
 
   const readImage = async (url: string, alias: ModelAlias, signal: AbortSignal): Promise<readonly ParsedItem[]> =>
     readInput([{ type: 'image_url', image_url: { url } }], alias, signal);
@@ -139,8 +132,7 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
       const alias = findAlias(request.headers.get(ALIAS_HEADER) ?? DEFAULT_ALIAS);
       observer?.describe(alias.alias);
       const policy = policies.select(alias.alias, caller.keyIndex);
-      const judge = (alias.guard === undefined ? plain : guards).get(policy);
-      if (judge === undefined) throw new TypeError(`Nothing judges by the policy ${policy.version}`);
+      const judge = (alias.guard === undefined ? plainOf : guardOf)(policy);
       const input = checkedInput(read(await needs.bodies.readJson(request, deadline.signal)), limits);
       const { items, leftOut } = await readItems(input, alias, deadline.signal);
       const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });

@@ -195,6 +195,23 @@ describe("LiteLLM's generic guardrail has no verdict", (check) => {
       assert.is(world.calls.length, 0);
     });
 
+  check('on an image part that holds a text of its own, which nobody would read', async () => {
+    const models = { 'omni-moderation-latest': { model: 'gemma4:31b', vision: true } };
+    const partWith = (more: object) => ({
+      type: 'image_url',
+      image_url: { url: 'data:image/png;base64,AAAA' },
+      ...more,
+    });
+    const askWith = (more: object) => {
+      const world = gatewayOver(judging(), { variables: { MODERATION_MODELS: JSON.stringify(models) } });
+      const message = { role: 'user', content: [{ type: 'text', text: 'look' }, partWith(more)] };
+      return askIntegration(world, PATH, bodyOf({ structured_messages: [message] }));
+    };
+    assert.is(await litellmOutcome(await askWith({ text: 'a bomb' })), 'failed');
+    for (const silent of [{}, { text: '' }, { cache_control: { type: 'ephemeral' } }])
+      assert.is(await litellmOutcome(await askWith(silent)), 'passed');
+  });
+
   for (const [name, { answer, against }] of Object.entries(FAULTS))
     for (const NO_VERDICT of ['error', 'flag'])
       check(
