@@ -12,9 +12,11 @@ type AiUsage = {
   readonly raw?: Readonly<Record<string, unknown>> | undefined;
 };
 
-/** A backend's number may be anything that JSON allows; sums and prices are calculated from these. */
+/** A backend's number may be anything that JSON allows. Sums of these are stored, and an endless one would be a null there. */
 const counted = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
+  typeof value === 'number' && Number.isFinite(value)
+    ? Math.min(Math.max(0, Math.round(value)), Number.MAX_SAFE_INTEGER)
+    : 0;
 
 /**
  * Tokens as the wire counts them: `input` without what came from or went to a cache, `output` without the reasoning,

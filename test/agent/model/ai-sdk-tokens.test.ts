@@ -1,5 +1,7 @@
 import * as assert from 'uvu/assert';
 import { toFinish, toTokens } from '../../../src/agent/model/ai-sdk-output.ts';
+import { addTokens } from '../../../src/agent/model/cost.ts';
+import { NO_TOKENS } from '../../../src/agent/protocol/types.ts';
 import { describe } from '../../check.ts';
 
 type Numbers = Partial<Record<'input' | 'read' | 'write' | 'output' | 'reasoning' | 'given', number>>;
@@ -31,6 +33,11 @@ describe('the tokens of a step', (check) => {
       const found = tokens({ input: odd, read: odd, write: odd, output: odd, reasoning: odd, given: odd });
       assert.equal(found, { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 }, total: 0 });
     }
+    // A session adds them up, and JSON has no endless number.
+    const most = tokens({ input: 1e308, read: 1e308, output: 1e308, given: 1e308 });
+    const sums = addTokens(addTokens(NO_TOKENS, most), most);
+    assert.equal(JSON.parse(JSON.stringify(sums)), sums);
+    assert.ok(Number.isFinite(most.total));
     assert.is(tokens({ input: 5, read: 9 }).input, 0);
     assert.is(tokens({ output: 5, reasoning: 9 }).output, 0);
     assert.is(tokens({ output: 1.6 }).output, 2);

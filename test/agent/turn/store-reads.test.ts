@@ -82,4 +82,23 @@ describe('a message', (check) => {
     assert.is(after.title, 'Given elsewhere');
     assert.is(after.agent, 'build');
   });
+
+  check('keeps what another server changes in its session while it is answered, at its begin and its end', async () => {
+    const { world, inner, onCommit } = await createCountedWorld();
+    const id = await world.session();
+    const changing = (change: Partial<Session>) => async (): Promise<void> => {
+      const before = (await inner.session(id)) as Session;
+      await inner.commit([{ kind: 'session', session: { ...before, ...change }, before }], []);
+    };
+    const changes = [
+      async () => {},
+      changing({ metadata: { given: 'at the begin' } }),
+      changing({ title: 'Given at the end' }),
+    ];
+    onCommit(async () => changes.shift()?.());
+    await ask(world, id, 'hello');
+    assert.equal(changes, []);
+    const { title, metadata, tokens } = (await inner.session(id)) as Session;
+    assert.equal([title, metadata, tokens.input], ['Given at the end', { given: 'at the begin' }, 10]);
+  });
 });
