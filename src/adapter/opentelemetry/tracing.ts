@@ -88,7 +88,7 @@ export const createTracing = (settings: TracingSettings, { service, version, log
   const sampler = samplerOf(settings.sampling);
   const digits = createDigits();
   const newSpanId = () => digits(16);
-  /** The id of the next trace that begins here. */
+  /** The id of the trace of the next span that has no parent. */
   let nextTraceId = '';
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
@@ -104,7 +104,6 @@ export const createTracing = (settings: TracingSettings, { service, version, log
   const tracer = provider.getTracer('gatehouse', version);
   const spanOf = (recorded: OtelSpan): Span => {
     const context = contextOf(recorded);
-    if (!recorded.isRecording()) return createPassedSpan(context);
     return {
       context,
       isRecorded: true,
@@ -127,13 +126,12 @@ export const createTracing = (settings: TracingSettings, { service, version, log
   return {
     beginSpan({ name, kind, parent, attributes }) {
       const within = parent === undefined ? ROOT_CONTEXT : parentContext(parent);
-      if (parent === undefined) {
-        nextTraceId = digits(32);
-        // Most traces may be left out, and the library makes a whole span to find that out.
-        const { decision } = sampler.shouldSample(within, nextTraceId, name, KINDS[kind], {}, []);
-        if (decision === SamplingDecision.NOT_RECORD)
-          return createPassedSpan({ traceparent: `00-${nextTraceId}-${newSpanId()}-00` });
-      }
+      const traceId = parent === undefined ? digits(32) : parent.traceparent.slice(3, 35);
+      // Most traces may be left out, and the library makes a whole span to find that out.
+      const { decision } = sampler.shouldSample(within, traceId, name, KINDS[kind], {}, []);
+      if (decision === SamplingDecision.NOT_RECORD)
+        return createPassedSpan({ ...parent, traceparent: `00-${traceId}-${newSpanId()}-00` });
+      nextTraceId = traceId;
       return spanOf(tracer.startSpan(name, { kind: KINDS[kind], attributes: plain(attributes()) }, within));
     },
     close: () => provider.shutdown().catch(() => {}),

@@ -98,6 +98,20 @@ describe('spans that are sent', (check) => {
     }),
   );
 
+  check('are left out of a trace that its caller records where the sampler says so, and the next service is told', () =>
+    withCollector(async (collector) => {
+      const tracing = tracingTo(collector.url, 'gateway', { OTEL_TRACES_SAMPLER: 'always_off' });
+      const span = tracing.beginSpan(rooted('POST /', CALLERS_TRACEPARENT, 'vendor=a, other=b'));
+      const { traceparent = '', tracestate } = span?.begin('chat judge', 'client').context ?? {};
+      assert.is(span?.isRecorded, false);
+      assert.match(traceparent, new RegExp(`^00-${CALLER.traceId}-(?!${CALLER.spanId})\\w{16}-00$`));
+      assert.is(tracestate, 'vendor=a, other=b');
+      span?.end();
+      await tracing.close();
+      assert.is(collector.spans.length, 0);
+    }),
+  );
+
   check('are a share of the traces, and a trace that is left out says so to the next service', () =>
     withCollector(async (collector) => {
       const tracing = tracingTo(collector.url, 'gateway', {
