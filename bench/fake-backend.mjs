@@ -27,6 +27,7 @@ const completionHeaders = { 'content-type': 'application/json', 'content-length'
 const models = { object: 'list', data: [{ id: 'bench', object: 'model', created: 1_700_000_000, owned_by: 'vllm' }] };
 
 let chatCalls = 0;
+let spans = 0;
 
 const sendJson = (response, status, value) => {
   const text = JSON.stringify(value);
@@ -50,6 +51,18 @@ const answerChat = (response, body) => {
   else send();
 };
 
+/** A collector that counts. */
+const takeSpans = (request, response) => {
+  let text = '';
+  request.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk;
+  });
+  request.on('end', () => {
+    spans += text.split('"spanId":').length - 1;
+    sendJson(response, 200, {});
+  });
+};
+
 const server = createServer((request, response) => {
   const { method, url } = request;
   if (method === 'POST' && url === '/v1/chat/completions') {
@@ -57,8 +70,8 @@ const server = createServer((request, response) => {
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => answerChat(response, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
   } else if (method === 'GET' && url === '/v1/models') sendJson(response, 200, models);
-  else if (method === 'POST' && url === '/v1/traces') request.resume().on('end', () => sendJson(response, 200, {}));
-  else if (method === 'GET' && url === '/bench/chat-calls') sendJson(response, 200, { chatCalls });
+  else if (method === 'POST' && url === '/v1/traces') takeSpans(request, response);
+  else if (method === 'GET' && url === '/bench/counts') sendJson(response, 200, { chatCalls, spans });
   else sendJson(response, 404, { error: { message: 'not found' } });
 });
 // Longer than any pause between two runs, so that no server meets a socket which is just being closed.

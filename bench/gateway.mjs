@@ -1,5 +1,6 @@
 // The gateway beside a bare Node floor and a peer, over one fake backend, in one run. Prints tables and judges nothing.
-// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,workers,traced,nginx,litellm,portkey] [--delay-ms 0] [--json]
+// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,workers,traced,nginx,litellm,portkey] [--delay-ms 0] [--fresh] [--json]
+// --fresh starts the servers anew in each round: two processes of one program differ by some percent, as their code was compiled.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ask, freePort, isPinned, LOAD_CPU, runToEnd, SERVER_CPU, startServer } from './process.mjs';
@@ -15,6 +16,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '2' },
     only: { type: 'string', default: '' },
     'delay-ms': { type: 'string', default: '0' },
+    fresh: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -23,12 +25,16 @@ const seconds = Number(flags.seconds);
 const only = flags.only.split(',').filter((name) => name !== '');
 const tell = (text) => process.stderr.write(`${text}\n`);
 
+const start = async (planFor) => {
+  const port = await freePort();
+  return startServer({ ...(await planFor(port)), port, cpu: SERVER_CPU });
+};
+
 /** Starts the server several times; the last one stays up to be measured. */
 const startRepeatedly = async (planFor) => {
   const startsMs = [];
   for (;;) {
-    const port = await freePort();
-    const server = await startServer({ ...(await planFor(port)), port, cpu: SERVER_CPU });
+    const server = await start(planFor);
     startsMs.push(server.startMs);
     if (startsMs.length === STARTS) return { server, startsMs };
     await server.stop();
@@ -39,7 +45,7 @@ const delayMs = Number(flags['delay-ms']);
 const backendPort = await freePort();
 await startServer({ ...(await backendPlan(backendPort, delayMs)), port: backendPort, cpu: LOAD_CPU });
 const backendUrl = `http://127.0.0.1:${backendPort}`;
-const chatCalls = async () => JSON.parse((await ask(backendPort, '/bench/chat-calls')).text).chatCalls;
+const backendCounts = async () => JSON.parse((await ask(backendPort, '/bench/counts')).text);
 
 const known = rowsFor(backendUrl, delayMs);
 const unknown = only.filter((name) => known.every((row) => row.name !== name));
@@ -50,11 +56,12 @@ if (unknown.length > 0) {
 
 const rows = [];
 for (const { name, plan, load } of known.filter((row) => only.length === 0 || only.includes(row.name))) {
-  const row = { name, load, firstText: 0, startsMs: [], runs: [], failures: { count: 0, first: undefined } };
+  const planFor = (port) => plan(port, backendUrl);
+  const row = { name, load, planFor, firstText: 0, startsMs: [], runs: [], failures: { count: 0, first: undefined } };
   rows.push(row);
   tell(`starting ${name}`);
   try {
-    Object.assign(row, await startRepeatedly((port) => plan(port, backendUrl)));
+    Object.assign(row, await startRepeatedly(planFor));
   } catch (error) {
     row.missing = error.message;
     tell(`${name}: ${error.message}`);
@@ -64,7 +71,7 @@ const measurable = rows.filter((row) => row.server !== undefined);
 
 /** One run of the load generator; texts never come back except where the row asks for laps. */
 const measure = async (row, concurrency) => {
-  const callsBefore = await chatCalls();
+  const { chatCalls: callsBefore } = await backendCounts();
   const job = { ...row.load, port: row.server.port, concurrency, seconds, firstText: row.firstText };
   const plan = { args: [join(import.meta.dirname, 'load.mjs')], env: { LOAD_JOB: JSON.stringify(job) }, cpu: LOAD_CPU };
   const cpuMsBefore = row.server.cpuMs();
@@ -73,7 +80,7 @@ const measure = async (row, concurrency) => {
   if (row.load.lapTexts === undefined) row.firstText += run.sent;
   row.failures.count += failures.count;
   row.failures.first ??= failures.first;
-  return { ...run, cpuMicros, concurrency, backendCalls: (await chatCalls()) - callsBefore };
+  return { ...run, cpuMicros, concurrency, backendCalls: (await backendCounts()).chatCalls - callsBefore };
 };
 
 /** A server that has died is not asked again: its row keeps what was measured, and says why it ended. */
@@ -82,10 +89,22 @@ const isUp = (row) => {
   return row.missing === undefined;
 };
 
-tell('warming up');
-for (const row of measurable) await measure(row, 8);
+const warmUp = async () => {
+  tell('warming up');
+  for (const row of measurable.filter(isUp)) await measure(row, 8);
+};
+const startAnew = async () => {
+  for (const row of measurable.filter(isUp)) {
+    await row.server.stop();
+    row.server = await start(row.planFor);
+  }
+  await warmUp();
+};
+
+await warmUp();
 for (let round = 1; round <= rounds; round++) {
   tell(`round ${round} of ${rounds}`);
+  if (flags.fresh && round > 1) await startAnew();
   const order = round % 2 === 1 ? measurable : measurable.toReversed();
   for (const concurrency of CONCURRENCIES) {
     for (const row of order.filter(isUp)) row.runs.push({ round, ...(await measure(row, concurrency)) });
@@ -96,11 +115,12 @@ for (const row of measurable.filter(isUp)) row.residentMb = row.server.residentM
 const pinning = isPinned
   ? `server under test on cpu ${SERVER_CPU}, load and backend on cpu ${LOAD_CPU}`
   : 'processes not pinned';
-const title = `Node ${process.version}, ${new Date().toISOString().slice(0, 10)}, ${pinning}; medians of ${rounds} alternated rounds of ${seconds} s, starts of ${STARTS}`;
+const title = `Node ${process.version}, ${new Date().toISOString().slice(0, 10)}, ${pinning}; medians of ${rounds} alternated rounds of ${seconds} s, starts of ${STARTS}${flags.fresh ? '; servers started anew in each round' : ''}`;
 const report = {
   title,
   concurrencies: CONCURRENCIES,
-  rows: rows.map(({ load: _load, server: _server, firstText: _firstText, ...row }) => row),
+  spans: (await backendCounts()).spans,
+  rows: rows.map(({ load: _load, planFor: _planFor, server: _server, firstText: _firstText, ...row }) => row),
 };
 console.log(flags.json ? JSON.stringify(report, null, 2) : reportText(report));
 process.exit(0);

@@ -53,17 +53,16 @@ const speedTable = (rows, concurrency) => {
 };
 
 /** Rounds are paired: each ratio is taken within one round, then the median of those. */
-const ratio = (rows, [over, under], concurrency) => {
-  const denominators = runsOf(
-    rows.find((row) => row.name === under),
-    concurrency,
+const ratio = (rows, [over, under], concurrency, figure) => {
+  const [numerators, denominators] = [over, under].map((name) =>
+    runsOf(
+      rows.find((row) => row.name === name),
+      concurrency,
+    ),
   );
-  const pairs = runsOf(
-    rows.find((row) => row.name === over),
-    concurrency,
-  ).map((run) => {
+  const pairs = numerators.map((run) => {
     const other = denominators.find((candidate) => candidate.round === run.round);
-    return other === undefined ? Number.NaN : run.requestsPerSecond / other.requestsPerSecond;
+    return other === undefined ? Number.NaN : run[figure] / other[figure];
   });
   return median(pairs);
 };
@@ -74,14 +73,16 @@ const RATIOS = [
   ['gateway', 'litellm'],
   ['cached', 'floor'],
   ['cached', 'gateway'],
+  ['traced', 'gateway'],
 ];
 
-const ratioTable = (rows, concurrencies) => {
-  const lines = RATIOS.map((pair) => [
+const ratioTable = (rows, concurrencies, title, figure) => {
+  const known = RATIOS.filter((pair) => pair.every((name) => rows.some((row) => row.name === name)));
+  const lines = known.map((pair) => [
     pair.join(' / '),
-    ...concurrencies.map((concurrency) => fixed(ratio(rows, pair, concurrency), 2)),
+    ...concurrencies.map((concurrency) => fixed(ratio(rows, pair, concurrency, figure), 3)),
   ]);
-  return table(['req/s, times', ...concurrencies.map((concurrency) => `c=${concurrency}`)], lines);
+  return table([title, ...concurrencies.map((concurrency) => `c=${concurrency}`)], lines);
 };
 
 const processTable = (rows) => {
@@ -106,11 +107,13 @@ const notes = (rows) =>
   ]);
 
 /** The whole report as text; medians everywhere. */
-export const reportText = ({ title, concurrencies, rows }) =>
+export const reportText = ({ title, concurrencies, spans, rows }) =>
   [
     title,
     ...concurrencies.map((concurrency) => speedTable(rows, concurrency)),
-    ratioTable(rows, concurrencies),
+    ratioTable(rows, concurrencies, 'req/s, times', 'requestsPerSecond'),
+    ratioTable(rows, concurrencies, 'processor, times', 'cpuMicros'),
     processTable(rows),
+    ...(spans > 0 ? [`spans that the collector took: ${spans}`] : []),
     ...notes(rows),
   ].join('\n\n');
