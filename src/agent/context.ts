@@ -7,8 +7,8 @@ import type { OpenStreams } from './events/readers.ts';
 import type { McpServers } from './mcp/servers.ts';
 import type { AgentMetrics } from './metrics.ts';
 import type { Ids } from './protocol/ids.ts';
-import type { PromptBody, ReadBody } from './protocol/request-schemas.ts';
-import type { AcceptedPrompt } from './session/prompt.ts';
+import type { ReadBody } from './protocol/request-schemas.ts';
+import type { AcceptPrompt } from './session/prompt.ts';
 import type { Resume } from './session/resume.ts';
 import type { RunQueue } from './session/run-queue.ts';
 import type { Sessions } from './session/sessions.ts';
@@ -38,7 +38,7 @@ export type RouteContext = {
   readonly userName: string | undefined;
   readonly spanOf: RequestSpans['of'];
   readonly readBody: ReadBody;
-  readonly acceptPrompt: (sessionID: string, prompt: PromptBody, isOwed: boolean) => Promise<AcceptedPrompt>;
+  readonly acceptPrompt: AcceptPrompt;
   /** Takes the results of client tools. */
   readonly takeClientResults: ReturnType<typeof createClientResults>;
   /** Bodies of the routes that show the configuration, without its secrets. */

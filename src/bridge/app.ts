@@ -115,9 +115,11 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const catalog = createModelCatalog(agent, clock, settings.defaultModel, secrets);
   const sessionFamilies = createSessionFamilies(agent, feed);
   const sharedRequests = sharePermissionRequests(agent, feed);
+  const features = createAgentFeatures(agent, clock);
   const conversations = createConversations({
     agent,
     feed,
+    features,
     clock,
     log,
     newHash,
@@ -136,7 +138,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     sharedRequests,
     conversations,
     catalog,
-    features: createAgentFeatures(agent, clock),
+    features,
     clock,
     chance: options.chance,
     log,

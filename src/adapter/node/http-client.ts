@@ -84,7 +84,7 @@ export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: Conn
     return (isSecure ? requestHttps : requestHttp)(target, { method, headers: { ...headers }, agent });
   };
   const httpClient: HttpClient = async (request) => {
-    const { method, body, signal, limitBytes, isRepeatable = false } = request;
+    const { method, body, signal, limitBytes, isRepeatable = false, onHead } = request;
     signal.throwIfAborted();
     let sending: ClientRequest | undefined;
     const gone = Promise.withResolvers<never>();
@@ -100,8 +100,9 @@ export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: Conn
       const answered = awaitResponse(sending);
       sending.end(body);
       const answer = await answered;
-      const text = await readText(answer, limitBytes);
-      return { status: answer.statusCode ?? 0, header: headerFrom(answer.headers), text };
+      const head = { status: answer.statusCode ?? 0, header: headerFrom(answer.headers) };
+      onHead?.(head);
+      return { ...head, text: await readText(answer, limitBytes) };
     };
     const sendUntilReceived = async (): Promise<HttpResponse> => {
       try {

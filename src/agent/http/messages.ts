@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import { IF_REVISION_HEADER } from '../../core/http/metadata-revision.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
@@ -137,10 +138,15 @@ export const messageRoutes = ({
     runs.whileAccepting(async () => {
       const prompt = await readBody(request, PromptBody);
       const isOwed = prompt.noReply !== true;
-      const accepted = await acceptPrompt(id, prompt, isOwed);
+      const ifRevision = request.headers.get(IF_REVISION_HEADER);
+      const accepted = await acceptPrompt(id, prompt, { isOwed, ifRevision });
       const known = { asksForAnswer: true, span: spanOf(request) };
       const answer = isOwed ? runs.run(accepted.session, accepted.user, known) : undefined;
-      return { accepted, answer };
+      const observed = (response: Response): Response => {
+        if (ifRevision !== null) response.headers.set(IF_REVISION_HEADER, ifRevision);
+        return response;
+      };
+      return { accepted, answer, observed };
     });
   const isAborted = ({ info }: MessageWithParts): boolean =>
     info.role === 'assistant' && info.error?.name === 'MessageAbortedError';
@@ -162,22 +168,23 @@ export const messageRoutes = ({
         return jsonChunksResponse(messageListChunks(store, id, page), onBug);
       },
       async POST(request, { id = '' }) {
-        const { accepted, answer } = await beginPrompt(id, request);
-        if (answer === undefined) return jsonResponse(200, accepted.message);
+        const { accepted, answer, observed } = await beginPrompt(id, request);
+        if (answer === undefined) return observed(jsonResponse(200, accepted.message));
         // A client that aborts a prompt does not wait for earlier events.
         const hold = { clock, streams, ending };
         const held = holdUntilDelivered(hold, readAnswer(accepted, answer), (message) => !isAborted(message));
-        return jsonResponseWhenReady(clock, held, (error) => {
+        const response = jsonResponseWhenReady(clock, held, (error) => {
           onBug(error);
           return toFailureBody(error, '');
         });
+        return observed(response);
       },
     },
     '/session/:id/prompt_async': {
       async POST(request, { id = '' }) {
-        const { answer } = await beginPrompt(id, request);
+        const { answer, observed } = await beginPrompt(id, request);
         answer?.catch(onBug);
-        return new Response(null, { status: 204 });
+        return observed(new Response(null, { status: 204 }));
       },
     },
   };

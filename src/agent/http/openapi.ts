@@ -86,7 +86,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /session/{id}/message': {
     summary: 'Prompts, and waits for the answer; the headers come at once',
     body: PromptBody,
-    answers: 'the answer to this very prompt, with its parts',
+    answers: 'the answer to this very prompt, with its parts, or 409 when x-gatehouse-if-revision does not fit',
   },
   'POST /session/{id}/prompt_async': {
     summary: 'Prompts without waiting',

@@ -1,12 +1,11 @@
 import { Fault } from '../../core/fault.ts';
-import { IF_REVISION_HEADER, metadataRevision } from '../../core/http/metadata-revision.ts';
+import { IF_REVISION_HEADER, requireRevision } from '../../core/http/metadata-revision.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { requireAgent, requireModel } from '../agents/catalog.ts';
 import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
 import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
-import type { Session } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
@@ -23,15 +22,6 @@ const unknownParent = () =>
     param: 'parentID',
     message: 'parentID: expected the id of a session',
   });
-
-/** Bridges change one session's metadata at a time: each change is made on top of what the others have written. */
-const requireRevision = (wanted: string | null, { metadata }: Session): void => {
-  if (wanted === null || wanted === String(metadataRevision(metadata))) return;
-  throw new Fault({
-    kind: 'conflict',
-    message: `${IF_REVISION_HEADER}: the metadata has another revision: read the session, and change that`,
-  });
-};
 
 /** Creates, lists, reads, changes, removes and aborts sessions. */
 export const sessionRoutes = ({
@@ -100,7 +90,7 @@ export const sessionRoutes = ({
         const { title, metadata, permission, time } = await readBody(request, SessionChangeBody);
         const revision = request.headers.get(IF_REVISION_HEADER);
         const changed = await sessions.update(id, (session) => {
-          requireRevision(revision, session);
+          requireRevision(revision, session.metadata);
           const { archived: before, ...times } = session.time;
           const archived = time?.archived === undefined ? before : (time.archived ?? undefined);
           return {

@@ -165,6 +165,7 @@ export const PromptBody = v.object({
   tools: v.optional(v.pipe(v.record(TextUpTo(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
   format: v.optional(FormatBody),
   clientTools: v.optional(ClientToolsBody),
+  metadata: v.optional(Metadata),
 });
 export type PromptBody = v.InferOutput<typeof PromptBody>;
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
+import { requireRevision } from '../../core/http/metadata-revision.ts';
 import { type CompileSchema, SchemaError } from '../../core/json.ts';
 import { type AgentCatalog, type KnownAgent, requireAgent, requireModel } from '../agents/catalog.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
@@ -45,6 +46,16 @@ export type AcceptedPrompt = {
   readonly user: UserMessage;
   readonly message: MessageWithParts;
 };
+
+/** `ifRevision`: only if the metadata of the session has this revision, else a `conflict`. */
+type PromptConditions = { readonly isOwed: boolean; readonly ifRevision?: string | null };
+
+/** Stores a prompt, and with it the metadata of its session that it brings. */
+export type AcceptPrompt = (
+  sessionID: string,
+  prompt: PromptBody,
+  conditions: PromptConditions,
+) => Promise<AcceptedPrompt>;
 
 const toModelRef = (session: Session): ModelRef | undefined => {
   if (session.model === undefined) return undefined;
@@ -116,12 +127,12 @@ export const createPromptAcceptance = ({
   usableClientTools,
   sessionLimitBytes,
   isClosing,
-}: PromptAcceptanceNeeds) => {
+}: PromptAcceptanceNeeds): AcceptPrompt => {
   const withClientID = createClientMessageIDs({ store, clock });
   const requireOpen = (sessionID: string): void => {
     if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
-  return async (sessionID: string, prompt: PromptBody, isOwed: boolean): Promise<AcceptedPrompt> => {
+  return async (sessionID, prompt, { isOwed, ifRevision = null }) => {
     const before = await sessions.get(sessionID);
     const stored = await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
     const agent = agentFor(catalog, before, prompt.agent);
@@ -149,11 +160,14 @@ export const createPromptAcceptance = ({
       /** What the prompt ends and removes. */
       let removal: Publication = {};
       const rememberChoices = async (now: Session): Promise<Session> => {
+        requireRevision(ifRevision, now.metadata);
         const ended = { why: CALL_NOT_AWAITED.prompted, now: clock.now() };
         removal = joinPublications(await awaitedCallsEnd(store, now, ended), await revertedRemoval(store, now));
         requireOpen(sessionID);
         const going = withoutAwaitedCalls(withoutRevert(now));
-        return { ...going, agent: agent.name, model: toSessionModel(model) };
+        const { metadata = going.metadata } = prompt;
+        const written = metadata === undefined ? {} : { metadata };
+        return { ...going, ...written, agent: agent.name, model: toSessionModel(model) };
       };
       const owed = isOwed ? answerStatePublication(user, 'owed') : {};
       const asked = joinPublications(promptPublication(user, parts), owed);

@@ -4,9 +4,8 @@ import { notConfiguredText } from '../../core/identifier.ts';
 import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
 import { actionFor, appliesToTool } from '../protocol/permission-rules.ts';
-import type { PromptBody } from '../protocol/request-schemas.ts';
 import type { Message, Part, Rule, Session, UserMessage } from '../protocol/types.ts';
-import type { AcceptedPrompt } from '../session/prompt.ts';
+import type { AcceptPrompt } from '../session/prompt.ts';
 import type { RunQueue } from '../session/run-queue.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -85,7 +84,7 @@ type TaskNeeds = {
   readonly sessions: Sessions;
   readonly store: Store;
   readonly catalog: AgentCatalog;
-  readonly accept: (sessionID: string, prompt: PromptBody, isOwed: boolean) => Promise<AcceptedPrompt>;
+  readonly accept: AcceptPrompt;
   readonly runs: () => RunQueue;
   readonly taskTracker: TaskTracker;
 };
@@ -186,7 +185,7 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
     };
     const child = await sessions.create(childSettings);
     // Owed to this call alone: if the server ends, the call ends too, and nothing else may do its work.
-    const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] }, false);
+    const { session, user } = await accept(child.id, { parts: [{ type: 'text', text: prompt }] }, { isOwed: false });
     const finish = taskTracker.begin(child.id, context);
     const onAbort = () => void runs().abort(child.id);
     signal.addEventListener('abort', onAbort, { once: true });

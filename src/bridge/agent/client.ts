@@ -8,6 +8,7 @@ import { parseJsonValue, writeJson } from '../../core/json.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import { isNotFound, toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
 import { toAgentModels } from './models.ts';
+import { sendWithClaim } from './prompt-claim.ts';
 import { promptBody, sessionBody, toolResultsBody } from './request-bodies.ts';
 import {
   ClientToolCounts,
@@ -41,6 +42,7 @@ type ApiCall<Schema> = {
   readonly headers?: Readonly<Record<string, string>>;
   /** To do it twice makes no difference; true of everything but a POST unless given. */
   readonly isRepeatable?: boolean;
+  readonly onHead?: HttpRequest['onHead'];
 };
 
 /** Who decides, as the agent keeps it: a client of a bridge has no name that the bridge could vouch for. */
@@ -95,14 +97,17 @@ export const createAgentClient = ({
   const send = async (call: ApiCall<unknown>, signal: AbortSignal): Promise<HttpResponse> => {
     const { method, path, query, body, limitBytes = ANSWER_LIMIT_BYTES, isPrompt = false } = call;
     const { isRepeatable = method !== 'POST' } = call;
-    const request = { method, url: urlOf(path, query), signal, limitBytes, isPrompt, isRepeatable };
+    const { onHead } = call;
+    const request = { method, url: urlOf(path, query), signal, limitBytes, isPrompt, isRepeatable, onHead };
     const accepting = { ...headers, ...call.headers, accept: 'application/json' };
     try {
       if (body === undefined) return await httpClient({ ...request, headers: accepting });
       const json = { ...accepting, 'content-type': 'application/json' };
       const text = await runInSlices(writeJson(body), signal);
       signal.throwIfAborted();
-      return await httpClient({ ...request, headers: json, body: text });
+      const answer = await httpClient({ ...request, headers: json, body: text });
+      onHead?.(answer);
+      return answer;
     } catch (error) {
       if (signal.aborted && !(error instanceof Fault)) throw new Fault({ kind: 'client-left' });
       throw toConnectionFault(error, { isPrompt });
@@ -131,7 +136,8 @@ export const createAgentClient = ({
     answer: HttpResponse,
     signal: AbortSignal,
   ): Promise<v.InferOutput<Schema>> => {
-    const kind = { isPrompt: call.isPrompt ?? false };
+    const isConditional = call.headers?.[IF_REVISION_HEADER] !== undefined;
+    const kind = { isPrompt: call.isPrompt ?? false, isConditional };
     if (answer.status < 200 || answer.status >= 300) throw toRefusalFault(answer, clock.now(), kind);
     const value = await read(call.schema, answer.text, signal);
     if (value === undefined) throw toUnusableAnswerFault(answer.text, kind);
@@ -199,7 +205,10 @@ export const createAgentClient = ({
       const path = `/session/${pathSegment(sessionID)}/message`;
       const sent = { method: 'POST', path, body: promptBody(prompt), limitBytes: MESSAGES_LIMIT_BYTES } as const;
       return traced(prompt.span, '/session/:id/message', (trace) =>
-        callAgent({ ...sent, schema: MessageRecord, isPrompt: true, headers: { ...trace } }, signal),
+        sendWithClaim(prompt.claim, ({ headers: claiming, onHead }) => {
+          const call = { ...sent, schema: MessageRecord, isPrompt: true, onHead };
+          return callAgent({ ...call, headers: { ...trace, ...claiming } }, signal);
+        }),
       );
     },
     async giveToolResults(sessionID, answer, signal) {

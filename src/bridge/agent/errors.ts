@@ -19,8 +19,8 @@ const StoreErrorBody = v.object({
 });
 const NamedError = v.object({ name: v.pipe(v.string(), v.regex(/^\w{1,60}$/)), data: v.unknown() });
 
-/** A prompt must not be sent again, as its turn may have started; every other call may. */
-type AgentCall = { readonly isPrompt: boolean };
+/** A prompt must not be sent again, as its turn may have started; every other call may. `isConditional`: it names a revision. */
+type AgentCall = { readonly isPrompt: boolean; readonly isConditional?: boolean };
 
 const agentFailed = (code: string, message: string, { isPrompt }: AgentCall, path?: string): Fault<BridgeFault> =>
   new Fault({
@@ -84,6 +84,8 @@ export const toRefusalFault = (
     return agentFailed('agent_unauthorized', message, call);
   }
   if (status === 404) return new Fault({ kind: 'not-found', hint: 'The agent server knows no such thing' });
+  if (status === 409 && call.isConditional === true)
+    return new Fault({ kind: 'conflict', message: 'Another bridge has changed the conversation' });
   // Refused before anything was stored, so nothing was begun.
   const storeFault = status >= 500 ? storeFaultIn(text, true) : undefined;
   if (storeFault !== undefined) return storeFault;

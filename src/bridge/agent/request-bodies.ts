@@ -28,9 +28,11 @@ export const promptBody = ({
   format,
   clientTools,
   isContext,
+  claim,
 }: Prompt) => ({
   parts,
   ...(isContext === true ? { noReply: true } : {}),
+  ...(claim === undefined ? {} : { metadata: claim.metadata }),
   ...(model === undefined ? {} : { model }),
   ...(variant === undefined ? {} : { variant }),
   ...(agent === undefined ? {} : { agent }),

@@ -1,5 +1,6 @@
 import type { Span } from '../../core/http/tracing.ts';
 import type { ClientFunctions, ClientToolResult, PromptPart } from '../request.ts';
+import type { PromptClaim } from './prompt-claim.ts';
 import type { AgentEventRecord, ClientToolCounts, MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 
 /** A model of the agent: `provider/key`, which `/v1/models` lists and a prompt names. */
@@ -42,6 +43,8 @@ export type Prompt = {
   readonly clientTools?: ClientFunctions;
   /** What it is sent in, in a trace; it is no part of what is sent. */
   readonly span?: Span | undefined;
+  /** Faults with `conflict`, and nothing is stored, where the session's metadata has another revision. */
+  readonly claim?: PromptClaim | undefined;
 };
 
 /** Results of a client's calls for the agent. */

@@ -1,10 +1,11 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ClaimOutcome } from '../agent/prompt-claim.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
 import type { StoredConversation } from './record.ts';
 import type { ConversationSync } from './sync.ts';
-import type { RequestMark } from './types.ts';
+import type { PendingClaim, RequestMark } from './types.ts';
 import type { ConversationWrites } from './writes.ts';
 
 /**
@@ -14,6 +15,8 @@ import type { ConversationWrites } from './writes.ts';
 export type ConversationClaims = {
   /** Tells the other bridges that this one answers now. False: another one was faster, or the agent has lost the session. */
   readonly take: (conversation: StoredConversation, mark: RequestMark) => Promise<boolean>;
+  /** The same together with the prompt that follows, in one commit of the agent: until then other writes of the conversation wait. */
+  readonly takeWithPrompt: (conversation: StoredConversation, mark: RequestMark) => PendingClaim;
   /** Waits while another bridge answers. What a bridge has left behind that was killed is taken over. */
   readonly waitUntilFree: (conversation: StoredConversation, signal: AbortSignal) => Promise<void>;
 };
@@ -22,7 +25,7 @@ type ConversationClaimsNeeds = {
   readonly agent: Pick<AgentClient, 'busySessions' | 'permissionRequests'>;
   readonly index: ConversationIndex;
   readonly sync: Pick<ConversationSync, 'refresh'>;
-  readonly writes: Pick<ConversationWrites, 'write'>;
+  readonly writes: Pick<ConversationWrites, 'write' | 'writeWith'>;
   readonly clock: Clock;
 };
 
@@ -53,16 +56,38 @@ export const createConversationClaims = ({
     if (!(await agent.busySessions(signal)).has(sessionID)) return false;
     return (await agent.permissionRequests(signal)).every((request) => request.sessionID !== sessionID);
   };
+  const claimedBy = (conversation: StoredConversation, mark: RequestMark): StoredConversation => ({
+    ...conversation,
+    claim: mark.token,
+    isUnsure: undefined,
+    request: mark,
+  });
+  const ifClaimedBy =
+    ({ token }: RequestMark) =>
+    (current: StoredConversation): StoredConversation | undefined =>
+      current.claim === token ? current : undefined;
   return {
     async take(conversation, mark) {
-      const claimed = { ...conversation, claim: mark.token, isUnsure: undefined, request: mark };
+      const claimed = claimedBy(conversation, mark);
       index.put(claimed);
       try {
-        return await writes.write(claimed, (current) => (current.claim === mark.token ? current : undefined));
+        return await writes.write(claimed, ifClaimedBy(mark));
       } catch {
         // A prompt is worth more than what is noted of it. A session that the agent has lost is not in the index any more.
         return index.bySession(conversation.sessionID) !== undefined;
       }
+    },
+    takeWithPrompt(conversation, mark) {
+      const claimed = claimedBy(conversation, mark);
+      index.put(claimed);
+      const { promise: outcome, resolve: settle } = Promise.withResolvers<ClaimOutcome>();
+      const metadata = writes.writeWith(claimed, outcome);
+      void outcome.then((how) => {
+        // Who opens it again finds it as it was, and learns by the next write what another bridge has made of it.
+        if (how === 'outdated' && index.bySession(claimed.sessionID)?.claim === mark.token) index.put(conversation);
+        else if (how === 'ignored') writes.write(claimed, ifClaimedBy(mark)).catch(() => {});
+      });
+      return { metadata, ifRevision: claimed.revision, outcome, settle };
     },
     async waitUntilFree({ sessionID, claim }, signal) {
       let quietSinceMs: number | undefined;

@@ -3,6 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
+import type { AgentFeatures } from '../agent/features.ts';
 import type { AgentClient, AgentEventStream } from '../agent/types.ts';
 import { createConversationClaims } from './claims.ts';
 import type { NewHash } from './digest.ts';
@@ -24,6 +25,7 @@ import { createConversationWrites } from './writes.ts';
 export type ConversationsNeeds = IndexLimits & {
   readonly agent: AgentClient;
   readonly feed: Pick<AgentEventStream, 'subscribe' | 'isOpen' | 'untilOpen'>;
+  readonly features: Pick<AgentFeatures, 'takesPromptMetadata'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly newHash: NewHash;
@@ -64,6 +66,7 @@ export const createConversations = (
   const claims = createConversationClaims({ agent, index, sync, writes, clock });
   const lock = createConversationLocking({
     ...{ agent, index, sync, writes, claims, ownTokens, stopped, newName, newHash, runInSlices },
+    takesPromptMetadata: needs.features.takesPromptMetadata,
   });
 
   const marks = createRequestMarks({ agent, feed, clock });

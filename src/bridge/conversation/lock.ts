@@ -1,5 +1,6 @@
 import type { Ticket } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
+import type { AgentFeatures } from '../agent/features.ts';
 import type { AgentClient } from '../agent/types.ts';
 import { type ConversationClaims, withoutClaim } from './claims.ts';
 import type { NewHash } from './digest.ts';
@@ -29,6 +30,7 @@ type ConversationLockingNeeds = {
   readonly ownTokens: Set<string>;
   readonly stopped: StoppedAnswers;
   readonly newName: () => string;
+  readonly takesPromptMetadata: AgentFeatures['takesPromptMetadata'];
   readonly newHash: NewHash;
   readonly runInSlices: RunInSlices;
 };
@@ -45,8 +47,8 @@ const hasExchange = ({ exchanges }: StoredConversation, { responseID, promptID }
 };
 
 export const createConversationLocking = (needs: ConversationLockingNeeds): LockConversation => {
-  const { agent, index, sync, writes, claims, ownTokens, stopped, newName, newHash, runInSlices } = needs;
-  const sessions = createSessionOpening({ agent, sync, writes, claims, newName });
+  const { index, writes, ownTokens, stopped, newHash, runInSlices } = needs;
+  const sessions = createSessionOpening(needs);
   const never = new AbortController().signal;
 
   /** By a bridge whose client has tried again, or by the one that has begun the turn. */
@@ -107,6 +109,7 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     const release = (): void => {
       if (isReleased) return;
       isReleased = true;
+      session.claim?.settle('unknown');
       const { sessionID } = session.conversation;
       const stored = index.bySession(sessionID);
       if (plan.mark !== undefined) ownTokens.delete(plan.mark.token);
@@ -121,12 +124,17 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
         lastToken: session.conversation.exchanges.at(-1)?.token,
         paused: session.conversation.paused,
       },
+      claim: session.claim,
       replay: session.replay,
       record,
       leaveToOther() {
         session = { ...session, isNew: false };
       },
       release,
+      async reopen(signal) {
+        session = await sessions.open({ ...plan, claimsWithPrompt: false }, signal);
+        return locked();
+      },
       async renew(signal) {
         index.remove(session.conversation.sessionID);
         session = await sessions.create(plan, signal, true);

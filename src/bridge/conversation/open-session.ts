@@ -1,3 +1,4 @@
+import type { AgentFeatures } from '../agent/features.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { HistoryMessage, PromptPart } from '../request.ts';
 import { type ConversationClaims, isClaimedElsewhere } from './claims.ts';
@@ -7,7 +8,7 @@ import { promptIDsIn, type StoredConversation, toSessionMetadata } from './recor
 import { conversationNotFound } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
-import type { Owner, RequestMark } from './types.ts';
+import type { Owner, PendingClaim, RequestMark } from './types.ts';
 import type { ConversationWrites } from './writes.ts';
 
 /** A conversation to continue, and the history that its client assumes. */
@@ -31,6 +32,8 @@ export type ConversationPlan = {
   readonly isCreated?: boolean;
   /** Whether all of the history is new to it. */
   readonly appends?: boolean;
+  /** Whether a prompt follows at once that may bring the claim with it. */
+  readonly claimsWithPrompt?: boolean;
   /** Whether it waits while another bridge answers in the conversation. Else it gets a new session then. */
   readonly waitsForOthers: boolean;
   /** The history to send to a session that has no messages yet. `isLost`: in place of one that the agent has lost. */
@@ -38,14 +41,19 @@ export type ConversationPlan = {
 };
 
 /** The session that a request uses, with the earlier messages to send to it. `isNew`: it was created for this request. */
-export type OpenedSession = ConversationMatch & { readonly replay: readonly HistoryMessage[]; readonly isNew: boolean };
+export type OpenedSession = ConversationMatch & {
+  readonly replay: readonly HistoryMessage[];
+  readonly isNew: boolean;
+  readonly claim?: PendingClaim;
+};
 
 type SessionOpeningNeeds = {
   readonly agent: Pick<AgentClient, 'createSession'>;
   readonly sync: ConversationSync;
-  readonly writes: Pick<ConversationWrites, 'discard'>;
+  readonly writes: Pick<ConversationWrites, 'discard' | 'isWriting'>;
   readonly claims: ConversationClaims;
   readonly newName: () => string;
+  readonly takesPromptMetadata: AgentFeatures['takesPromptMetadata'];
 };
 
 /** What is known of a session that is about to be created. */
@@ -81,7 +89,8 @@ const hasMessages = (conversation: StoredConversation): boolean => promptIDsIn(c
  * several bridges that begin a conversation of one name, one does: each looks for the others' session once its own is there.
  * `create` always creates one; `isLost`: in place of a session that the agent has lost.
  */
-export const createSessionOpening = ({ agent, sync, writes, claims, newName }: SessionOpeningNeeds) => {
+export const createSessionOpening = (needs: SessionOpeningNeeds) => {
+  const { agent, sync, writes, claims, newName, takesPromptMetadata } = needs;
   const createSession = async (
     plan: ConversationPlan,
     signal: AbortSignal,
@@ -124,8 +133,13 @@ export const createSessionOpening = ({ agent, sync, writes, claims, newName }: S
       signal.throwIfAborted();
       // Who follows the turn of the same request claims nothing: that was done when it began.
       const isMarked = plan.mark === undefined || found.conversation.request?.token === plan.mark.token;
-      if (isMarked || (plan.mark !== undefined && (await claims.take(found.conversation, plan.mark))))
-        return { ...found, replay, isNew: false };
+      if (isMarked) return { ...found, replay, isNew: false };
+      // An answer that continues a paused turn may need no prompt.
+      const isPrompted = plan.claimsWithPrompt === true && found.conversation.paused === undefined;
+      // A write that is under way changes the revision that the prompt has to name.
+      if (isPrompted && takesPromptMetadata() && !writes.isWriting(found.conversation.sessionID))
+        return { ...found, replay, isNew: false, claim: claims.takeWithPrompt(found.conversation, plan.mark) };
+      if (await claims.take(found.conversation, plan.mark)) return { ...found, replay, isNew: false };
     }
   };
   const open = async (plan: ConversationPlan, signal: AbortSignal): Promise<OpenedSession> => {

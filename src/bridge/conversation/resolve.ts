@@ -72,6 +72,8 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       prompt: request.prompt,
       mark,
       find: () => undefined,
+      // With a key the mark is stored first, and results of calls may need no prompt.
+      claimsWithPrompt: mark?.keyDigest === undefined && request.toolResults === undefined,
       waitsForOthers: false,
       replay: async () => history,
       ...given,

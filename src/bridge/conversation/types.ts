@@ -1,3 +1,4 @@
+import type { ClaimOutcome, PromptClaim } from '../agent/prompt-claim.ts';
 import type { Usage } from '../output.ts';
 import type { BridgeRequest, HistoryMessage, PromptFile } from '../request.ts';
 
@@ -102,9 +103,14 @@ export type FinishedExchange = {
   readonly failedAtMs?: number | undefined;
 };
 
+/** A claim that waits for the prompt that it is stored with. `settle` it in any case: it holds up other writes of the conversation. */
+export type PendingClaim = PromptClaim & { readonly outcome: Promise<ClaimOutcome> };
+
 /** A conversation that no other request continues until it is released. */
 export type LockedConversation = {
   readonly session: ConversationSession;
+  /** To be sent with the prompt. Undefined where it is claimed already, or needs no claim. */
+  readonly claim: PendingClaim | undefined;
   /** Earlier messages that the session does not know yet. Empty when it knows them all. */
   readonly replay: readonly HistoryMessage[];
   /**
@@ -121,6 +127,8 @@ export type LockedConversation = {
    * session. The lock stays, and is released once.
    */
   readonly renew: (signal: AbortSignal) => Promise<LockedConversation>;
+  /** After a claim that was `outdated`: finds and claims the conversation again, before the prompt this time. */
+  readonly reopen: (signal: AbortSignal) => Promise<LockedConversation>;
 };
 
 /** Which conversation a request belongs to. `name` is the id that clients see; it is known before anything is waited for. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
+import type { ClaimOutcome } from '../agent/prompt-claim.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
@@ -19,6 +20,11 @@ export type ConversationWrites = {
    * failure is logged, and rejects.
    */
   readonly write: (given: StoredConversation, reapply: Reapply) => Promise<boolean>;
+  /**
+   * The metadata to store of a conversation where the agent stores them together with something else. That counts as a write under
+   * way until the outcome, and the revision as written if it is `stored`.
+   */
+  readonly writeWith: (given: StoredConversation, outcome: Promise<ClaimOutcome>) => Readonly<Record<string, unknown>>;
   /** Whether a write of the session is under way: what is read of it now may be older. */
   readonly isWriting: (sessionID: string) => boolean;
   /** Deletes a session that no client knows. Never throws. */
@@ -59,6 +65,10 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
   const logFailure = (event: string, session: string, error: unknown): void =>
     log('warn', event, { session, reason: error instanceof Fault ? error.detail.kind : 'bug' });
 
+  const noteStored = (sessionID: string, revision: number): void => {
+    const latest = index.bySession(sessionID);
+    if (latest !== undefined && latest.revision < revision) index.put({ ...latest, revision });
+  };
   /** Every write names the revision that it replaces, so what another bridge has written is never lost. */
   const writeOver = async (given: StoredConversation, reapply: Reapply, signal: AbortSignal): Promise<boolean> => {
     const { sessionID } = given;
@@ -69,8 +79,7 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
       const outcome = await agent.setMetadata(sessionID, metadata, signal, current.revision);
       const found = outcome === 'stored' ? undefined : await agent.session(sessionID, signal);
       if (found === undefined || hasMetadata(found, metadata)) {
-        const latest = index.bySession(sessionID);
-        if (latest !== undefined && latest.revision < revision) index.put({ ...latest, revision });
+        noteStored(sessionID, revision);
         return true;
       }
       const stored = readConversation(found);
@@ -90,20 +99,28 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
       throw error;
     }
   };
+  /** One write of a session at a time. */
+  const inOrder = <T>(sessionID: string, work: () => Promise<T>): Promise<T> => {
+    const written = (writes.get(sessionID) ?? Promise.resolve()).then(work);
+    const settled = written
+      .then(
+        () => {},
+        () => {},
+      )
+      .then(() => {
+        if (writes.get(sessionID) === settled) writes.delete(sessionID);
+      });
+    writes.set(sessionID, settled);
+    return written;
+  };
   return {
-    write(given, reapply) {
-      const { sessionID } = given;
-      const written = (writes.get(sessionID) ?? Promise.resolve()).then(() => writeNow(given, reapply));
-      const settled = written
-        .then(
-          () => {},
-          () => {},
-        )
-        .then(() => {
-          if (writes.get(sessionID) === settled) writes.delete(sessionID);
-        });
-      writes.set(sessionID, settled);
-      return written;
+    write: (given, reapply) => inOrder(given.sessionID, () => writeNow(given, reapply)),
+    writeWith(given, outcome) {
+      const revision = given.revision + 1;
+      void inOrder(given.sessionID, async () => {
+        if ((await outcome) === 'stored') noteStored(given.sessionID, revision);
+      });
+      return toSessionMetadata({ ...given, revision });
     },
     isWriting: (sessionID) => writes.has(sessionID),
     discard(sessionID) {

@@ -1,14 +1,20 @@
 import type { RunInSlices } from '../../core/time-slices.ts';
-import type { AgentModel, Prompt } from '../agent/types.ts';
 import { responseIDFor, responseTokenOf } from '../conversation/response-id.ts';
-import { toAgentPrompt } from '../conversation/transcript.ts';
-import type { LockedConversation, TurnReaders } from '../conversation/types.ts';
+import type { LockedConversation } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
-import { type BridgeRequest, type ClientFunctions, isOneOff } from '../request.ts';
+import type { BridgeRequest } from '../request.ts';
 import { type AnswerSource, createWaitingTurns } from './approvals/waiting-turns.ts';
 import { exchangedTexts, pausedAt } from './exchange.ts';
 import { abortedFailure } from './failure.ts';
 import type { TurnLog } from './log.ts';
+import {
+  type AnswerStart,
+  type CurrentLock,
+  createNewTurns,
+  REJECTION,
+  type StartedAnswer,
+  sessionIDNow,
+} from './new-turn.ts';
 import {
   LOG_START,
   type LogPosition,
@@ -19,7 +25,7 @@ import {
 } from './outcome.ts';
 import type { AnswerResult } from './sharing/kept-answers.ts';
 import type { AnswerHandle, DisconnectPolicy } from './sharing/shared-answers.ts';
-import { createToolResults, positionAfter, toToolFault } from './tool-results.ts';
+import { createToolResults, positionAfter } from './tool-results.ts';
 import { type AgentTurn, type AgentTurnNeeds, startTurn } from './turn.ts';
 
 export type AnswerSettings = {
@@ -51,32 +57,8 @@ export type RunningAnswer = {
   readonly released: Promise<void>;
 };
 
-export type AnswerStart = {
-  readonly request: BridgeRequest;
-  readonly model: AgentModel;
-  readonly handle: AnswerHandle;
-  /** Of the ids of the answer. */
-  readonly token: string;
-  /** The clients of the answer at all bridges; undefined if no other bridge can find it. */
-  readonly readersOf: ((sessionID: () => string) => TurnReaders) | undefined;
-  /** Whether the request has a key, by which its answer is found whoever has read it. */
-  readonly hasKey: boolean;
-  /** The turn to follow, if another bridge or an earlier process has started it. */
-  readonly started?: StartedAnswer | undefined;
-};
-
-type StartedAnswer = { readonly promptID: string; readonly isRecorded: boolean };
-
 /** Starts an answer in a locked conversation, which is released when the answer has ended. */
 export type AnswerRunner = (locked: LockedConversation, start: AnswerStart) => Promise<RunningAnswer>;
-
-/** The lock is replaced when the agent has lost the session. */
-type CurrentLock = { locked: LockedConversation; readonly sessionID: { now: string } };
-
-/** The id as it is then. Apart from the functions that know the request: what reports readers stays with an answer that is kept. */
-const sessionIDNow = (sessionID: CurrentLock['sessionID']) => (): string => sessionID.now;
-
-const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 
 /** The size of a log: of its texts, and of what tools got and gave. */
 const countChars = (log: TurnLog): number =>
@@ -103,47 +85,15 @@ const createRefusal = () => {
 const isStopped = (turn: AgentTurn | undefined, handle: AnswerHandle): boolean =>
   turn?.isAborted() === true || (turn?.isCutOff() === true && !handle.isRead());
 
-/** Tools that the agent does not take are refused before a stream begins. */
-const refuseTools = async (turn: AgentTurn, clientTools: ClientFunctions): Promise<void> => {
-  await turn.begun();
-  const refusal = turn.refusal();
-  const fault = refusal && toToolFault(refusal, clientTools);
-  if (fault !== undefined && fault !== refusal) throw fault;
-};
-
 /** An answer resumes a turn that waits for approval, or starts a new one. The conversation is stored when it has ended. */
 export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: AnswerRunnerNeeds): AnswerRunner => {
   const { agent, clock } = needs;
   const turnNeeds: AgentTurnNeeds = { ...needs, autoRejection: settings.asksInChat ? undefined : REJECTION };
   const waitingTurns = createWaitingTurns(agent, turnNeeds);
   const useToolResults = createToolResults(agent, turnNeeds);
+  const startNewTurn = createNewTurns({ turn: turnNeeds, agentName: settings.agentName, runInSlices });
   const never = new AbortController().signal;
 
-  const startNewTurn = async (
-    lock: CurrentLock,
-    { request, model, handle, readersOf }: AnswerStart,
-  ): Promise<AnswerSource> => {
-    const { sessionID, knownMessageIDs } = lock.locked.session;
-    const createPrompt = (signal: AbortSignal): Promise<Prompt> =>
-      runInSlices(toAgentPrompt(request, lock.locked.replay, { model, agent: settings.agentName }), signal);
-    const renewSession = async (signal: AbortSignal) => {
-      lock.locked = await lock.locked.renew(signal);
-      lock.sessionID.now = lock.locked.session.sessionID;
-      return { sessionID: lock.locked.session.sessionID, prompt: await createPrompt(signal) };
-    };
-    const prompt = await createPrompt(handle.signal);
-    handle.signal.throwIfAborted();
-    handle.begin(readersOf?.(sessionIDNow(lock.sessionID)));
-    const start = { kind: 'prompt', prompt, knownMessageIDs, renewSession } as const;
-    // No later request could carry the approval.
-    const turn = startTurn(
-      sessionID,
-      start,
-      isOneOff(request) ? { ...turnNeeds, autoRejection: REJECTION } : turnNeeds,
-    );
-    if (request.clientTools !== undefined) await refuseTools(turn, request.clientTools);
-    return { turn, log: turn.log, from: LOG_START };
-  };
   /** Waits for the end and stores the exchange, whether a client reads the answer or not. */
   const finish = async (
     lock: CurrentLock,
@@ -222,6 +172,8 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
     if (resumed !== undefined && started === undefined) begin();
+    // What goes on without a prompt has nothing that the claim could come with.
+    if (resumed !== undefined) locked.claim?.settle('ignored');
     const source = resumed ?? (await startNewTurn(lock, { ...start, request: prompted }));
     const responseID = responseIDFor(locked.session.sessionID, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.

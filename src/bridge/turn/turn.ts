@@ -76,6 +76,7 @@ const isRefusal = ({ detail }: Fault<BridgeFault>): boolean => {
     case 'agent-failed':
       return detail.isRetryable || REFUSALS.includes(detail.code);
     case 'backend-error':
+    case 'conflict':
     case 'not-found':
     case 'unavailable':
       return true;

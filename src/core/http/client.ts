@@ -9,6 +9,8 @@ export type HttpRequest = {
   readonly limitBytes: number;
   /** To do it twice makes no difference: it may take a connection that the server may have closed just now. */
   readonly isRepeatable?: boolean;
+  /** Called with the head of the answer before its body is read, by a client that has it then. */
+  readonly onHead?: ((head: Pick<HttpResponse, 'status' | 'header'>) => void) | undefined;
 };
 
 export type HttpResponse = {

@@ -1,8 +1,9 @@
+import { Fault } from '../fault.ts';
 import { isRecord } from '../json.ts';
 
 /**
- * A header of `PATCH /session/{id}` at our agent server: the change is made only if the session's metadata has this revision,
- * else the answer is 409. An answer of success carries the header again, so that a client knows that it was observed.
+ * A header of `PATCH /session/{id}` and `POST /session/{id}/message` at our agent server: it is done only if the session's metadata has
+ * this revision, else the answer is 409. An answer of success carries the header again, so that a client knows that it was observed.
  */
 export const IF_REVISION_HEADER = 'x-gatehouse-if-revision';
 
@@ -15,3 +16,19 @@ export const metadataRevision = (metadata: Readonly<Record<string, unknown>> | u
   const revision = isRecord(ours) ? ours.revision : undefined;
   return Number.isSafeInteger(revision) ? Math.max(0, Number(revision)) : 0;
 };
+
+/**
+ * Bridges change one session's metadata at a time: each change is made on top of what the others have written. A `conflict` where the
+ * metadata has another revision than the header names; null is any.
+ */
+export const requireRevision = (
+  wanted: string | null,
+  metadata: Readonly<Record<string, unknown>> | undefined,
+): void => {
+  if (wanted === null || wanted === String(metadataRevision(metadata))) return;
+  const message = `${IF_REVISION_HEADER}: the metadata has another revision: read the session, and change that`;
+  throw new Fault({ kind: 'conflict', message });
+};
+
+/** The feature of our agent server by which a prompt may bring metadata of its session, to be stored in the same commit. */
+export const PROMPT_METADATA_FEATURE = 'prompt-metadata';

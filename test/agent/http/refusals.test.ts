@@ -168,7 +168,7 @@ describe('what the other routes show', (check) => {
     assert.equal(await world.get('/global/health'), {
       healthy: true,
       version: '0.0.0-test',
-      features: ['client-tools'],
+      features: ['client-tools', 'prompt-metadata'],
     });
     assert.equal(await world.get('/health'), { status: 'ok', service: 'agent', version: '0.0.0-test' });
     assert.equal(await world.get('/mcp'), {});

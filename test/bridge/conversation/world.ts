@@ -69,6 +69,7 @@ export const createWorld = (given: Partial<ConversationsNeeds> = {}, bridges = b
     createConversations({
       agent: fake.agent,
       feed: fake.feed,
+      features: { takesPromptMetadata: () => false },
       clock,
       newHash: createNodeHash,
       runInSlices: createTimeSlices(clock),

@@ -102,7 +102,7 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
     for (const cut of [...streams]) cut();
   };
 
-  const httpClient: HttpClient = async ({ method, url, headers, body, signal, limitBytes }) => {
+  const httpClient: HttpClient = async ({ method, url, headers, body, signal, limitBytes, onHead }) => {
     const call: Call = { method, path: new URL(url).pathname, body: body === undefined ? undefined : JSON.parse(body) };
     calls.push(call);
     const broken = Promise.withResolvers<never>();
@@ -113,9 +113,11 @@ export const createAgentLink = (agent: Handler, { hasNoIDs = false, lateMs = 0 }
       if (held?.isHeld(call) === true) await untilAborted(held.until, signal);
       const request = new Request(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
       const response = await reach()(request);
+      const head = { status: response.status, header: (name: string) => response.headers.get(name) };
+      onHead?.(head);
       const text = await response.text();
       if (Buffer.byteLength(text) > limitBytes) throw new HttpClientError('ANSWER_TOO_LARGE');
-      return { status: response.status, header: (name: string) => response.headers.get(name), text };
+      return { ...head, text };
     };
     try {
       return await untilAborted(Promise.race([answer(), broken.promise]), signal);

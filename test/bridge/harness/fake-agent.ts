@@ -1,3 +1,4 @@
+import { sendWithClaim } from '../../../src/bridge/agent/prompt-claim.ts';
 import type { MessageRecord, PartRecord, PermissionRecord, SessionRecord } from '../../../src/bridge/agent/schema.ts';
 import type {
   AgentClient,
@@ -11,7 +12,11 @@ import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { untilAborted } from '../../../src/core/async.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { Fault } from '../../../src/core/fault.ts';
-import { metadataRevision } from '../../../src/core/http/metadata-revision.ts';
+import {
+  metadataRevision,
+  PROMPT_METADATA_FEATURE,
+  requireRevision,
+} from '../../../src/core/http/metadata-revision.ts';
 
 type FakeSession = {
   readonly id: string;
@@ -236,19 +241,28 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         sessions.delete(id);
         publish('session.deleted', session);
       },
-      async prompt(sessionID, prompt, signal) {
-        await called('prompt', signal);
-        const promptID = addPrompt(sessionID, prompt.parts);
-        const stop = Promise.withResolvers<undefined>();
-        running.set(sessionID, () => stop.resolve(undefined));
-        try {
-          const answered = Promise.resolve(fake.answer(sessionID, prompt));
-          const text = await untilAborted(Promise.race([answered, stop.promise]), signal);
-          return addAnswer(sessionID, promptID, { text, tools: fake.tools(prompt) });
-        } finally {
-          running.delete(sessionID);
-        }
-      },
+      prompt: (sessionID, prompt, signal) =>
+        sendWithClaim(prompt.claim, async ({ onHead }) => {
+          await called('prompt', signal);
+          if (prompt.claim !== undefined) {
+            const { metadata, ifRevision } = prompt.claim;
+            const session = sessionAt(sessionID);
+            requireRevision(String(ifRevision), session.metadata);
+            session.metadata = structuredClone({ ...metadata });
+            publish('session.updated', session);
+          }
+          const promptID = addPrompt(sessionID, prompt.parts);
+          onHead?.({ status: 200, header: () => '' });
+          const stop = Promise.withResolvers<undefined>();
+          running.set(sessionID, () => stop.resolve(undefined));
+          try {
+            const answered = Promise.resolve(fake.answer(sessionID, prompt));
+            const text = await untilAborted(Promise.race([answered, stop.promise]), signal);
+            return addAnswer(sessionID, promptID, { text, tools: fake.tools(prompt) });
+          } finally {
+            running.delete(sessionID);
+          }
+        }),
       async message(sessionID, messageID, signal) {
         await called('message', signal);
         const found = sessionAt(sessionID).messages.find(({ info }) => info.id === messageID);
@@ -280,7 +294,7 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
       },
       async features(signal) {
         await called('features', signal);
-        return [];
+        return [PROMPT_METADATA_FEATURE];
       },
       async giveToolResults(_sessionID, _answer, signal) {
         await called('giveToolResults', signal);

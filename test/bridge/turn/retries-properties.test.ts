@@ -124,6 +124,7 @@ const createPlay = (count: number) => {
     const newToken = () => `token${String(++tokens).padStart(7, '0')}abcdefgh`;
     const runInSlices = createTimeSlices(clock);
     const stores = { matching: 'prefix', limit: 1000, lifetimeMs: 86_400_000, queueLimit: 16 } as const;
+    const features = createAgentFeatures(agent, clock);
     return createAnswers({
       version: '0.0.0-test',
       chance: () => 0,
@@ -133,6 +134,7 @@ const createPlay = (count: number) => {
       conversations: createConversations({
         agent,
         feed: fake.feed,
+        features,
         clock,
         log,
         runInSlices,
@@ -141,7 +143,7 @@ const createPlay = (count: number) => {
         ...stores,
       }),
       catalog: createModelCatalog(agent, clock, undefined),
-      features: createAgentFeatures(agent, clock),
+      features,
       settings: {
         ...{ agentName: undefined, asksInChat: true, dropsLeadingEcho: false },
         onDisconnect: { kind: 'grace', ms: GRACE_MS },

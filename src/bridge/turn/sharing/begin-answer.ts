@@ -13,7 +13,8 @@ import type {
 } from '../../conversation/types.ts';
 import { type BridgeRequest, isOneOff } from '../../request.ts';
 import { ANSWER_NOT_KEPT, abortedFailure, toFault } from '../failure.ts';
-import type { AnswerRunner, AnswerStart, RunningAnswer } from '../running-answer.ts';
+import type { AnswerStart } from '../new-turn.ts';
+import type { AnswerRunner, RunningAnswer } from '../running-answer.ts';
 import type { RequestIdentity } from './kept-answers.ts';
 import { type AnswerHandle, type DisconnectPolicy, leftAnswerTimes } from './shared-answers.ts';
 
