@@ -14,6 +14,8 @@ import { STAGE_PORTS } from './stage-ports.ts';
 export const PASSWORD = 'canary-compose-password-51c2';
 export const BRIDGE_KEY = 'canary-compose-bridge-key-9e07';
 export const DATABASE_PASSWORD = 'canary-compose-database-88fb';
+const ADMIN_KEY = 'canary-compose-admin-key-b2f9';
+export const CONSOLE_SECRET = 'canary-compose-console-secret-0a4d7e';
 export const MODEL_KEY = 'canary-compose-model-key-3d84';
 
 export type Project = {
@@ -38,10 +40,11 @@ type Ports = {
   readonly agent1: number;
   readonly agent2: number;
   readonly bridgeReplicas: number;
+  readonly console: number;
 };
 
 /** All of them, before any word of docker-compose that is to mean every service. */
-export const EVERY_PROFILE = ['agent', 'replicas', 'shared'].flatMap((profile) => ['--profile', profile]);
+export const EVERY_PROFILE = ['agent', 'console', 'replicas', 'shared'].flatMap((profile) => ['--profile', profile]);
 
 const ALIASES = ['moderation-fast', 'moderation-standard', 'moderation-accurate', 'omni-moderation-latest'];
 const HEALTH_EVERY_MS = 300;
@@ -70,6 +73,10 @@ const settingsFor = (ports: Ports): Readonly<Record<string, string | number>> =>
   PUBLISH_AGENT_1: `127.0.0.1:${ports.agent1}`,
   PUBLISH_AGENT_2: `127.0.0.1:${ports.agent2}`,
   PUBLISH_BRIDGE_REPLICAS: `127.0.0.1:${ports.bridgeReplicas}`,
+  PUBLISH_CONSOLE: `127.0.0.1:${ports.console}`,
+  GATEWAY_ADMIN_KEY: ADMIN_KEY,
+  CONSOLE_BRIDGE_KEY: BRIDGE_KEY,
+  CONSOLE_SECRET,
 });
 
 /** The toys, beside what compose.yaml says. */
@@ -111,10 +118,17 @@ const startSocket = async ({ directory, storage, variables }: Engine) => {
 export const openProject = async (engine: Engine): Promise<Project> => {
   const directory = join(engine.directory, 'project');
   mkdirSync(directory);
-  const free = await Promise.all(Array.from({ length: 8 }, freePort));
-  const [gateway = 0, agent = 0, bridge = 0, replica1 = 0, replica2 = 0, agent1 = 0, agent2 = 0, bridgeReplicas = 0] =
-    free;
-  const ports: Ports = { gateway, agent, bridge, replica1, replica2, agent1, agent2, bridgeReplicas };
+  const ports: Ports = {
+    gateway: await freePort(),
+    agent: await freePort(),
+    bridge: await freePort(),
+    replica1: await freePort(),
+    replica2: await freePort(),
+    agent1: await freePort(),
+    agent2: await freePort(),
+    bridgeReplicas: await freePort(),
+    console: await freePort(),
+  };
   copyFileSync(join(ROOT, 'compose.yaml'), join(directory, 'compose.yaml'));
   writeFileSync(join(directory, 'stage.yaml'), JSON.stringify(STAGE));
   writeFileSync(join(directory, 'agent.json'), JSON.stringify(agentConfig()));

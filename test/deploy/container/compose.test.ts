@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import manifest from '../../../package.json' with { type: 'json' };
+import { readTracingSettings, TracingVariables } from '../../../src/adapter/opentelemetry/settings.ts';
 import { readAgentSettings } from '../../../src/agent/settings.ts';
 import { readBridgeSettings } from '../../../src/bridge/settings.ts';
 import { describe } from '../../check.ts';
@@ -141,6 +142,21 @@ describe('compose.yaml', (check) => {
       [],
     );
   });
+  check(
+    'gives every service that sends spans the variables of tracing that are not its own, and they may stay empty',
+    () => {
+      const ownNames = ['OTEL_SERVICE_NAME', 'OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'];
+      const names = Object.keys(TracingVariables.entries).filter((name) => !ownNames.includes(name));
+      for (const service of ['agent', 'bridge', 'agent-1', 'agent-2', 'bridge-replicas'])
+        for (const name of names) assert.is(SERVICES[service]?.environment?.[name], `\${${name}:-}`, service);
+      const empty = Object.fromEntries(names.map((name) => [name, '']));
+      assert.is(readTracingSettings(empty), undefined);
+      const { url } = readTracingSettings({ ...empty, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }) ?? {};
+      assert.is(url, 'http://collector:4318/v1/traces');
+      // Its relay admin has them by its command: the configuration would have to name each.
+      assert.equal(JSON.parse(read('agent.example.json')).mcp['relay-admin'].command[0], 'gatehouse');
+    },
+  );
   check('keeps what the agent remembers on a volume, and the journal of every agent server on the same', () => {
     for (const name of ['agent', 'agent-1', 'agent-2'])
       assert.is(SERVICES[name]?.volumes?.[1], 'agent-data:/data', name);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { renameSync, rmSync } from 'node:fs';
+import { appendFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import * as assert from 'uvu/assert';
@@ -11,6 +11,7 @@ import { KEY, type Moderation, moderate } from '../../runtime/client.ts';
 import { freePort } from '../../runtime/processes.ts';
 import {
   BRIDGE_KEY,
+  CONSOLE_SECRET,
   DATABASE_PASSWORD,
   EVERY_PROFILE,
   MODEL_KEY,
@@ -18,6 +19,7 @@ import {
   type Project,
   untilAnswered,
 } from './compose-world.ts';
+import { hashInImage, logIn } from './console-login.ts';
 import { type Engine, has, missingEngine } from './engine.ts';
 import { imageOf, TARGETS, type Target } from './images.ts';
 import { inContainerWorld, TIGHT } from './world.ts';
@@ -295,6 +297,31 @@ describe('compose', (check) => {
         'fs.readdirSync("/data").join()',
       );
       assert.match(files, /^agent\.db.*relay-journal\.jsonl/);
+    }),
+  );
+  check.needing(
+    COMPOSE,
+    'brings up the console, which lets in its one user and shows moderation, tool servers and that recharge',
+    inContainerWorld(async ({ engine, project }) => {
+      const user = { name: 'ann', password: 'canary-compose-console-61be' };
+      const hash = await hashInImage(engine, user.password);
+      appendFileSync(join(project.directory, '.env'), `CONSOLE_USERS=${user.name}:admin:${hash}\n`);
+      await project.up(['agent', 'console'], 'console');
+      await untilAnswered(`${project.address('console')}/ready`);
+      const read = await logIn(project.address('console'), user);
+      assert.match(JSON.stringify(await read('/api/moderation')), 'moderation-fast');
+      assert.match(JSON.stringify(await read('/api/tools')), '"name":"relay-admin","state":"connected"');
+      assert.is(((await read('/api/recharges')) as { verified: readonly object[] }).verified.length, 1);
+      const wrong = await logIn(project.address('console'), { ...user, password: 'wrong' }).catch(String);
+      assert.match(wrong as string, 'no login: 401');
+      const gateway = await engine.must(
+        'exec',
+        await project.container('gateway'),
+        'node',
+        '-p',
+        'JSON.stringify(process.env)',
+      );
+      for (const secret of [hash, CONSOLE_SECRET]) assert.not.match(gateway, secret);
     }),
   );
   check.needing(
