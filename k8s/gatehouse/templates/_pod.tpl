@@ -166,7 +166,7 @@ spec:
 {{- if .endpoint }}
             - name: OTEL_EXPORTER_OTLP_ENDPOINT
               value: {{ .endpoint | quote }}
-{{- if .headersSecret.name }}
+{{- if (.headersSecret).name }}
 {{- include "gatehouse.secretEnv" (dict "secret" .headersSecret.name "keys" (dict "OTEL_EXPORTER_OTLP_HEADERS" .headersSecret.key)) }}
 {{- end }}
 {{- with .sampler }}

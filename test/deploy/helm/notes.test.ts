@@ -66,6 +66,11 @@ describe('the notes after an install', (check) => {
     assert.match(bridge([]), 'WARNING: bridge.ingress.tls is empty: bridge keys travel in the clear.');
     assert.not.match(bridge([{ secretName: 'tls' }]), 'WARNING');
   });
+  check.needing(MISSING, 'warns of a collector that is likely asked in another protocol', () => {
+    const endpoint = (port: number) => ({ ...REAL, tracing: { endpoint: `http://collector:${port}` } });
+    assert.match(notesFor(endpoint(4317)), 'WARNING: tracing.endpoint has port 4317');
+    assert.not.match(notesFor(endpoint(4318)), 'WARNING');
+  });
   check.needing(MISSING, 'says for each service what its network policy limits, and why not', () => {
     const lines = (values: Values) =>
       notesFor({ ...REAL, ...values })

@@ -53,6 +53,11 @@ describe('tracing in the chart', (check) => {
     assert.match(refused({ samplerArg: 0.5 }), text);
     assert.match(refused({ samplerArg: 0.5, sampler: 'always_on' }), text);
     assert.match(refused({ endpoint: 'collector:4318' }), "at '/tracing/endpoint': 'collector:4318' does not match");
+    const whole = 'https://collector.corp.test/v1/traces';
+    assert.match(
+      refused({ endpoint: whole }),
+      'tracing.endpoint: expected the address of a collector without /v1/traces',
+    );
     assert.match(refused({ samplerArg: 1.5, sampler: 'traceidratio' }), "at '/tracing/samplerArg'");
     assert.match(refused({ sampler: 'ratio' }), "at '/tracing/sampler': value must be one of");
     assert.match(refused({ resourceAttributes: { 'a b': 'c' } }), "invalid propertyName 'a b'");
