@@ -21,6 +21,7 @@ import { createAuthentication, withCors } from './http/auth.ts';
 import { createModelsRoutes } from './http/models.ts';
 import { createAnswerRoute } from './http/route.ts';
 import { createActiveRequests, trackRequests } from './http/shutdown.ts';
+import { hintForBridgePath } from './http/unknown-path.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/endpoint.ts';
 import { completionsEndpoint } from './openai/completions/endpoint.ts';
@@ -77,15 +78,6 @@ const QUEUE_LIMIT_PER_CONVERSATION = 16;
 /** Time for answers to end by themselves, out of the ten seconds that a stop may take. */
 const STOP_AFTER_MS = 7000;
 const LAST_EVENTS_MS = 1000;
-
-const hintFor = (path: string): string => {
-  if (path.startsWith('/v1/v1')) return 'The path holds /v1 twice: give the base URL with one /v1 at its end';
-  if (/^\/v1\/(?:files|uploads)(?:\/|$)/.test(path))
-    return 'No files are stored here: send the data in the message, as a data: URL in an image_url, file or input_file part';
-  if (/^\/(?:chat\/completions|completions|responses|conversations|models)/.test(path))
-    return 'The path lacks /v1: the base URL must end in /v1';
-  return 'No such path. This bridge answers /v1/models, /v1/chat/completions, /v1/completions, /v1/responses, /v1/conversations, /health, /ready, /metrics, /openapi.json';
-};
 
 /** The bridge as a handler. Creating it does no I/O. */
 export const createBridge = (options: BridgeOptions): Bridge => {
@@ -219,7 +211,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       openApi: () => createBridgeOpenApi(version),
     }),
   };
-  const routes = createRoutes(table, hintFor);
+  const routes = createRoutes(table, hintForBridgePath);
   const guarded = guard(routes.handler, {
     clock,
     log,
