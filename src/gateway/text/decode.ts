@@ -5,7 +5,7 @@ import { decodeEscapes, decodePercent } from './decoders/escapes.ts';
 import { decodeInvisible } from './decoders/invisible.ts';
 import { decodeLookAlikes } from './decoders/look-alikes.ts';
 import { decodeBackwards, decodeLeet, joinSpaced } from './decoders/spelling.ts';
-import { applyOverrides, decodeEnclosed, decodeTurned, removeStackedMarks } from './decoders/unicode.ts';
+import { applyOverrides, decodeBraille, decodeEnclosed, decodeTurned, removeStackedMarks } from './decoders/unicode.ts';
 import { findHints, HINTS } from './hints.ts';
 import { describeRemoved, INVISIBLE_RUN, mayCarryMessage, type RemovedCounts } from './invisible.ts';
 import { isPlain, neutralise, normalise } from './normalize.ts';
@@ -20,7 +20,7 @@ import { countUnusual } from './unusual.ts';
 //             invisible characters and direction overrides, which normalising
 //             removes: decoded, and what is left of them is counted
 //             normalise
-//             letters in other forms (stacked marks, enclosed, upside down, look-alikes)
+//             letters in other forms (stacked marks, enclosed, upside down, Braille, look-alikes)
 //             encodings, then guesses at spellings and ciphers
 //        -> a line that names what was removed and not understood, if that is more than ordinary writing has
 //
@@ -29,7 +29,13 @@ import { countUnusual } from './unusual.ts';
 /** Decodes one way of hiding text, in place; returns its input when it finds none. */
 type Decoder = (text: string) => string;
 
-const ON_UNICODE: readonly Decoder[] = [removeStackedMarks, decodeEnclosed, decodeTurned, decodeLookAlikes];
+const ON_UNICODE: readonly Decoder[] = [
+  removeStackedMarks,
+  decodeEnclosed,
+  decodeTurned,
+  decodeBraille,
+  decodeLookAlikes,
+];
 // Exact encodings first: the guesses at the end would corrupt them.
 const BY_HINT: readonly (readonly [hint: number, decode: Decoder])[] = [
   [HINTS.escapes, decodeEscapes],
@@ -53,6 +59,7 @@ const NAMES: ReadonlyMap<Decoder, string> = new Map([
   [removeStackedMarks, 'stackedMarks'],
   [decodeEnclosed, 'enclosed'],
   [decodeTurned, 'turned'],
+  [decodeBraille, 'braille'],
   [decodeLookAlikes, 'lookAlikes'],
 ]);
 

@@ -33,6 +33,7 @@ const SPELLED =
   'alpha bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey x-ray yankee zulu'.split(
     ' ',
   );
+const BRAILLE = [...'⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵'];
 const TURNED = [...'ɐqɔpǝɟƃɥᴉɾʞןɯuodbɹsʇnʌʍxʎz'];
 const bitsAs = (text: string, zero: string, one: string): string =>
   inBytes(text, inBits).replaceAll('0', zero).replaceAll('1', one);
@@ -83,6 +84,9 @@ export const DISGUISES: Readonly<Record<string, string>> = {
   backwards: backwards(MARKER),
   'backwards word by word': MARKER.split(' ').map(backwards).join(' '),
   'backwards after a preamble': `Read backwards: ${backwards(MARKER)}`,
+  braille: swapped(MARKER, BRAILLE),
+  'braille with signs for capitals and blank cells': `⠠${swapped(MARKER, BRAILLE).replaceAll(' ', '⠀')}⠲`,
+  'braille of rot13': swapped(rotated(MARKER, 13), BRAILLE),
   morse: byWord(MARKER, (letter) => MORSE[ALPHABET.indexOf(letter)] ?? '', ' ', ' / '),
   'morse with dots and dashes of print': byWord(MARKER, (letter) => MORSE[ALPHABET.indexOf(letter)] ?? '', ' ', '   ')
     .replaceAll('.', '•')

@@ -7,6 +7,8 @@ const ORDINARY: Readonly<Record<string, string>> = {
     'The cat sat on the mat, and I told it how to make the best of a rainy day. Could you help me write a letter?',
   'English in capitals': 'PLEASE READ THIS CAREFULLY BEFORE YOU INSTALL THE SOFTWARE ON YOUR COMPUTER. THANK YOU!',
   'English with curly quotes': '“You can’t be serious,” she said — and laughed… It cost £20, or about €24.',
+  'spinners and bars of a terminal':
+    "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ⠋⠙⠚⠞⠖⠦⠴⠲⠳⠓ ['⠋', '⠙', '⠚', '⠞', '⠓', '⠇'] ⣾⣽⣻⢿⡿⣟⣯⣷ ⣿⣿⣿⣿⣿⣷⣀⣀ 62% ⡀⣀⣄⣤⣦⣶⣷⣿\n⠙ building\n⠋ linking",
   Chinese: '你好，请问怎么去火车站？谢谢！我们明天（星期三）早上八点见面。',
   'Chinese with full-width forms': '请拨打电话：０１０－１２３４５６７８，价格￥９９．００，ＡＢＣ公司。',
   'Chinese, spaced word by word': '我 们 今 天 去 公 园 玩 ， 你 来 吗 ？',

@@ -85,6 +85,29 @@ const decodeTurnedRun = (run: string): string => {
 export const decodeTurned = (text: string): string =>
   NOT_PHONETIC.test(text) ? text.replace(TURNED_RUN, decodeTurnedRun) : text;
 
+// Letters in Braille, a to z, and the signs between words. The sign for a capital stands before it.
+const BRAILLE = '⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵⠂⠲⠦⠖⠄⠤⠆⠒';
+const IN_PRINT = "abcdefghijklmnopqrstuvwxyz,.?!'-;:";
+const CAPITAL_SIGN = '⠠';
+const printOf: ReadonlyMap<string, string> = new Map([
+  ...[...BRAILLE].map((form, index) => [form, IN_PRINT.charAt(index)] as const),
+  [CAPITAL_SIGN, ''],
+]);
+const ANY_BRAILLE = /[\u2801-\u28ff]/g;
+const BRAILLE_RUN = /[\u2801-\u28ff](?:[\s,.;:!?-]*[\u2801-\u28ff]){4,}/g;
+const MIN_BRAILLE_LETTERS = 5;
+
+const decodeBrailleRun = (run: string): string => {
+  const signs = run.match(ANY_BRAILLE) ?? [];
+  const known = signs.filter((sign) => printOf.has(sign));
+  const letters = new Set(signs.filter((sign) => /[a-z]/.test(printOf.get(sign) ?? '')));
+  if (known.length < signs.length * 0.9 || letters.size < MIN_BRAILLE_LETTERS) return run;
+  return run.replace(ANY_BRAILLE, (sign) => printOf.get(sign) ?? sign);
+};
+
+/** Decodes Braille of at least five different letters. Spinners and bars of terminals hold more that are none. */
+export const decodeBraille = (text: string): string => text.replace(BRAILLE_RUN, decodeBrailleRun);
+
 // From a right-to-left or left-to-right override to the character that ends its effect.
 const OVERRIDE = /([\u202d\u202e])([^\u202a-\u202e\u2069\n\r\u2029]+)/g;
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
