@@ -55,6 +55,13 @@ describe('the verdict cache', (check) => {
       }),
     );
   });
+  check('counts all that it holds', () => {
+    const cache = createVerdictCache(4, 1000, () => 0);
+    for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) {
+      cache.store(key, SCORES);
+      assert.is(cache.size(), index + 1);
+    }
+  });
   check('keeps what is used when it runs full', () => {
     const cache = createVerdictCache(100, 1000, () => 0);
     cache.store('used', SCORES);

@@ -41,6 +41,21 @@ describe('a long text that grows', (check) => {
     assert.is(calls.length, 6 + 3, 'all but the windows of the second request');
   });
 
+  check('is judged anew when the oldest is too old also where it took windows of several ages', async () => {
+    const { ask, calls, clock } = gatewayOver(judging(), { variables: VARIABLES });
+    const longest = GROWN + lines(1110, 60);
+    for (const input of [SHORT, GROWN, longest]) {
+      await ask({ input });
+      await clock.advance(30_000);
+    }
+    const { length } = calls;
+    await clock.advance(9999);
+    assert.is((await ask({ input: longest })).headers.get('x-moderation-cache'), 'hit');
+    await clock.advance(1);
+    assert.is((await ask({ input: longest })).headers.get('x-moderation-cache'), 'miss');
+    assert.is(calls.length, length + 3, 'the windows of the first request that are left in it');
+  });
+
   check('is not given the windows of another model or policy', async () => {
     const variables = { ...VARIABLES, MODERATION_MODELS: '{"other":"gemma4:31b"}' };
     const { ask, calls } = gatewayOver(judging(), { variables });
