@@ -5,12 +5,13 @@ import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import { DECISIONS_KEPT } from '../../../src/agent/store/store.ts';
 import { checkStore } from '../../agent/store/contract.ts';
 import { idsFrom, reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { deltasOf, inDatabase, inDirectory, makeStore, newDirectory, openAt } from './store-world.ts';
 
 describe('a store in a SQLite file', (check) => {
   checkStore(check, {
     isLasting: true,
+    randomRuns: thorough(30, 60),
     async createPlace() {
       const directory = newDirectory();
       let now = 0;
