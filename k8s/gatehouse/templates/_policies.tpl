@@ -73,7 +73,7 @@ spec:
   {{- if has "Egress" $types }}
   {{- $calls := include "gatehouse.calls" . | fromJson }}
   egress:
-    # Names. Pods of OpenShift's DNS listen on 5353.
+    # Names. Pods of OpenShift's DNS listen on 5353, and those of some clusters on any port.
     - ports:
         {{- range list 53 5353 }}
         - port: {{ . }}
@@ -81,6 +81,13 @@ spec:
         - port: {{ . }}
           protocol: TCP
         {{- end }}
+    - to:
+        - namespaceSelector:
+            matchLabels:
+              kubernetes.io/metadata.name: kube-system
+          podSelector:
+            matchLabels:
+              k8s-app: kube-dns
     {{- /* None at all without ports, as that would let out everything. */}}
     {{- with $calls.ports }}
     - ports:

@@ -70,7 +70,9 @@ describe('the gateway in the chart', (check) => {
   );
   check.needing(MISSING, 'may reach its backend, its proxy, Redis and names, and nothing else', () => {
     const ports = (values: Values) =>
-      policyOf(values, 'gateway').egress.flatMap((rule: Manifest) => rule.ports.map(({ port }: Manifest) => port));
+      policyOf(values, 'gateway').egress.flatMap((rule: Manifest) =>
+        (rule.ports ?? []).map(({ port }: Manifest) => port),
+      );
     assert.equal(ports(LEAST), [...NAMES, 443]);
     assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama:11434/v1' } }), [...NAMES, 443, 11434]);
     assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama' } }), [...NAMES, 443, 80]);
@@ -136,7 +138,7 @@ describe('the agent in the chart', (check) => {
   check.needing(MISSING, 'may reach its database where policies are on, at the port that is named', () => {
     const ports = (database: Values) =>
       policyOf({ ...LEAST, agent: { ...AGENT, database } }, 'agent').egress.flatMap((rule: Manifest) =>
-        rule.ports.map(({ port }: Manifest) => port),
+        (rule.ports ?? []).map(({ port }: Manifest) => port),
       );
     assert.equal(ports({}), [...NAMES, 443]);
     assert.equal(ports(DATABASE), [...NAMES, 443, 5432]);
@@ -150,7 +152,8 @@ describe('the agent in the chart', (check) => {
     });
     for (const ports of [[], null]) {
       const { egress } = only(manifests(values(ports)), 'NetworkPolicy', 'agent').spec;
-      assert.is(egress.length, 1);
+      // The second is for the pods that tell names.
+      assert.is(egress.length, 2);
       assert.equal(
         egress[0].ports.map(({ port }: Manifest) => port),
         NAMES,
@@ -260,11 +263,11 @@ describe('the bridge in the chart', (check) => {
     assert.is(annotations['nginx.ingress.kubernetes.io/proxy-body-size'], String(bodyLimitBytes));
   });
   check.needing(MISSING, 'may reach the agent and names, and nothing else', () => {
-    const [, rule, ...more] = policyOf(ALL, 'bridge').egress;
+    const [, , rule, ...more] = policyOf(ALL, 'bridge').egress;
     assert.equal([rule.ports, more], [[{ port: 4000, protocol: 'TCP' }], []]);
     assert.is(rule.to[0].podSelector.matchLabels[COMPONENT], 'agent');
     const agent = { baseUrl: 'http://agent-0:4000,https://agent-1, http://agent-2:4000' };
-    const [, several] = policyOf({ ...LEAST, bridge: { ...BRIDGE, agent } }, 'bridge').egress;
+    const [, , several] = policyOf({ ...LEAST, bridge: { ...BRIDGE, agent } }, 'bridge').egress;
     assert.equal(
       several.ports.map(({ port }: Manifest) => port),
       [443, 4000],
@@ -273,7 +276,7 @@ describe('the bridge in the chart', (check) => {
   check.needing(MISSING, 'may reach an agent elsewhere whose pods have another port than its address', () => {
     const bridge = { ...BRIDGE, agent: { baseUrl: 'http://opencode' } };
     const all = manifests({ ...LEAST, bridge, networkPolicy: { enabled: true, egressPorts: [4096] } });
-    const [, rule, ...more] = only(all, 'NetworkPolicy', 'bridge').spec.egress;
+    const [, , rule, ...more] = only(all, 'NetworkPolicy', 'bridge').spec.egress;
     assert.equal([rule, more], [{ ports: [4096, 80].map((port) => ({ port, protocol: 'TCP' })) }, []]);
   });
 });
@@ -302,7 +305,7 @@ describe('the console in the chart', (check) => {
     );
     // Where everyone is let in, no rule may make it fewer.
     assert.is(only(all, 'NetworkPolicy', 'gateway').spec.ingress[0].from, undefined);
-    assert.is(only(all, 'NetworkPolicy', 'console').spec.egress.length, 5);
+    assert.is(only(all, 'NetworkPolicy', 'console').spec.egress.length, 6);
   });
 
   check.needing(MISSING, 'alone takes its addresses and keys from its own values', () => {
@@ -320,7 +323,7 @@ describe('the console in the chart', (check) => {
       [console.agentUrls, 'console-secrets/agent', 'console-secrets/gateway'],
     );
     assert.is(variables.CONSOLE_BRIDGE_URL, undefined);
-    const ports = only(all, 'NetworkPolicy').spec.egress[1].ports.map(({ port }: { port: number }) => port);
+    const ports = only(all, 'NetworkPolicy').spec.egress[2].ports.map(({ port }: { port: number }) => port);
     assert.equal(ports, [8000, 4000]);
   });
 

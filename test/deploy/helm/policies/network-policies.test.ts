@@ -15,7 +15,7 @@ const ofService = (values: Values, service: string): Manifest | undefined =>
 const reached = (values: Values, service: string) => {
   const policy = ofService(values, service);
   if (policy?.egress === undefined) return undefined;
-  const [, ...rules] = policy.egress as readonly Manifest[];
+  const [, , ...rules] = policy.egress as readonly Manifest[];
   const peers = rules.flatMap(({ to = [] }) => to as readonly Manifest[]);
   return {
     ports: rules.filter(({ to }) => to === undefined).flatMap(({ ports }) => ports.map(({ port }: Manifest) => port)),
@@ -38,6 +38,14 @@ describe('network policies by themselves', (check) => {
       const both = (port: number) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }));
       assert.equal(policy?.spec.egress, [
         { ports: [...both(53), ...both(5353)] },
+        {
+          to: [
+            {
+              namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+              podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+            },
+          ],
+        },
         { ports: [{ port: 443, protocol: 'TCP' }] },
       ]);
     },

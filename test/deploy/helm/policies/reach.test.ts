@@ -74,6 +74,13 @@ const someValues = fc
     };
   });
 
+const DNS_PODS = { namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } };
+/** Where names are asked for: on nodes, at the pods behind OpenShift's Service, and at pods with a port of their own. */
+const NAME_SERVERS: readonly Connection[] = [
+  { to: 'outside', port: 53 },
+  { to: { namespace: 'openshift-dns', labels: {} }, port: 5353 },
+  { to: DNS_PODS, port: 8053 },
+];
 const SOMEWHERE: Connection = { to: 'outside', port: 64_999 };
 const told = ({ to, port: at }: Connection): string => `${to === 'outside' ? to : to.namespace}:${at}`;
 
@@ -95,7 +102,7 @@ describe('what a service calls', (check) => {
         assert.is(isOpen, open.length > 0 && named[service] === undefined, `${service}: ${open}`);
         if (!isOpen) limited += 1;
         for (const protocol of ['UDP', 'TCP'] as const)
-          assert.ok(mayCall(all, service, { to: 'outside', port: 53, protocol }));
+          for (const connection of NAME_SERVERS) assert.ok(mayCall(all, service, { ...connection, protocol }));
       }
     });
     fc.assert(property, { numRuns: thorough(8, 60), seed: 20 });
