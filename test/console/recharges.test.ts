@@ -239,6 +239,7 @@ describe('the recharges of a journal', (check) => {
       [{ missingFile: 'j.jsonl' }, 200, 'j.jsonl'],
       [{ code: 'ENOENT' }, 503, 'its folder is not there'],
       [{ code: 'EACCES' }, 503, 'may read the file'],
+      [{ code: 'ENOTREG' }, 503, 'names a folder'],
     ] as const;
     for (const [journal, status, expected] of cases) {
       const world = await createConsoleWorld({ readJournal: async () => journal });

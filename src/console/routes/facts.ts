@@ -18,6 +18,10 @@ type FactRoutesNeeds = ApiContext & {
 };
 
 const TEXT_CHARS = 300;
+const JOURNAL_HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder is not there: check RELAY_JOURNAL, and that the folder of the relay admin is mounted here',
+  ENOTREG: 'RELAY_JOURNAL names a folder, or something else that is no file',
+};
 /** What stands in these may be a secret whatever its name. */
 const SECRET_PLACES = /^(?:env|environment|headers)$/i;
 
@@ -84,10 +88,7 @@ export const createFactRoutes = (needs: FactRoutesNeeds): RouteTable => {
           throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.recharges });
         const journal = await readRecharges();
         if ('code' in journal) {
-          const hint =
-            journal.code === 'ENOENT'
-              ? 'its folder is not there: check RELAY_JOURNAL, and that the folder of the relay admin is mounted here'
-              : 'check RELAY_JOURNAL, and that this user may read the file';
+          const hint = JOURNAL_HINTS[journal.code] ?? 'check RELAY_JOURNAL, and that this user may read the file';
           const message = `The journal cannot be read (${journal.code}): ${hint}`;
           throw new Fault({ kind: 'unavailable', message, retryAfterMs: 10_000 });
         }

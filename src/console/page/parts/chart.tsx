@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { shortTime } from '../format/dates.ts';
+import { countText } from '../format/numbers.ts';
 
 /** One line or area of a chart. `color` names a custom property of the tokens, such as `--accent`. */
 export type ChartSeries = {
@@ -21,6 +22,9 @@ type ChartProps = {
   readonly height?: number;
 };
 
+/** Nothing that is shown has parts: 1, 2, 5, 10 and so on. */
+const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+
 const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const optionsFor = (series: readonly ChartSeries[], width: number, height: number): uPlot.Options => {
@@ -29,7 +33,10 @@ const optionsFor = (series: readonly ChartSeries[], width: number, height: numbe
   const font = '12px system-ui, sans-serif';
   const sides = series.some(({ side }) => side === 'right') ? (['left', 'right'] as const) : (['left'] as const);
   const formatOf = (side: 'left' | 'right') =>
-    series.find((one) => (one.side ?? 'left') === side)?.format ?? ((value: number) => String(value));
+    series.find((one) => (one.side ?? 'left') === side)?.format ?? ((value: number) => countText(value));
+  /** An axis of a line without a value yet would show figures of nothing. */
+  const hasValues = ({ data }: uPlot, side: 'left' | 'right'): boolean =>
+    series.some((one, index) => (one.side ?? 'left') === side && data[index + 1]?.some((value) => value !== null));
   return {
     width,
     height,
@@ -69,7 +76,8 @@ const optionsFor = (series: readonly ChartSeries[], width: number, height: numbe
         size: 56,
         grid: side === 'left' ? grid : { show: false },
         ticks: { show: false },
-        values: (_plot: uPlot, values: number[]) => values.map(formatOf(side)),
+        incrs: WHOLE_STEPS,
+        values: (plot: uPlot, values: number[]) => (hasValues(plot, side) ? values.map(formatOf(side)) : []),
       })),
     ],
   };

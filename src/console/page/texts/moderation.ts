@@ -26,7 +26,7 @@ export const moderationTexts = {
   },
   feed: {
     title: 'Live feed',
-    hint: 'One row for each verdict. A text is never in it.',
+    hint: 'One row for each verdict that a client asked for. A text is never in it.',
     empty: 'No verdict yet since this page was opened.',
     pause: 'Pause',
     resume: 'Go on',

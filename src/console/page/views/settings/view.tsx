@@ -1,9 +1,10 @@
+import type { ServiceState } from '../../../protocol.ts';
 import type { PartName } from '../../api/types.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
-import { Empty, Loaded } from '../../parts/states.tsx';
+import { Empty, Loaded, Loading } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { services } from '../../state/live.ts';
@@ -18,11 +19,22 @@ const PARTS: readonly PartName[] = ['approvals', 'moderation', 'chat', 'sessions
 
 const TONES = { up: 'good', 'not-ready': 'warning', down: 'bad' } as const;
 
-type Configurations = { readonly agents: readonly unknown[]; readonly unread: readonly number[] };
+type Configuration = { readonly agent: string; readonly config: unknown };
+type Configurations = { readonly agents: readonly Configuration[]; readonly unread: readonly number[] };
 const config = createResource((abort) => api.get<Configurations>('/api/config', abort));
 
+/** Of several agent servers each has its number, as where their sessions are. */
+const nameOf = (service: ServiceState, all: readonly ServiceState[]): string => {
+  const { part } = service;
+  const alike = all.filter((other) => other.part === part);
+  return part === 'agent' && alike.length > 1
+    ? texts.toolServers.agent(alike.indexOf(service) + 1)
+    : (texts.services.names[part] ?? part);
+};
+
 const ServiceTable = () => {
-  const all = services.value ?? [];
+  const all = services.value;
+  if (all === undefined) return <Loading />;
   if (all.length === 0) return <Empty title={texts.services.none} />;
   return (
     <table class="table stacked">
@@ -38,11 +50,11 @@ const ServiceTable = () => {
       <tbody>
         {all.map((one) => (
           <tr key={`${one.part} ${one.address ?? ''}`}>
-            <td data-label={words.columns.service}>{texts.services.names[one.part] ?? one.part}</td>
-            <td data-label={words.columns.state}>
+            <td data-label={words.columns.service}>{nameOf(one, all)}</td>
+            <td data-label={words.columns.state} class="reference">
               <Badge tone={TONES[one.state]}>{texts.services.states[one.state]}</Badge>
             </td>
-            <td data-label={words.columns.address}>
+            <td data-label={words.columns.address} class="roomy">
               <SafeLine text={one.address ?? texts.common.none} />
             </td>
             <td data-label={words.columns.since}>
@@ -73,14 +85,21 @@ const PartList = () => (
   </ul>
 );
 
-const Configuration = () => {
+const AgentConfigurations = () => {
   useResource(config);
   return (
     <Loaded resource={config}>
       {({ agents, unread }) => (
         <>
           <UnreadAgents agents={unread} sentence={words.configUnread} />
-          <JsonValue value={{ agents }} />
+          {agents.map(({ agent, config: ofAgent }) => (
+            <div key={agent} class="stack">
+              <h3 class="label">
+                <SafeLine text={agent} limit={200} />
+              </h3>
+              <JsonValue value={ofAgent} />
+            </div>
+          ))}
         </>
       )}
     </Loaded>
@@ -110,7 +129,7 @@ export const SettingsView = () => (
         <section class="card" aria-labelledby="config-title">
           <h2 id="config-title">{words.config}</h2>
           <p class="muted">{words.configHint}</p>
-          <Configuration />
+          <AgentConfigurations />
         </section>
       ) : null}
     </div>
