@@ -198,13 +198,10 @@ const NAMED: readonly (readonly [string, string, Values, readonly number[], read
     ['llm'],
   ],
 ];
+const FROM_SECRET = [{ name: 'ANY', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }];
 const OPEN: readonly (readonly [string, string, Values])[] = [
   ['the address of Redis', 'gateway', gateway({ redis: { existingSecret: 'r' } })],
-  [
-    'a variable from a Secret',
-    'gateway',
-    gateway({ gateway: { extraEnv: [{ name: 'ANY', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }] } }),
-  ],
+  ['a variable from a Secret', 'gateway', gateway({ gateway: { extraEnv: FROM_SECRET } })],
   ['an address made of variables', 'gateway', onGateway('http://$(HOST_IP):4318')],
   ['an address of a Service', 'gateway', gateway({ backend: { baseUrl: 'http://10.96.0.12:11434' } })],
   ['the same in IPv6', 'gateway', gateway({ proxy: { httpProxy: 'http://[fd00::12]:3128' } })],
@@ -217,7 +214,7 @@ const OPEN: readonly (readonly [string, string, Values])[] = [
     'bridge',
     {
       ...ALL,
-      bridge: { ...BRIDGE, extraEnv: [{ name: 'ANY', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }] },
+      bridge: { ...BRIDGE, extraEnv: FROM_SECRET },
     },
   ],
   [
