@@ -197,11 +197,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     checkBackend: backend.checkHealth,
     findTraits: backend.findTraits,
     models,
-    onChange({ reasons, missing, warnings }) {
-      const reason = [...reasons, ...missing.map((alias) => `no model for ${alias}`), ...warnings].join('; ');
-      if (reason === '') log('info', 'ready');
-      else log('warn', reasons.length === 0 ? 'ready' : 'not-ready', { reason });
-    },
+    log,
   });
   needs.onCreated?.(checkOwnReadiness);
   const checkReadiness = shared?.readiness?.(checkOwnReadiness) ?? checkOwnReadiness;

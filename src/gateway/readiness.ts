@@ -1,6 +1,7 @@
 import { createDeadline, untilAborted } from '../core/async.ts';
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
+import type { Log } from '../core/log.ts';
 import type { BackendHealth } from '../llm/health.ts';
 import type { CoolDownReason } from '../llm/key-state.ts';
 import { isSameModel } from '../llm/model-name.ts';
@@ -27,8 +28,8 @@ type ReadyCheckNeeds = {
   readonly findTraits: FindModelTraits;
   readonly models: ReadonlyMap<string, ModelAlias>;
   readonly isBreakerOpen: () => boolean;
-  /** Called with the first result, and with each that differs from the one before. */
-  readonly onChange: (readiness: Readiness) => void;
+  /** Is written the first result, and each that differs from the one before. */
+  readonly log: Log;
 };
 
 /** However many probes arrive, the backend is checked at most once in this time. */
@@ -75,6 +76,12 @@ const toReadiness = async (
   return { reasons: isUseful ? [] : ['no alias can be judged for by its model'], missing, warnings };
 };
 
+const report = (log: Log, { reasons, missing, warnings }: Readiness): void => {
+  const reason = [...reasons, ...missing.map((alias) => `no model for ${alias}`), ...warnings].join('; ');
+  if (reason === '') log('info', 'ready');
+  else log('warn', reasons.length === 0 ? 'ready' : 'not-ready', { reason });
+};
+
 /** Creates the check behind `/ready`. Its result is reused for a short time, and concurrent callers share one check. */
 export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readiness>) => {
   const {
@@ -85,7 +92,7 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
     checkBackend: askBackend,
     findTraits,
     models,
-    onChange,
+    log,
   } = needs;
   let lastCheck: { readonly at: number; readonly answer: Promise<Readiness> } | undefined;
 
@@ -116,7 +123,7 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
   return async () => {
     const readiness = await current();
     const summary = JSON.stringify(readiness);
-    if (summary !== lastReported) onChange(readiness);
+    if (summary !== lastReported) report(log, readiness);
     lastReported = summary;
     return readiness;
   };
