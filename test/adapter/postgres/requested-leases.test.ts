@@ -80,6 +80,23 @@ describe('the lease that the commit of a prompt asks for', (check) => {
     }),
   );
 
+  check(
+    'is not asked for while a run takes its ticket: it could be the older one, and its own run behind that other',
+    () =>
+      withPeers(database, 1, async ([a], { root }) => {
+        await a!.store.commit(prompted.slice(0, 1), []);
+        const { acquired, accepted } = await root.begin(async (sql) => {
+          await sql`SELECT pg_advisory_xact_lock(hashtextextended(${ID}, 0))`;
+          const acquired = a!.leases.acquire(ID, () => {});
+          return { acquired, accepted: accept(a!) };
+        });
+        const lease = await acquired;
+        await accepted;
+        assert.equal(await ticketsIn(root), [lease.id]);
+        await lease.release();
+      }),
+  );
+
   check('is given back when the prompt is refused, before it is stored or after', () =>
     withPeers(database, 1, async ([a], { root }) => {
       await rejection(accept(a!, prompted.slice(2)));

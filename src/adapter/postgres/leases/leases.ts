@@ -32,8 +32,10 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
   const { query } = connection;
   const tickets = new Map<string, SessionTicket>();
   const unreleased = new Set<string>();
-  let taking = 0;
+  /** Sessions whose tickets are being taken, once for each. */
+  const taking: string[] = [];
   const requests = createTicketRequests({
+    isTaking: (sessionID) => taking.includes(sessionID),
     hold: (ticket) => void tickets.set(ticket.seq, ticket),
     release: (ticket) => release(ticket),
   });
@@ -50,7 +52,6 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
 
   const takeTicket = async (sessionID: string, onLost: () => void): Promise<SessionTicket> => {
     const id = membership.serverID();
-    taking += 1;
     try {
       const [row] = await query(
         (sql) => sql`SELECT taken::text AS seq, is_first FROM queue_ticket(${sessionID}, ${id})`,
@@ -61,8 +62,19 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       return ticket;
     } catch (error) {
       throw isForeignKeyViolation(error) ? await membership.rejoin(id) : error;
+    }
+  };
+  /** The ticket that a prompt's commit has taken, or a new one. */
+  const claimOrTake = async (sessionID: string, onLost: () => void): Promise<SessionTicket> => {
+    // From the first moment: a request that begins meanwhile could get the older ticket.
+    taking.push(sessionID);
+    try {
+      const requested = await requests.claim(sessionID);
+      // It may have been lost meanwhile, with this server's membership.
+      const held = requested && tickets.get(requested.seq);
+      return held ?? (await takeTicket(sessionID, onLost));
     } finally {
-      taking -= 1;
+      taking.splice(taking.indexOf(sessionID), 1);
     }
   };
   /** Also false while the database is unavailable: the next check asks again. */
@@ -136,10 +148,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
   });
   return {
     async acquire(sessionID, onLost) {
-      const requested = await requests.claim(sessionID);
-      // It may have been lost meanwhile, with this server's membership.
-      const held = requested && tickets.get(requested.seq);
-      const ticket = held ?? (await takeTicket(sessionID, onLost));
+      const ticket = await claimOrTake(sessionID, onLost);
       ticket.onLost = onLost;
       try {
         if (ticket.isWaiting) await waitForTurn(ticket);
@@ -211,7 +220,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       const rows = await query((sql) => sql`SELECT seq::text FROM ticket WHERE server_id = ${membership.serverID()}`);
       // The reply with the ticket's number was lost with its connection: it would hold its session until this server ends.
       const strays = rows.map((row) => columnText(row, 'seq')).filter((seq) => !tickets.has(seq));
-      if (taking + requests.count() === 0) for (const seq of strays) await deleteTicket(seq);
+      if (taking.length + requests.count() === 0) for (const seq of strays) await deleteTicket(seq);
     },
   };
 };

@@ -16,14 +16,16 @@ type TicketRequest = { readonly settled: Promise<void>; ticket: SessionTicket | 
 
 /** Tickets of this server that are taken by the commits of prompts, one at a time for each session. */
 export const createTicketRequests = (needs: {
+  /** Whether a query takes a ticket of the session now. */
+  readonly isTaking: (sessionID: string) => boolean;
   readonly hold: (ticket: SessionTicket) => void;
   readonly release: (ticket: SessionTicket) => Promise<void>;
 }) => {
   const requests = new Map<string, TicketRequest>();
   let underWay = 0;
   const whileRequested: Leases['whileRequested'] = async ({ sessionID, promptID }, work) => {
-    // A second ticket could be behind the first one there and before it in the run queue here: both would wait for ever.
-    if (requests.has(sessionID)) return work(undefined);
+    // Whichever of two tickets is the older one there, it could be behind the other in the run queue here: both would wait for ever.
+    if (requests.has(sessionID) || needs.isTaking(sessionID)) return work(undefined);
     const settled = Promise.withResolvers<void>();
     const own: TicketRequest = { settled: settled.promise, ticket: undefined };
     requests.set(sessionID, own);
