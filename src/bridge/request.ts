@@ -19,8 +19,9 @@ export type HistoryMessage = {
   readonly role: 'user' | 'assistant';
   readonly text: string;
   readonly files?: readonly PromptFile[];
-  /** Ids of the client's own calls in it. `text` describes the calls, too. */
-  readonly callIDs?: readonly string[];
+  /** The client's own calls in it and their results, each with its call's id. `text` describes them, too, and `words` is the rest. */
+  readonly calls?: readonly string[];
+  readonly words?: string;
 };
 
 /** A function that the client makes calls of. `at`: its path in the body. */
@@ -49,6 +50,12 @@ export type ClientToolResults = {
   readonly files: readonly PromptFile[];
   /** The messages up to the calls. */
   readonly history: readonly HistoryMessage[];
+  /** The results as a history has them. Of a list in which calls and results alternate, with all of its results. */
+  readonly calls: readonly string[];
+  /** The other results of such a list, as they may be of the same calls, or of calls before. */
+  readonly earlier: readonly (ClientToolResult & { readonly described: readonly PromptPart[] })[];
+  /** What `history` may have too much for that: each entry is one possibility. */
+  readonly withheld: readonly (readonly string[])[];
   /** The results as text, for an agent that does not wait for them. */
   readonly described: readonly PromptPart[];
   /** What the user has written after them; mostly nothing. */
@@ -166,6 +173,10 @@ export const filesOfRequest = ({
 /** The words of a prompt, without its files. */
 export const textOfParts = (prompt: readonly PromptPart[]): string =>
   prompt.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
+
+/** A call, or its result, as a history has it: told apart from the words around it, and from others that are equal. */
+export const callInHistory = (callID: string, part: PromptPart): string =>
+  `${callID}\n${part.type === 'text' ? part.text : ''}`;
 
 /** A call of a client's tool as text, for an agent that does not have that tool. Some clients write the JSON of `input` anew. */
 export const describeToolCall = (name: string, input: string): PromptPart => {

@@ -38,11 +38,11 @@ function* normalizeText({ role, text }: HistoryMessage): Steps<string> {
 
 /** Only the user's files count. Those of an answer were put into text, or the client does not have them. */
 function* normalizeMessage(message: HistoryMessage): Steps<HistoryMessage> {
-  const { role, files = [], callIDs = [] } = message;
+  const { role, text, words = text, files = [], calls = [] } = message;
   return {
-    ...{ role, text: yield* normalizeText(message) },
+    ...{ role, text: yield* normalizeText({ role, text: words }) },
     ...(role === 'user' && files.length > 0 ? { files } : {}),
-    ...(callIDs.length > 0 ? { callIDs } : {}),
+    ...(calls.length > 0 ? { calls } : {}),
   };
 }
 
@@ -50,14 +50,14 @@ type Group = {
   readonly role: HistoryMessage['role'];
   readonly texts: string[];
   readonly files: PromptFile[];
-  readonly callIDs: string[];
+  readonly calls: Set<string>;
 };
 
-const toEntry = ({ role, texts, files, callIDs }: Group): HistoryMessage => ({
+const toEntry = ({ role, texts, files, calls }: Group): HistoryMessage => ({
   role,
   text: texts.filter((text) => text !== '').join(' '),
   ...(files.length === 0 ? {} : { files }),
-  ...(callIDs.length === 0 ? {} : { callIDs }),
+  ...(calls.size === 0 ? {} : { calls: [...calls].toSorted() }),
 });
 
 /** Adds messages to entries that came from here or from `normalizeMessages`. */
@@ -66,14 +66,14 @@ export function* appendMessages(
   messages: readonly HistoryMessage[],
 ): Steps<HistoryMessage[]> {
   const groups: Group[] = [];
-  const add = ({ role, text, files = [], callIDs = [] }: HistoryMessage): void => {
-    if (role === 'assistant' && text === '') return;
+  const add = ({ role, text, files = [], calls = [] }: HistoryMessage): void => {
+    if (role === 'assistant' && text === '' && calls.length === 0) return;
     const last = groups.at(-1);
-    const group = last?.role === role ? last : { role, texts: [], files: [], callIDs: [] };
+    const group = last?.role === role ? last : { role, texts: [], files: [], calls: new Set<string>() };
     if (group !== last) groups.push(group);
     group.texts.push(text);
     for (const file of files) group.files.push(file);
-    for (const id of callIDs) group.callIDs.push(id);
+    for (const call of calls) group.calls.add(call);
   };
   for (const entry of entries) add(entry);
   let chars = 0;
@@ -96,10 +96,10 @@ export function* appendMessages(
 export const normalizeMessages = (messages: readonly HistoryMessage[]): Steps<HistoryMessage[]> =>
   appendMessages([], messages);
 
-/** The text of an entry, which has no line break in it, digests of its files, and the ids of its calls: joined by line breaks. */
-function* contentOf({ text, files = [], callIDs = [] }: HistoryMessage, newHash: NewHash): Steps<readonly string[]> {
+/** The text of an entry, which has no line break in it, digests of its files, and of its calls, in no order: joined by line breaks. */
+function* contentOf({ text, files = [], calls = [] }: HistoryMessage, newHash: NewHash): Steps<readonly string[]> {
   const content = [text];
-  if (callIDs.length > 0) content.push(`\n${JSON.stringify(callIDs)}`);
+  for (const call of calls) content.push('\ncall ', yield* digestOf(newHash, [call]));
   for (const { url } of files) content.push('\n', yield* digestOf(newHash, [url]));
   return content;
 }

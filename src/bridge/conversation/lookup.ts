@@ -1,7 +1,7 @@
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { StoredConversation } from './record.ts';
-import type { RequestMark } from './types.ts';
+import type { Owner, RequestMark } from './types.ts';
 
 /** The conversations in memory. One that is dropped here is still stored at the agent. */
 export type ConversationIndex = {
@@ -157,3 +157,7 @@ export const createStoppedAnswers = (): StoppedAnswers => {
     get: (answer) => answers.get(answerKeyOf(answer)),
   };
 };
+
+/** The key of a conversation's queue. No owner has a line break in it. */
+export const queueKeyOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
+  `${owner}\n${name}`;

@@ -30,22 +30,41 @@ export type ClientHistory = {
   /** Of all entries. */
   readonly fingerprint: HistoryFingerprint;
   readonly base: HistoryBase;
+  /** The same without the last results in it, where these may be new. */
+  readonly others: readonly ClientHistory[];
 };
 
-export function* readHistory(messages: readonly HistoryMessage[], newHash: NewHash): Steps<ClientHistory> {
+/** `withheld`: what the last entry may have too much. */
+export function* readHistory(
+  messages: readonly HistoryMessage[],
+  newHash: NewHash,
+  withheld: readonly (readonly string[])[] = [],
+): Steps<ClientHistory> {
   const entries = yield* normalizeMessages(messages);
   const last = entries.slice(-1);
   const beforeLast = yield* extendFingerprint(EMPTY_FINGERPRINT, entries.slice(0, -1), newHash);
   const base = { fingerprint: beforeLast, last, tail: yield* hashTail(entries, newHash) };
-  return { messages, entries, fingerprint: yield* extendFingerprint(beforeLast, last, newHash), base };
+  const others: ClientHistory[] = [];
+  for (const results of withheld) {
+    const fewer = last.map(({ calls = [], ...entry }) => ({
+      ...entry,
+      calls: calls.filter((call) => !results.includes(call)),
+    }));
+    const fingerprint = yield* extendFingerprint(beforeLast, fewer, newHash);
+    others.push({ messages, entries, fingerprint, base: { ...base, last: fewer }, others: [] });
+  }
+  return { messages, entries, fingerprint: yield* extendFingerprint(beforeLast, last, newHash), base, others };
 }
+
+/** All that a history may be. */
+export const formsOf = (history: ClientHistory): readonly ClientHistory[] => [history, ...history.others];
 
 /** The stored history of a conversation, for a client that does not send the history. */
 export const storedBase = ({ fingerprint, tail }: StoredConversation): HistoryBase => ({ fingerprint, last: [], tail });
 
-/** Whether a history is exactly that of a conversation. */
-export const isSameHistory = (stored: StoredConversation, { fingerprint }: ClientHistory): boolean =>
-  fingerprint.head === stored.fingerprint.head;
+/** The form in which a history is exactly that of a conversation; undefined if it is none of them. */
+export const sameHistory = (stored: StoredConversation, history: ClientHistory): ClientHistory | undefined =>
+  formsOf(history).find(({ fingerprint }) => fingerprint.head === stored.fingerprint.head);
 
 /**
  * Whether a client left out the beginning, or replaced it by a summary. If the beginning is the same, something else was left
@@ -91,16 +110,15 @@ export type ExtendedHistory = {
 
 export function* extendHistory(
   base: HistoryBase,
-  exchange: Pick<FinishedExchange, 'resultsText' | 'promptText' | 'files' | 'answerText' | 'callIDs'>,
+  exchange: Pick<FinishedExchange, 'results' | 'promptText' | 'files' | 'answerText' | 'calls'>,
   newHash: NewHash,
 ): Steps<ExtendedHistory> {
-  const { resultsText, promptText, files, answerText, callIDs = [] } = exchange;
-  const results: readonly HistoryMessage[] =
-    resultsText === undefined ? [] : [{ role: 'assistant', text: resultsText }];
+  const { results: given, promptText, files, answerText, calls = [] } = exchange;
+  const results: readonly HistoryMessage[] = given === undefined ? [] : [{ role: 'assistant', text: '', calls: given }];
   const isWithPrompt = results.length === 0 || promptText !== '' || files.length > 0;
   const prompt: readonly HistoryMessage[] = isWithPrompt ? [{ role: 'user', text: promptText, files }] : [];
   const withPrompt = yield* appendMessages(base.last, [...results, ...prompt]);
-  const answer = yield* normalizeMessages([{ role: 'assistant', text: answerText, callIDs }]);
+  const answer = yield* normalizeMessages([{ role: 'assistant', text: answerText, calls }]);
   if (!isWithPrompt) {
     // With results alone the answer goes on in the entry of the calls.
     const whole = yield* appendMessages(withPrompt, answer);
@@ -124,12 +142,12 @@ export function* extendHistory(
 /** The conversation after an exchange. `extended`: what that has made of its history. */
 export const addExchange = (
   stored: StoredConversation,
-  { responseID, promptID, isStopped, isUnread, failedAtMs, paused, resultsText }: FinishedExchange,
+  { responseID, promptID, isStopped, isUnread, failedAtMs, paused, results }: FinishedExchange,
   { fingerprint, tail, beforeAnswer }: ExtendedHistory,
 ): StoredConversation => {
   const token = readResponseID(responseID)?.token ?? '';
   /** Of the turn that goes on with the client's results, each answer has a response of its own. */
-  const isAnotherAnswer = (known: StoredExchange): boolean => resultsText !== undefined && known.token !== '';
+  const isAnotherAnswer = (known: StoredExchange): boolean => results !== undefined && known.token !== '';
   // A client may have left while this was about to be stored, or have read it at another bridge.
   const isUnreadNow = (isUnread || stored.request?.left !== undefined) && stored.request?.isUnread !== false;
   const isOfRequest = stored.request !== undefined && responseTokenOf(stored.request.token) === token;

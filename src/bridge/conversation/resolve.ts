@@ -6,8 +6,8 @@ import { type BridgeRequest, type ConversationReference, type HistoryMessage, is
 import type { NewHash } from './digest.ts';
 import { normalizeMessages } from './fingerprint.ts';
 import type { LockConversation } from './lock.ts';
-import type { ConversationIndex, StoppedAnswers } from './lookup.ts';
-import { type ClientHistory, isPlausibleHistory, isSameHistory, readHistory, storedBase } from './match.ts';
+import { type ConversationIndex, queueKeyOf, type StoppedAnswers } from './lookup.ts';
+import { type ClientHistory, formsOf, isPlausibleHistory, readHistory, sameHistory, storedBase } from './match.ts';
 import type { ConversationMatch, ConversationPlan } from './open-session.ts';
 import { promptIDsIn, type StoredConversation } from './record.ts';
 import {
@@ -44,10 +44,6 @@ type Sent = {
   /** How many looks at the agent had begun when it came. */
   readonly looks: number;
 };
-
-/** The key of a conversation's queue. No owner has a line break in it. */
-export const queueKeyOf = ({ owner, name }: { readonly owner: Owner; readonly name: string }): string =>
-  `${owner}\n${name}`;
 
 /**
  * Finds the conversation that a request belongs to. A request that names none continues one only if all of its history is the
@@ -122,9 +118,10 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
       const conversation = index.byName(owner, name);
       if (conversation === undefined) return undefined;
       if (reliesOnStored) return { conversation, base: storedBase(conversation) };
-      const stoppedAnswer = stopped.get(conversation);
-      const isMatch = isSameHistory(conversation, history) || isPlausibleHistory(conversation, history, stoppedAnswer);
-      return isMatch ? { conversation, base: history.base } : undefined;
+      const same = sameHistory(conversation, history);
+      if (same !== undefined) return { conversation, base: same.base };
+      const isMeant = isPlausibleHistory(conversation, history, stopped.get(conversation));
+      return isMeant ? { conversation, base: history.base } : undefined;
     };
     const queueKey = queueKeyOf({ owner, name });
     // One that relies on what is stored looks when its turn has come.
@@ -166,20 +163,23 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
   const resolveUnnamed = async (sent: Sent, signal: AbortSignal): Promise<ResolvedConversation> => {
     const { owner, history, looks } = sent;
     if (isNewAndUnnamed(sent)) return enqueue(sent);
-    const { head } = history.fingerprint;
+    const findAll = (): readonly ConversationMatch[] =>
+      formsOf(history).flatMap(({ fingerprint, base }) =>
+        index.byHead(owner, fingerprint.head).map((conversation) => ({ conversation, base })),
+      );
     const findOnly = (): ConversationMatch | undefined => {
-      const [conversation, ...others] = index.byHead(owner, head).filter(({ isNamed }) => !isNamed);
-      return conversation === undefined || others.length > 0 ? undefined : { conversation, base: history.base };
+      const [match, ...others] = findAll().filter(({ conversation }) => !conversation.isNamed);
+      return others.length > 0 ? undefined : match;
     };
-    if (index.byHead(owner, head).length === 0) await sync.lookAfter(looks, signal);
+    if (findAll().length === 0) await sync.lookAfter(looks, signal);
     if (findOnly()?.conversation.claim === undefined) await sync.findUpToDate(findOnly, signal);
     const found = findOnly();
     if (found === undefined || found.conversation.claim !== undefined || !queue.isFree(queueKeyOf(found.conversation)))
       return enqueue(sent);
-    const { sessionID, name } = found.conversation;
+    const { sessionID, name, fingerprint } = found.conversation;
     const find = (): ConversationMatch | undefined => {
       const conversation = index.bySession(sessionID);
-      return conversation?.fingerprint.head === head ? { ...found, conversation } : undefined;
+      return conversation?.fingerprint.head === fingerprint.head ? { ...found, conversation } : undefined;
     };
     return enqueue(sent, { name, find });
   };
@@ -227,7 +227,8 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
 
   return async (request, owner, signal, mark) => {
     const looks = sync.looks();
-    const history = await readInSlices(request.history, signal);
+    const { history: messages, toolResults } = request;
+    const history = await runInSlices(readHistory(messages, newHash, toolResults?.withheld), signal);
     const sent = { request, owner, mark, history, looks };
     index.dropOld();
     if (isOneOff(request)) return enqueue(sent, { isStored: false });

@@ -81,15 +81,15 @@ export type PausedTurn = {
 /** A prompt with its answer, as recorded to recognise the conversation by. */
 export type FinishedExchange = {
   /** Results of the client's calls before the prompt, as its history has them: a part of the answer that called. Mostly none. */
-  readonly resultsText?: string;
+  readonly results?: readonly string[];
   /** Empty if there are results alone. */
   readonly promptText: string;
   /** The files of the prompt. A history with other files is another history. */
   readonly files: readonly PromptFile[];
   /** The whole answer as sent to the client, in one text. */
   readonly answerText: string;
-  /** Ids of the client's calls that it ended with. `answerText` describes the calls, too. */
-  readonly callIDs?: readonly string[];
+  /** The client's calls that it ended with, as a history has them. */
+  readonly calls?: readonly string[];
   readonly responseID: string;
   /** The id of the agent's user message, where there was one. */
   readonly promptID: string | undefined;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import {
   badInput,
+  callInHistory,
   describeToolOutput,
   filesOfParts,
   type HistoryMessage,
@@ -186,30 +187,33 @@ export const describeToolResult = (name: string, parts: readonly PromptPart[]): 
   ...filesOfParts(parts),
 ];
 
-/** The parts of one message, and whose it is. `callIDs`: of the client's calls in it. */
+/** The parts of one message, and whose it is. `calls`: those parts that are the client's calls or their results. */
 export type RoleParts = {
   readonly role: HistoryMessage['role'];
   readonly parts: readonly PromptPart[];
-  readonly callIDs?: readonly string[];
+  readonly calls?: readonly { readonly callID: string; readonly part: PromptPart }[];
 };
 
 /** The history of a conversation, with consecutive messages of one role joined: the agent has seen them as one message. */
 export const toHistory = (messages: readonly RoleParts[]): readonly HistoryMessage[] => {
-  const joined: { role: HistoryMessage['role']; parts: PromptPart[]; ids: string[] }[] = [];
-  for (const { role, parts, callIDs = [] } of messages) {
+  const joined: { role: HistoryMessage['role']; parts: PromptPart[]; words: PromptPart[]; calls: string[] }[] = [];
+  for (const { role, parts, calls = [] } of messages) {
     const last = joined.at(-1);
-    const target = last?.role === role ? last : { role, parts: [], ids: [] };
+    const target = last?.role === role ? last : { role, parts: [], words: [], calls: [] };
     if (target !== last) joined.push(target);
     // One by one, because there may be more than a call can have arguments.
-    for (const part of parts) target.parts.push(part);
-    for (const id of callIDs) target.ids.push(id);
+    for (const part of parts) {
+      target.parts.push(part);
+      if (!calls.some((call) => call.part === part)) target.words.push(part);
+    }
+    for (const { callID, part } of calls) target.calls.push(callInHistory(callID, part));
   }
-  return joined.map(({ role, parts, ids }) => {
+  return joined.map(({ role, parts, words, calls }) => {
     const files = filesOfParts(parts);
     return {
       ...{ role, text: textOfParts(parts) },
       ...(files.length === 0 ? {} : { files }),
-      ...(ids.length === 0 ? {} : { callIDs: ids }),
+      ...(calls.length === 0 ? {} : { calls, words: textOfParts(words) }),
     };
   });
 };

@@ -1,8 +1,9 @@
 import type { FinishedExchange, PausedTurn } from '../conversation/types.ts';
-import { type BridgeRequest, filesOfParts, textOfParts } from '../request.ts';
+import type { ClientCall } from '../output.ts';
+import { type BridgeRequest, callInHistory, describeToolCall, filesOfParts, textOfParts } from '../request.ts';
 import { removeEcho } from '../stream/echo-filter.ts';
 import type { AnswerSource } from './approvals/waiting-turns.ts';
-import { describeCallsOf, readSentText, type TurnOutcome } from './outcome.ts';
+import { readSentText, type TurnOutcome } from './outcome.ts';
 
 /** Where an answer ended whose turn goes on; after an answer of the bridge itself where the one before ended. */
 export const pausedAt = (
@@ -27,12 +28,15 @@ const sentTexts = ({ prompt, toolResults }: BridgeRequest) =>
   toolResults === undefined
     ? { promptText: textOfParts(prompt), files: filesOfParts(prompt) }
     : {
-        resultsText: textOfParts(toolResults.described),
+        results: toolResults.calls,
         promptText: textOfParts(toolResults.after),
         files: filesOfParts(toolResults.after),
       };
 
-type ExchangedTexts = Pick<FinishedExchange, 'resultsText' | 'promptText' | 'files' | 'answerText' | 'callIDs'>;
+const callsInHistory = (calls: readonly ClientCall[]): readonly string[] =>
+  calls.map(({ id, name, input }) => callInHistory(id, describeToolCall(name, input)));
+
+type ExchangedTexts = Pick<FinishedExchange, 'results' | 'promptText' | 'files' | 'answerText' | 'calls'>;
 
 /** A request with its answer as its client has them: else its history would not match. */
 export const exchangedTexts = (
@@ -45,7 +49,7 @@ export const exchangedTexts = (
   const text = dropsLeadingEcho ? removeEcho(sent, textOfParts(request.prompt)) : sent;
   return {
     ...sentTexts(request),
-    answerText: [text, ...describeCallsOf(outcome)].filter((one) => one !== '').join('\n\n'),
-    ...(outcome.calls === undefined ? {} : { callIDs: outcome.calls.map(({ id }) => id) }),
+    answerText: text,
+    ...(outcome.calls === undefined ? {} : { calls: callsInHistory(outcome.calls) }),
   };
 };

@@ -3,7 +3,6 @@ import type { Clock } from '../../core/clock.ts';
 import type { PausedTurn } from '../conversation/types.ts';
 import type { AnswerFailure } from '../errors.ts';
 import { type AnswerEnd, type ApprovalRequest, type ClientCall, NO_USAGE, type Usage } from '../output.ts';
-import { describeToolCall, textOfParts } from '../request.ts';
 import { toApprovalText } from './approvals/text.ts';
 import type { ClientCallsPause, TurnLog } from './log.ts';
 
@@ -120,10 +119,6 @@ export const readTexts = (log: TurnLog, from: LogPosition, to?: { readonly items
 /** The whole text of an answer, as a client stores it. */
 export const readSentText = (log: TurnLog, from: LogPosition, outcome: TurnOutcome): string =>
   [from.opening ?? '', ...readTexts(log, from, outcome), outcome.closing].filter((text) => text !== '').join('\n\n');
-
-/** The calls of the client that an answer ended with, as they are described where a client sends them as history. */
-export const describeCallsOf = ({ calls = [] }: TurnOutcome): readonly string[] =>
-  calls.map(({ name, input }) => textOfParts([describeToolCall(name, input)]));
 
 /** The same outcome; with `text` at its end if the answer is empty and did not fail. */
 export const withTextIfSilent = (

@@ -119,13 +119,13 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
   };
   const give = async (
     sessionID: string,
-    { results }: ClientToolResults,
+    results: ClientToolResults['results'],
     { given, noReply, request }: { given: GivenCalls; noReply: boolean; request: BridgeRequest },
     signal: AbortSignal,
   ) => {
     const { system, clientTools, span } = request;
     const format = request.format && promptFormat(request.format);
-    const known = results.filter(({ callID }) => given.callIDs.includes(callID));
+    const known = results.flatMap(({ callID, output }) => (given.callIDs.includes(callID) ? [{ callID, output }] : []));
     try {
       const answer = { results: known, noReply, system, clientTools, format, ...(span && { span }) };
       return await agent.giveToolResults(sessionID, answer, signal);
@@ -159,12 +159,16 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
     const { toolResults } = request;
     // In a session without messages no call waits.
     if (toolResults === undefined || knownMessageIDs.size === 0) return undefined;
-    const { results, files, after } = toolResults;
+    const { results, files, after, earlier } = toolResults;
     const callIDs = results.map(({ callID }) => callID);
-    const inWords: ResultsUse = { kind: 'prompt', prompt: request.prompt };
     for (let tries = 1; tries <= TRIES; tries += 1) {
       const records = await readMessages(sessionID, signal);
       const given = findGivenCalls(records, callIDs);
+      // Results among calls may be of the same ones. What was answered before is known.
+      const others = earlier.filter(({ callID }) => given?.callIDs.includes(callID) === true);
+      const unheard = others.filter(({ callID }) => given?.unanswered.includes(callID) === true);
+      const described = unheard.flatMap((result) => result.described);
+      const inWords: ResultsUse = { kind: 'prompt', prompt: [...described, ...request.prompt] };
       if (given === undefined || promptIDsAfter(records, new Set([given.promptID])).length > 0) return inWords;
       // The agent takes no results of calls that it does not know, so the model is told of these in words.
       const areAllKnown = callIDs.every((id) => given.callIDs.includes(id));
@@ -179,7 +183,12 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
         return follow(sessionID, given, given.next === undefined ? async () => true : undefined);
       }
       const post = async (): Promise<boolean> => {
-        const { accepted, waiting } = await give(sessionID, toolResults, { given, noReply, request }, signal);
+        const { accepted, waiting } = await give(
+          sessionID,
+          [...others, ...results],
+          { given, noReply, request },
+          signal,
+        );
         if (waiting.length > 0 && !noReply) throw missingResults(waiting);
         return accepted.length > 0;
       };
@@ -189,6 +198,6 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
       if (used) return used;
       // They ended just now: another request was faster, or their time is over.
     }
-    return inWords;
+    return { kind: 'prompt', prompt: request.prompt };
   };
 };

@@ -1,20 +1,19 @@
 import * as assert from 'uvu/assert';
 import { parseInput } from '../../../src/bridge/openai/responses/input.ts';
-import { type DialogueEntry, parseToolResults } from '../../../src/bridge/openai/tool-results.ts';
+import { type DialogueEntry, parseToolResults, resultOf } from '../../../src/bridge/openai/tool-results.ts';
 import { describe } from '../../check.ts';
 
 const words = (text: string) => [{ type: 'text' as const, text }];
 const user = (text: string): DialogueEntry => ({ role: 'user', parts: words(text) });
-const calling = (...callIDs: readonly string[]): DialogueEntry => ({
-  role: 'assistant',
-  parts: words('[called look]'),
-  callIDs,
-});
-const result = (callID: string | undefined, text: string): DialogueEntry => ({
-  role: 'assistant',
-  parts: words(`[look returned]\n${text}`),
-  output: { callID, parts: words(text) },
-});
+const calling = (...callIDs: readonly string[]): DialogueEntry => {
+  const [part] = words('[called look]');
+  const calls = part === undefined ? [] : callIDs.map((callID) => ({ callID, part }));
+  return { role: 'assistant', parts: calls.slice(0, 1).map((call) => call.part), calls };
+};
+const result = (callID: string | undefined, text: string): DialogueEntry => {
+  const parts = words(`[look returned]\n${text}`);
+  return { role: 'assistant', parts, ...resultOf(callID, words(text), parts) };
+};
 
 describe('the results at the end of a request', (check) => {
   check('are those after the calls, and what the user says after them', () => {
@@ -25,10 +24,27 @@ describe('the results at the end of a request', (check) => {
     ]);
     assert.equal(found?.history, [
       { role: 'user', text: 'One' },
-      { role: 'assistant', text: '[called look]', callIDs: ['c1', 'c2'] },
+      { role: 'assistant', text: '[called look]', words: '', calls: ['c1\n[called look]', 'c2\n[called look]'] },
     ]);
     assert.equal([found?.after, found?.files], [[], []]);
     assert.equal(parseToolResults([calling('c1'), result('c1', 'rain'), user('Go on')])?.after, words('Go on'));
+  });
+
+  check('may be those of calls before as well, where each follows its call', () => {
+    const alternating = [calling('c1'), result('c1', 'rain'), calling('c2'), result('c2', 'noon')];
+    const found = parseToolResults([user('One'), ...alternating]);
+    const [first, last] = ['c1\n[look returned]\nrain', 'c2\n[look returned]\nnoon'];
+    assert.equal(
+      [found?.results, found?.withheld, found?.calls],
+      [[{ callID: 'c2', output: 'noon' }], [[first]], [first, last]],
+    );
+    assert.equal(
+      found?.earlier.map(({ callID, output }) => [callID, output]),
+      [['c1', 'rain']],
+    );
+    const answer: DialogueEntry = { role: 'assistant', parts: words('So.') };
+    const apart = parseToolResults([calling('c1'), result('c1', 'rain'), answer, calling('c2'), result('c2', 'noon')]);
+    assert.equal([apart?.earlier, apart?.withheld, apart?.calls], [[], [], [last]]);
   });
 
   check('are none after another answer, or where no call is named', () => {

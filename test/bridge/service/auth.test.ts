@@ -175,7 +175,8 @@ describe('a path', (check) => {
         ['/v1/v1/models', 'holds /v1 twice'],
         ['/models', 'lacks /v1'],
         ['/chat/completions', 'lacks /v1'],
-        ['/v1/embeddings', 'No such path'],
+        ['/v1/embeddings', 'no embeddings here'],
+        ['/v1/nothing', 'No such path'],
       ] as const) {
         const { status, code, message } = await errorOf(await plain(world, 'GET', path));
         assert.equal([status, code], [404, 'not_found']);

@@ -4,10 +4,10 @@ import type { AgentClient } from '../../agent/types.ts';
 import { EMPTY_FINGERPRINT } from '../fingerprint.ts';
 import type { LockConversation } from '../lock.ts';
 import type { ConversationIndex } from '../lookup.ts';
+import { queueKeyOf } from '../lookup.ts';
 import { storedBase } from '../match.ts';
 import { notYetCreated } from '../open-session.ts';
 import type { ClientMetadata, StoredConversation } from '../record.ts';
-import { queueKeyOf } from '../resolve.ts';
 import { conversationIDFor, conversationNotFound, sessionInConversationID } from '../response-id.ts';
 import type { ConversationSync } from '../sync.ts';
 import { sessionTitleFor } from '../transcript.ts';
@@ -119,6 +119,7 @@ export const createClientConversations = (needs: ClientConversationsNeeds): Clie
         entries: [],
         fingerprint: EMPTY_FINGERPRINT,
         base: { fingerprint: EMPTY_FINGERPRINT, last: [], tail: [] },
+        others: [],
       });
       const plan = { ...place, find, waitsForOthers: true, isCreated: true, replay };
       const { release } = await lock(plan, queue.join(queueKeyOf(plan)), signal);

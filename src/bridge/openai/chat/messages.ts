@@ -9,7 +9,7 @@ import {
 } from '../../request.ts';
 import { describeToolResult, joinAdjacentTexts, parseContent, textPart, toHistory } from '../content.ts';
 import { type EntryKind, findPrompt } from '../prompt-place.ts';
-import { type DialogueEntry, parseToolResults } from '../tool-results.ts';
+import { type DialogueEntry, parseToolResults, resultOf } from '../tool-results.ts';
 
 const maybeText = v.nullish(v.string());
 const FunctionCall = v.object({ name: v.string(), arguments: maybeText });
@@ -63,10 +63,10 @@ const callsOf = ({ tool_calls, function_call }: Message): readonly Call[] => [
 const createToolDescriber = () => {
   const names = new Map<string, string>();
   return {
-    describeCalls: (message: Message): readonly PromptPart[] =>
-      callsOf(message).map(({ id, name, input }) => {
-        if (id !== undefined) names.set(id, name);
-        return describeToolCall(name, input);
+    describeCalls: (message: Message) =>
+      callsOf(message).map(({ id: callID, name, input }) => {
+        if (callID !== undefined) names.set(callID, name);
+        return { callID, part: describeToolCall(name, input) };
       }),
     describeResult: ({ message, parts }: ReadMessage): readonly PromptPart[] =>
       describeToolResult(names.get(message.tool_call_id ?? '') ?? message.name ?? 'a tool', parts),
@@ -80,12 +80,13 @@ const toDialogue = (messages: readonly ReadMessage[]): readonly DialogueEntry[] 
     const { message, parts } = read;
     if (message.role === 'user') return { role: 'user', parts };
     if (message.role !== 'assistant') {
-      const output = { callID: message.tool_call_id, parts };
-      return { role: 'assistant', parts: tools.describeResult(read), output };
+      const described = tools.describeResult(read);
+      return { role: 'assistant', parts: described, ...resultOf(message.tool_call_id, parts, described) };
     }
     const refusal = message.refusal ? [textPart(message.refusal)] : [];
-    const callIDs = callsOf(message).flatMap(({ id }) => (id === undefined ? [] : [id]));
-    return { role: 'assistant', parts: [...parts, ...refusal, ...tools.describeCalls(message)], callIDs };
+    const described = tools.describeCalls(message);
+    const calls = described.flatMap(({ callID, part }) => (callID === undefined ? [] : [{ callID, part }]));
+    return { role: 'assistant', parts: [...parts, ...refusal, ...described.map(({ part }) => part)], calls };
   });
 };
 

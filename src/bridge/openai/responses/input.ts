@@ -13,7 +13,7 @@ import {
 import { parseMember } from '../body.ts';
 import { describeToolResult, joinAdjacentTexts, parseContent, textPart, toHistory } from '../content.ts';
 import { type EntryKind, findPrompt } from '../prompt-place.ts';
-import { type DialogueEntry, parseToolResults } from '../tool-results.ts';
+import { type DialogueEntry, parseToolResults, resultOf } from '../tool-results.ts';
 import { parseApprovalItem } from './approval-item.ts';
 import { isMessageID, responseOfItemID } from './items.ts';
 
@@ -177,8 +177,8 @@ export type ParsedInput = {
 const toDialogueEntry = ({ speaker, parts, output, callID }: InputItem): DialogueEntry => ({
   role: speaker === 'user' ? 'user' : 'assistant',
   parts,
-  ...(output === undefined ? {} : { output }),
-  ...(callID === undefined ? {} : { callIDs: [callID] }),
+  ...(output === undefined ? {} : resultOf(output.callID, output.parts, parts)),
+  ...(callID === undefined ? {} : { calls: parts.map((part) => ({ callID, part })) }),
 });
 
 const responseOf = ({ reference }: InputItem): ResponseReference | undefined =>

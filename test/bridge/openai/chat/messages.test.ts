@@ -79,7 +79,12 @@ describe('the messages of a chat', (check) => {
       {
         role: 'assistant',
         text: '[called weather with {"at":"Oslo"}]\n\n[weather returned]\nrain\n\n[a tool returned]\nwind\n\nRain.',
-        callIDs: ['c1'],
+        calls: [
+          'c1\n[called weather with {"at":"Oslo"}]',
+          'c1\n[weather returned]\nrain',
+          'unknown\n[a tool returned]\nwind',
+        ],
+        words: 'Rain.',
       },
     ]);
   });

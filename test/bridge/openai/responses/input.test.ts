@@ -98,7 +98,13 @@ describe("the items of a request's input", (check) => {
           '[a tool returned]\nStray',
           'It rains.',
         ].join('\n\n'),
-        callIDs: ['c1', 'c2'],
+        calls: [
+          'c1\n[called weather with {"city":"Oslo"}]',
+          'c1\n[weather returned]\nRain',
+          'c2\n[called note with umbrella]',
+          'c2\n[note returned]\nKept',
+        ],
+        words: '[a tool returned]\nStray\n\nIt rains.',
       },
     ]);
   });
