@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { packVerdict, unpackScores } from '../../../../src/adapter/node/workers/verdicts.ts';
 import { fromStored, storedCount, toStored } from '../../../../src/gateway/judge/chain/stored-verdict.ts';
-import { parseModelAliases } from '../../../../src/gateway/models.ts';
+import { type ModelAlias, parseModelAliases } from '../../../../src/gateway/models.ts';
 import { describe } from '../../../check.ts';
 import { guardReplying, isGuardModelCall } from '../../harness/guard-models.ts';
 import { askGuard, guarding, isGuardCall } from '../../harness/guards.ts';
@@ -73,6 +73,8 @@ describe('a stored verdict', (check) => {
 
   check('holds the types only for aliases that have a guard model', () => {
     assert.equal([storedCount(guard, 3), storedCount(chat, 3)], [6, 3]);
+    const before = (alias: ModelAlias) => ({ ...chat, second: { alias, doubt: new Map(), clears: [] } });
+    assert.equal([storedCount(before(guard), 3), storedCount(before(chat), 3)], [6, 3]);
     assert.equal(fromStored(toStored(verdict, guard), 3), verdict);
     assert.equal(fromStored(toStored(verdict, chat), 3), { scores: verdict.scores });
   });
