@@ -38,6 +38,7 @@ const PATHS = [
     '/api/approvals',
     '/api/moderation',
     '/api/chat/models',
+    '/api/chat/conversations/c-1',
     '/api/sessions',
     '/api/sessions/0/ses_1',
   ],
