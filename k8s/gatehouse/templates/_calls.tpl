@@ -55,7 +55,7 @@ What the texts of its settings hold counts with `auto` alone.
 {{- $values := get $all .service }}
 {{- $isAuto := eq (toString $all.networkPolicy.enabled) "auto" }}
 {{- $ports := $all.networkPolicy.egressPorts | default list }}
-{{- $urls := list $all.proxy.httpsProxy $all.proxy.httpProxy }}
+{{- $urls := list ($all.proxy).httpsProxy ($all.proxy).httpProxy }}
 {{- $texts := list (omit ($values.env | default dict) "BRIDGE_CORS_ORIGINS" "CONSOLE_PUBLIC_URL" | toRawJson) }}
 {{- $pods := list }}
 {{- $open := list }}
@@ -75,13 +75,13 @@ What the texts of its settings hold counts with `auto` alone.
 {{- $ports = append $ports ($all.agent.database.port | default 5432) }}
 {{- end }}
 {{- else if eq .service "bridge" }}
-{{- $urls = splitList "," $all.bridge.agent.baseUrl }}
+{{- $urls = splitList "," ($all.bridge.agent.baseUrl | default "") }}
 {{- if not $all.bridge.agent.baseUrl }}
 {{- $ports = list }}
 {{- $pods = list "agent" }}
 {{- end }}
 {{- else }}
-{{- $urls = concat (list $all.console.gatewayUrl $all.console.bridgeUrl) (splitList "," $all.console.agentUrls) }}
+{{- $urls = concat (list $all.console.gatewayUrl $all.console.bridgeUrl) (splitList "," ($all.console.agentUrls | default "")) }}
 {{- range list "agent" "bridge" "gateway" }}
 {{- if (get $all .).enabled }}
 {{- $pods = append $pods . }}
@@ -111,7 +111,8 @@ What the texts of its settings hold counts with `auto` alone.
 {{- end }}
 {{- if $isAuto }}
 {{- range $texts }}
-{{- range regexFindAll "[A-Za-z][A-Za-z0-9+.-]*://[^\\s,;\"'`<>\\\\{}|]+" . -1 }}
+{{- /* A password may have characters that end an address elsewhere. */}}
+{{- range regexFindAll "([A-Za-z]|\\$\\([^()\\s]*\\))[A-Za-z0-9+.-]*://([^\\s/?#@\"\\\\]*@)?[^\\s,;\"'`<>\\\\{}|]+" . -1 }}
 {{- $known = append $known (dict "url" . "isWhole" true) }}
 {{- end }}
 {{- end }}

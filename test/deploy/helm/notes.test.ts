@@ -2,18 +2,23 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { parse, stringify } from 'yaml';
 import { describe } from '../../check.ts';
 import { AGENT, BRIDGE, LEAST } from './cases.ts';
 import { CHART, MISSING, manifestsIn, template, type Values } from './world.ts';
 
-/** What helm would print after an install. Only an install prints it, which needs a cluster, so it is rendered as data. */
-const notesFor = (values: Values): string => {
+/**
+ * What helm would print after an install. Only an install prints it, which needs a cluster, so it is rendered as data. `ownValues`
+ * makes another text of the chart's values.yaml.
+ */
+const notesFor = (values: Values, ownValues = (text: string): string => text): string => {
   const chart = mkdtempSync(join(tmpdir(), 'gatehouse-notes-'));
   try {
     cpSync(CHART, chart, { recursive: true });
     const notes = readFileSync(join(CHART, 'templates/NOTES.txt'), 'utf8');
     const asData = `{{- define "notes" -}}\n${notes}{{- end }}\nkind: Notes\ntext: {{ include "notes" . | toJson }}\n`;
     writeFileSync(join(chart, 'templates/notes-as-data.yaml'), asData);
+    writeFileSync(join(chart, 'values.yaml'), ownValues(readFileSync(join(CHART, 'values.yaml'), 'utf8')));
     const { status, stdout, stderr } = template(values, [], { chart });
     assert.is(status, 0, stderr);
     return manifestsIn(stdout).find(({ kind }) => kind === 'Notes')?.text;
@@ -31,6 +36,15 @@ describe('the notes after an install', (check) => {
     assert.match(notes, 'without /v1 at its end');
     assert.match(notes, 'key        a gateway key (MODERATION_API_KEYS). A backend key is refused.');
     assert.match(notes, 'timeout    30000 ms');
+  });
+  check.needing(MISSING, 'is printed for the values of an earlier chart, which --reuse-values keeps', () => {
+    const earlier = (text: string): string => {
+      const { tracing: _, networkPolicy, ...rest } = parse(text);
+      const { egress: __, ...policy } = networkPolicy;
+      return stringify({ ...rest, networkPolicy: { ...policy, enabled: false } });
+    };
+    assert.match(notesFor(REAL, earlier), 'No network policies, as networkPolicy.enabled is false.');
+    assert.match(notesFor({ ...REAL, networkPolicy: { enabled: 'auto' } }, earlier), 'gateway: calls only what');
   });
   check.needing(MISSING, 'says how to reach the gateway without an ingress', () => {
     assert.match(

@@ -68,6 +68,11 @@ describe('network policies by themselves', (check) => {
     );
   });
 
+  check.needing(MISSING, 'are the same where a file leaves an address empty', () => {
+    const empty = { bridge: { ...BRIDGE, agent: { baseUrl: null } }, console: { ...CONSOLE, agentUrls: null } };
+    assert.equal(policies({ ...FOUR, ...empty, proxy: null }), policies(FOUR));
+  });
+
   check.needing(MISSING, 'are for both directions of every service where they are asked for', () => {
     const all = policies({ ...FOUR, redis: { existingSecret: 'redis' }, networkPolicy: { enabled: true } });
     assert.equal(
@@ -134,6 +139,7 @@ const NAMED: readonly (readonly [string, string, Values, readonly number[], read
   ['proxies', 'gateway', gateway({ proxy: { httpsProxy: 'http://user:a%40b@proxy.corp.test:3128' } }), [443, 3128], []],
   ['the port of Redis', 'gateway', gateway({ redis: { existingSecret: 'r', port: 6380 } }), [443, 6380], []],
   ['an address in a variable', 'gateway', onGateway('redis://cache.shared.svc', 'REDIS_URL'), [443, 6379], ['shared']],
+  ['behind a password', 'gateway', onGateway('redis://:a,b;c|d@e@cache.shared.svc:6380'), [443, 6380], ['shared']],
   [
     'addresses in a text',
     'gateway',
@@ -203,20 +209,14 @@ const OPEN: readonly (readonly [string, string, Values])[] = [
   ['the address of Redis', 'gateway', gateway({ redis: { existingSecret: 'r' } })],
   ['a variable from a Secret', 'gateway', gateway({ gateway: { extraEnv: FROM_SECRET } })],
   ['an address made of variables', 'gateway', onGateway('http://$(HOST_IP):4318')],
+  ['a scheme made of variables', 'gateway', onGateway('$(SCHEME)://collector:4318')],
   ['an address of a Service', 'gateway', gateway({ backend: { baseUrl: 'http://10.96.0.12:11434' } })],
   ['the same in IPv6', 'gateway', gateway({ proxy: { httpProxy: 'http://[fd00::12]:3128' } })],
   ['servers that tell of others', 'gateway', onGateway('redis-cluster://one:6379,two:6379', 'REDIS_URL')],
   ['a program beside it', 'gateway', onGateway('--import=/app/agent.mjs', 'NODE_OPTIONS')],
   ['a sidecar', 'gateway', gateway({ gateway: { podAnnotations: { 'sidecar.istio.io/inject': 'true' } } })],
   ['models and tools', 'agent', { ...ALL, agent: { ...AGENT, database: { ...DATABASE, port: 5432 } } }],
-  [
-    'a variable from a Secret',
-    'bridge',
-    {
-      ...ALL,
-      bridge: { ...BRIDGE, extraEnv: FROM_SECRET },
-    },
-  ],
+  ['a variable from a Secret', 'bridge', { ...ALL, bridge: { ...BRIDGE, extraEnv: FROM_SECRET } }],
   [
     'the address of its webhook',
     'console',
