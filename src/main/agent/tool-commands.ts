@@ -16,15 +16,17 @@ const COMMAND_FILES = ['./gatehouse.js', '../gatehouse.ts'].map((name) =>
  * the agent server does, unless its configuration names variables of OpenTelemetry: then those alone. No other program is given
  * them, because the headers for the collector are a secret.
  */
-export const createCommandLookup = (variables: Variables): CommandLookup => {
+export const createCommandLookup = (variables: Variables, commandFiles = COMMAND_FILES): CommandLookup => {
   const { AGENT_CONFIG } = variables;
-  const own = COMMAND_FILES.find((file) => existsSync(file));
+  const own = commandFiles.find((file) => existsSync(file));
   return {
     replacements: new Map([
       ...DEFAULT_COMMAND_LOOKUP.replacements,
       ...(own === undefined ? [] : [['gatehouse', [process.execPath, own]] as const]),
     ]),
-    inherited: (program, named) => (program === 'gatehouse' && !nameTracing(named) ? tracingVariables(variables) : {}),
+    // Without the file, `gatehouse` is whatever the PATH has.
+    inherited: (program, named) =>
+      own !== undefined && program === 'gatehouse' && !nameTracing(named) ? tracingVariables(variables) : {},
     directory: dirname(resolve(AGENT_CONFIG?.trim() || DEFAULT_FILE)),
   };
 };

@@ -27,6 +27,8 @@ describe('the programs of tool servers', (check) => {
     for (const program of ['node', 'npx', '/usr/bin/gatehouse', '']) assert.equal(inherited(program, {}), {}, program);
     // A collector of its own must not be sent the headers of the other.
     assert.equal(inherited('gatehouse', { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://other.test' }), {});
+    // Where this one is not installed, another program of the PATH has the name.
+    assert.equal(createCommandLookup(variables, ['/nowhere/gatehouse.js']).inherited('gatehouse', {}), {});
   });
 
   check('are looked for beside the configuration', () => {
