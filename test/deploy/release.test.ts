@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { parse } from 'yaml';
 import { sectionOf } from '../../release/notes.mjs';
 import { problemsOf, withVersion } from '../../release/version.mjs';
 import { describe } from '../check.ts';
@@ -24,6 +25,7 @@ const FILES = [
 ];
 const WORKFLOWS = join(ROOT, '.github/workflows');
 const workflows = readdirSync(WORKFLOWS).map((name) => readFileSync(join(WORKFLOWS, name), 'utf8'));
+type Step = { readonly run?: string };
 const ACTIONLINT = goProgram('actionlint', ['-version'], /^v?1\./);
 
 describe('the version', (check) => {
@@ -86,6 +88,14 @@ describe('workflows', (check) => {
       const { mode } = statSync(join(ROOT, script));
       if (!script.endsWith('.mjs')) assert.ok((mode & 0o111) !== 0, script);
     }
+  });
+
+  check('let git read the repository in a container, where it belongs to another user', () => {
+    const jobs = workflows.flatMap((text) => Object.values<{ container?: unknown; steps?: Step[] }>(parse(text).jobs));
+    const inContainers = jobs.filter(({ container }) => container !== undefined);
+    assert.ok(inContainers.length >= 2);
+    for (const { steps = [] } of inContainers)
+      assert.is(steps[1]?.run, 'git config --global --add safe.directory "$GITHUB_WORKSPACE"');
   });
 
   check('are given no more than reading, unless a job asks for it', () => {
