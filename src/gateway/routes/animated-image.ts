@@ -57,9 +57,13 @@ const isAnimatedGif = (bytes: Bytes): boolean => {
 const lengthAt = (bytes: Bytes, at: number): number =>
   bytes.at(at) * 2 ** 24 + bytes.at(at + 1) * 2 ** 16 + bytes.at(at + 2) * 2 ** 8 + bytes.at(at + 3);
 
+/** A PNG has a few chunks before its picture. One of so many was made to be read for long. */
+const MAX_PNG_CHUNKS = 1000;
+
 /** Whether a PNG says before its picture that more follow. Source: https://www.w3.org/TR/png-3/#acTL-chunk */
 const isAnimatedPng = (bytes: Bytes): boolean => {
-  for (let at = 8; at + 8 <= bytes.length; ) {
+  for (let at = 8, chunks = 0; at + 8 <= bytes.length; chunks++) {
+    if (chunks === MAX_PNG_CHUNKS) return true;
     const type = textAt(bytes, at + 4, 4);
     if (type === 'acTL') return true;
     if (type === 'IDAT' || type === 'IEND') return false;
@@ -73,7 +77,7 @@ const isAnimatedWebp = (bytes: Bytes): boolean => textAt(bytes, 12, 4) === 'VP8X
 
 /**
  * Whether an image in base64 is animated, by its bytes and whatever it is said to be: models are shown the first frame alone. It takes
- * about a millisecond for the largest.
+ * a few milliseconds for the largest.
  */
 export const isAnimated = (base64: string): boolean => {
   const bytes = bytesOf(base64);

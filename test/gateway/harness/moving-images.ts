@@ -40,6 +40,11 @@ export const STILL_IMAGES: Readonly<Record<string, string>> = {
   ]),
   'a GIF that is cut off': dataUrl('gif', [...GIF_HEAD, ...GIF_FRAME.slice(0, -4)]),
   'a PNG': dataUrl('png', [...PNG_HEAD, ...PNG_PICTURE]),
+  'a PNG with hundreds of texts before its picture': dataUrl('png', [
+    ...PNG_HEAD,
+    ...Array.from({ length: 300 }, () => chunk('tEXt', bytesOf('acTL'))).flat(),
+    ...PNG_PICTURE,
+  ]),
   'a WebP with transparency': dataUrl('webp', webp(0x10)),
   'a JPEG': dataUrl('jpeg', [0xff, 0xd8, 0xff, 0xe0]),
 };
@@ -56,5 +61,10 @@ export const MOVING_IMAGES: Readonly<Record<string, string>> = {
     ...Array.from({ length: 600_000 }, () => 1),
   ]),
   'a PNG': dataUrl('png', [...PNG_HEAD, ...chunk('acTL', [0, 0, 0, 2, 0, 0, 0, 0]), ...PNG_PICTURE]),
+  'a PNG of tens of thousands of chunks': dataUrl('png', [
+    ...PNG_HEAD,
+    ...Array.from({ length: 40_000 }, () => chunk('tEXt', [])).flat(),
+    ...PNG_PICTURE,
+  ]),
   'a WebP': dataUrl('webp', webp(0x02)),
 };
