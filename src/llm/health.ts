@@ -29,7 +29,9 @@ const HINTS: readonly (readonly [code: RegExp, hint: string])[] = [
     'no way leads to its address: a firewall or a proxy may be in between',
   ],
   [/WRONG_VERSION_NUMBER|EPROTO/, 'it does not speak TLS; is its address http in place of https?'],
-  [/CERT|UNABLE_TO_/, 'its certificate is not trusted here; NODE_EXTRA_CA_CERTS names further authorities'],
+  [/ALTNAME_INVALID$/, 'its certificate is for another host name than the one in BACKEND_BASE_URL'],
+  [/^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/, 'its certificate has expired or is not valid yet, by the clock here'],
+  [/SELF_SIGNED|^UNABLE_TO_/, 'its certificate is not trusted here; NODE_EXTRA_CA_CERTS names further authorities'],
   [/^OLLAMA_WITHOUT_ITS_API$/, 'of an Ollama only /v1 is reached, where it cuts long prompts; let /api through'],
 ];
 
