@@ -85,11 +85,15 @@ const nextWanted = (token: string, wanted: Wanted, open: string[]): Wanted | und
   return token === '{' ? 'first name' : 'first item';
 };
 
+/** `repeats`: an object may name a member again, which is JSON. */
+type JsonRules = { readonly repeats: boolean };
+const NO_REPEATS: JsonRules = { repeats: false };
+
 /**
  * The first place at which a text is no JSON, or names a member of an object again, of which a parser would keep only the last;
  * undefined where there is none. The parsers of the runtimes do not always tell the one, and never the other.
  */
-export const findJsonError = (text: string): JsonPlace | undefined => {
+export const findJsonError = (text: string, { repeats }: JsonRules = NO_REPEATS): JsonPlace | undefined => {
   const open: string[] = [];
   /** The names so far, of each of the objects around. */
   const names: Set<string>[] = [];
@@ -108,7 +112,7 @@ export const findJsonError = (text: string): JsonPlace | undefined => {
     const token = tokenAt(text, offset);
     const next = nextWanted(token, wanted, open);
     if (next === 'first name') names[open.length - 1] = new Set();
-    const isNameAgain = next === 'colon' && isRepeated(token);
+    const isNameAgain = !repeats && next === 'colon' && isRepeated(token);
     if (next === undefined || isNameAgain) {
       const before = text.slice(0, offset).split('\n');
       const expected = EXPECTED[isNameAgain ? 'another name' : wanted];
@@ -120,8 +124,8 @@ export const findJsonError = (text: string): JsonPlace | undefined => {
 };
 
 /** Where a text stops being JSON, as the end of an error; empty where it does not. */
-export const jsonErrorText = (text: string): string => {
-  const place = findJsonError(text);
+export const jsonErrorText = (text: string, rules?: JsonRules): string => {
+  const place = findJsonError(text, rules);
   return place === undefined ? '' : `; at line ${place.line}, column ${place.column} it needs ${place.expected}`;
 };
 

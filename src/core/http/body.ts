@@ -147,7 +147,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /** The place where a body is no JSON is found only in one as people write them by hand: it takes longer than to parse it. */
 const EXPLAINED_CHARS = 4096;
 const notJson = (text: string) => {
-  const where = text.length > EXPLAINED_CHARS ? '' : jsonErrorText(text);
+  const where = text.length > EXPLAINED_CHARS ? '' : jsonErrorText(text, { repeats: true });
   return invalidJson(`The request body is not JSON${text === '' ? ': it is empty' : where}`);
 };
 

@@ -190,6 +190,10 @@ describe('the text of a body', (check) => {
       await messageOf(bytes('{"a":1,\n"b":}')),
       'The request body is not JSON; at line 2, column 5 it needs a value',
     );
+    assert.is(
+      await messageOf(bytes('{"a":1,"a":2,}')),
+      'The request body is not JSON; at line 1, column 14 it needs a name in double quotes',
+    );
     assert.is(await messageOf(bytes(`[${'1,'.repeat(2100)}]`)), 'The request body is not JSON');
     assert.is(await messageOf(null), 'The request body is not JSON: it is empty');
     assert.is(await messageOf(bytes('"', [0xff], '"')), 'The request body is not JSON in UTF-8');
