@@ -150,7 +150,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     settings,
   };
   const shadow =
-    needs.shadow && createGatewayShadow({ ...needs, ...needs.backend, settings: needs.shadow, live: judging });
+    needs.shadow && createGatewayShadow({ ...needs, ...needs.backend, settings: needs.shadow, live: judging, budget });
   if (shadow !== undefined) shared?.coolDowns.subscribe(shadow.adopt);
   const moderateBy = (policy: Policy) => {
     const { moderate } = createModeration({ ...judging, policy });

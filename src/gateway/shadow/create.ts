@@ -1,3 +1,4 @@
+import type { ByteBudget } from '../../core/byte-budget.ts';
 import { Fault } from '../../core/fault.ts';
 import { createSemaphore, type Semaphore } from '../../core/semaphore.ts';
 import type { KeyChange, SharedCoolDown } from '../../llm/key-state.ts';
@@ -18,6 +19,8 @@ type GatewayShadowNeeds = Pick<JudgeBackendNeeds, 'baseUrl' | 'dialect' | 'keys'
   /** Ends what runs. */
   readonly stopSignal?: AbortSignal | undefined;
   readonly keepDisagreement?: ((line: string) => void) | undefined;
+  /** What clients' bodies are taken from. */
+  readonly budget: ByteBudget;
   /** What clients' texts are judged with. */
   readonly live: Omit<ModerationNeeds, 'policy'> & { readonly semaphore: Semaphore };
 };

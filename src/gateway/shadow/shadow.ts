@@ -1,4 +1,5 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
+import type { ByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
@@ -49,6 +50,8 @@ type ShadowNeeds = {
   readonly digest: TextDigest;
   readonly itemsBy: (policy: Policy) => Pick<ItemModeration, 'judge'>;
   readonly findUnseen: FindUnseen;
+  /** What clients' bodies are taken from: the shadow holds an item only until they need its bytes. */
+  readonly budget: Pick<ByteBudget, 'keep'>;
   /** Whether a call for a client waits. */
   readonly isBusy: () => boolean;
   readonly isStopping: () => boolean;
@@ -59,6 +62,13 @@ type ShadowNeeds = {
 
 /** What says whether an item belongs to the share: its text, and the end of its image, which begins as others do. */
 const sharedBy = ({ text, image }: ModerationItem): string => `${text}${image?.base64.slice(-1024) ?? ''}`;
+
+/** What an item takes of the budget, about as much as its request took. */
+const bytesOf = ({ text, image }: ModerationItem): number => text.length + (image?.base64.length ?? 0);
+
+/** For a reason of its own: a call that its caller has left may go on. */
+const giveUp = (run: AbortController): void =>
+  run.abort(new Fault<GatewayFault>({ kind: 'overloaded', retryAfterMs: 0 }));
 
 /** So much of a text is kept where texts are. */
 const KEPT_CHARS = 4000;
@@ -73,9 +83,8 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
   const categories = new Map<string, Record<FoundBy, number>>();
   const judges = new Map<Policy, Pick<ItemModeration, 'judge'>>();
   const guardPolicy = needs.policy && withGuardCategories(needs.policy);
-  let running = 0;
+  const running = new Set<AbortController>();
   let started = 0;
-  let interruption = new AbortController();
 
   const count = (outcome: ShadowOutcome): void => {
     texts[outcome] += 1;
@@ -121,10 +130,13 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
     needs.keep(disagreementLine(about, compared));
   };
 
-  const run = async (live: JudgedText, alias: ModelAlias, policy: Policy): Promise<void> => {
-    const { signal } = interruption;
+  const run = async (live: JudgedText, alias: ModelAlias, policy: Policy, own: AbortController): Promise<void> => {
+    const { signal } = own;
     const deadline = createDeadline(clock, needs.deadlineMs, signal);
+    // The client's request has ended, and no longer counts what it held.
+    const giveBack = needs.budget.keep(bytesOf(live.item), () => giveUp(own));
     try {
+      if (giveBack === undefined) giveUp(own);
       deadline.signal.throwIfAborted();
       await judge(live, alias, policy, deadline);
     } catch (error) {
@@ -134,7 +146,8 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
       if (kind === undefined) needs.log('warn', 'shadow-failed', { reason: error instanceof Error ? error.name : '' });
     } finally {
       deadline.clear();
-      running -= 1;
+      giveBack?.();
+      running.delete(own);
     }
   };
 
@@ -145,13 +158,14 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
     if (needs.isStopping() || verdict.isCached || !isInShare(sharedBy(item), settings.share)) return;
     if (alias === judged.alias && policy === judged.policy) return;
     const isBlind = item.image !== undefined && !takesImages(alias);
-    if (isBlind || running >= settings.calls || needs.isBusy()) {
+    if (isBlind || running.size >= settings.calls || needs.isBusy()) {
       count('skipped');
       return;
     }
-    running += 1;
+    const own = new AbortController();
+    running.add(own);
     // The answer goes out first: a prompt takes as long to write as an answer.
-    clock.after(0, () => void run(judged, alias, policy));
+    clock.after(0, () => void run(judged, alias, policy, own));
   };
 
   return {
@@ -170,14 +184,10 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
       share: settings.share,
       ...(settings.alias === undefined ? {} : { alias: settings.alias.alias }),
       ...(settings.policy === undefined ? {} : { policy: settings.policy }),
-      running,
+      running: running.size,
       texts: { ...texts },
       categories: [...categories].map(([category, counts]) => ({ category, ...counts })),
     }),
-    interrupt() {
-      // For a reason of its own: a call that its caller has left may go on.
-      interruption.abort(new Fault<GatewayFault>({ kind: 'overloaded', retryAfterMs: 0 }));
-      interruption = new AbortController();
-    },
+    interrupt: () => running.forEach(giveUp),
   };
 };

@@ -269,6 +269,26 @@ describe('the shadow gives way', (check) => {
     assert.ok(world.shadowCalls().length > 5);
     assert.equal(world.counted, ['differed']);
   });
+  check('to bodies that need the memory it holds, the oldest text first', async () => {
+    const variables = { MAX_BODY_BYTES: '20000', MAX_BODY_BYTES_IN_FLIGHT: '20000', MAX_INPUT_CHARS: '20000' };
+    const world = shadowed({ shadow: hangs }, { calls: 64 }, { variables });
+    const askLong = (sign: string) => world.ask({ ...BODY, input: `${sign} `.repeat(4500) });
+    for (const sign of ['a', 'b']) {
+      await resultsOf(await askLong(sign));
+      await world.clock.advance(0);
+    }
+    const givenUp = (sign: string) =>
+      world
+        .shadowCalls()
+        .filter(({ body = '' }) => body.includes(`${sign} ${sign} `))
+        .map(({ signal }) => signal.aborted);
+    assert.ok(givenUp('b').length > 0);
+    assert.not([...givenUp('a'), ...givenUp('b')].includes(true));
+    await resultsOf(await askLong('c'));
+    assert.ok(givenUp('a').length > 0 && !givenUp('a').includes(false));
+    assert.not(givenUp('b').includes(true));
+    assert.equal(world.counted, ['skipped']);
+  });
   check('when the process stops: what runs is ended, and nothing begins', async () => {
     const stop = new AbortController();
     let isStopping = false;
