@@ -111,7 +111,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
     );
     return meter.text();
   };
-  const chats = { agents: clients.agents, names: createConversationNames(digest) };
+  const chats = { agents: clients.agents, names: createConversationNames({ digest, bridgeKey: settings.bridge.key }) };
   const table: RouteTable = {
     ...pageRoutes.table,
     ...createLoginRoutes({

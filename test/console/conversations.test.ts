@@ -1,14 +1,17 @@
 import * as assert from 'uvu/assert';
+import { nodeDigest } from '../../src/adapter/node/crypto.ts';
+import { ownerOfKey } from '../../src/core/http/metadata-revision.ts';
 import { describe } from '../check.ts';
-import { codeOf, createConsoleWorld } from './harness/world.ts';
+import { BRIDGE_KEY, codeOf, createConsoleWorld } from './harness/world.ts';
 
 type World = Awaited<ReturnType<typeof createConsoleWorld>>;
 
 const chatsOf = ({ services }: World) => services.streams.filter(({ body }) => body !== undefined);
 const nameOf = (world: World, chat = 0): string => chatsOf(world)[chat]?.headers['x-session-id'] ?? '';
-const session = (id: string, updated: number, name: string | undefined) => ({
+const ownerOf = (key: string): string => ownerOfKey(key, nodeDigest);
+const session = (id: string, updated: number, name: string | undefined, owner = ownerOf(BRIDGE_KEY)) => ({
   ...{ id, title: 'Credit for Ann', time: { created: 1, updated } },
-  ...(name === undefined ? {} : { metadata: { gatehouse: { name, revision: 1 } } }),
+  ...(name === undefined ? {} : { metadata: { gatehouse: { name, owner, revision: 1 } } }),
 });
 
 /** Bob has begun the conversation c-1, and its session is at the second agent server, busy. */
@@ -62,6 +65,20 @@ describe('a conversation of the console', (check) => {
     const conversationFor = async (ask: typeof bob) =>
       ((await (await ask('GET', '/api/sessions/1/ses_7')).json()) as { conversation?: string }).conversation;
     assert.equal([await conversationFor(bob), await conversationFor(ann)], ['c-1', undefined]);
+    world.stop();
+  });
+
+  check('is none of a client of the bridge with another key, whatever that calls its own', async () => {
+    const { world, bob } = await withChat();
+    const others = session('ses_6', 99, nameOf(world), ownerOf('key-of-another'));
+    world.agents[0].others['/session'] = [others];
+    world.agents[0].others['/session/ses_6'] = others;
+    const get = async (path: string) => (await (await bob('GET', path)).json()) as { conversation?: string };
+    const { session: found } = (await get('/api/chat/conversations/c-1')) as { session?: { id: string } };
+    assert.is(found?.id, 'ses_7');
+    assert.is((await get('/api/sessions/0/ses_6')).conversation, undefined);
+    await bob('POST', '/api/chat/conversations/c-1/stop');
+    assert.equal(aborts(world), ['/session/ses_7/abort']);
     world.stop();
   });
 

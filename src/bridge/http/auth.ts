@@ -1,6 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { isAddressedToLoopback, isFromLocalProgram, matchingKeyIndex } from '../../core/http/auth.ts';
 import type { Handler } from '../../core/http/handler.ts';
+import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/metadata-revision.ts';
 
 import type { Owner } from '../conversation/types.ts';
 
@@ -23,8 +24,6 @@ const NOT_LOCAL = new Fault({
   message: 'Without keys this bridge answers programs of this machine, under a name such as 127.0.0.1 or localhost',
 });
 
-const OWNER_CHARS = 16;
-
 /** Checks the key of a request and returns its owner. Each key has its own conversations. Faults with `unauthorized`. */
 export const createAuthentication = ({
   keys,
@@ -32,8 +31,7 @@ export const createAuthentication = ({
   digest,
   corsOrigins = [],
 }: AuthenticationOptions): ((request: Request) => Owner) => {
-  // A digest, because the agent stores it; with a prefix, so that it matches no digest of the key elsewhere.
-  const owners = keys.map((key) => digest(`gatehouse bridge ${key}`).slice(0, OWNER_CHARS));
+  const owners = keys.map((key) => ownerOfKey(key, digest));
   const isLocal = (request: Request): boolean =>
     isAllowedOrigin(request.headers.get('origin'), corsOrigins)
       ? isAddressedToLoopback(request)
@@ -41,7 +39,7 @@ export const createAuthentication = ({
   return (request) => {
     if (keys.length === 0) {
       if (isForThisMachine && !isLocal(request)) throw NOT_LOCAL;
-      return 'anyone';
+      return OWNER_WITHOUT_KEY;
     }
     const owner = owners[matchingKeyIndex(request, keys)];
     if (owner === undefined) throw new Fault({ kind: 'unauthorized' });

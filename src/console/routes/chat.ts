@@ -63,7 +63,7 @@ export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
   /** Faults where it is not found and an agent server that may have it does not answer. */
   const sessionOf = async (name: string, signal: AbortSignal): Promise<ListedConversation | undefined> => {
     const { values, unread } = await askEveryAgent(agents, (client, agent) =>
-      findConversation(client, agent, name, signal),
+      findConversation(client, agent, (stored) => names.isNamed(stored, name), signal),
     );
     const found = values.find((session) => session !== undefined);
     if (found !== undefined || unread.length === 0) return found;

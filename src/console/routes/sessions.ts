@@ -73,7 +73,7 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
       GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }, { name }) => {
         const found = await readListedSession(agentAt(agent), Number(agent), pathSegment(id), signal);
         if (found === undefined) throw new Fault({ kind: 'not-found', hint: 'The agent server sends no such session' });
-        const conversation = names.idIn(name, found.conversation ?? '');
+        const conversation = names.idIn(name, found.conversation);
         return reply.json({ ...found.session, ...(conversation === undefined ? {} : { conversation }) });
       }),
       DELETE: changing(needs, 'admin', async ({ signal }, { agent = '', id = '' }) => {

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ListedConversation } from '../protocol.ts';
+import type { StoredName } from './conversation-names.ts';
 import { fitting } from './fitting.ts';
 import type { ServiceClient } from './service-client.ts';
 
@@ -20,6 +21,8 @@ const SessionRecord = v.object({
 });
 
 type SessionRecord = v.InferOutput<typeof SessionRecord>;
+
+const StoredNameRecord = v.object({ name: v.string(), owner: v.string() });
 
 export type SessionsQuery = { readonly search: string; readonly limit: number; readonly before: string };
 
@@ -65,12 +68,11 @@ export const listSessions = async (
 };
 
 /** A session, and what its conversation is called at the bridge that has made it. */
-type NamedSession = { readonly session: ListedConversation; readonly conversation: string | undefined };
+type NamedSession = { readonly session: ListedConversation; readonly conversation: StoredName | undefined };
 
-/** What a bridge calls the conversation of a session. */
-const conversationNameIn = ({ metadata }: SessionRecord): string | undefined => {
-  const record = metadata?.[BRIDGE_METADATA_KEY];
-  return isRecord(record) && typeof record.name === 'string' ? record.name : undefined;
+const storedNameIn = ({ metadata }: SessionRecord): StoredName | undefined => {
+  const result = v.safeParse(StoredNameRecord, metadata?.[BRIDGE_METADATA_KEY]);
+  return result.success ? result.output : undefined;
 };
 
 /** One session; undefined where the server's answer is none. */
@@ -86,23 +88,23 @@ export const readListedSession = async (
   ]);
   const result = v.safeParse(SessionRecord, value);
   if (!result.success) return undefined;
-  return { session: toListed(result.output, agent, busy), conversation: conversationNameIn(result.output) };
+  return { session: toListed(result.output, agent, busy), conversation: storedNameIn(result.output) };
 };
 
 const SEARCHED_AT_ONCE = 200;
 const SEARCHED_PAGES = 10;
 
-/** The session of a conversation, by the name that the bridge has stored with it, among the 2,000 that were updated last. */
+/** The session of a conversation, by what the bridge has stored with it, among the 2,000 that were updated last. */
 export const findConversation = async (
   client: ServiceClient,
   agent: number,
-  name: string,
+  isIt: (stored: StoredName | undefined) => boolean,
   signal: AbortSignal,
 ): Promise<ListedConversation | undefined> => {
   let before = '';
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {
     const records = await readPage(client, { search: '', limit: SEARCHED_AT_ONCE, before }, signal);
-    const found = records.find((record) => conversationNameIn(record) === name);
+    const found = records.find((record) => isIt(storedNameIn(record)));
     if (found !== undefined) return toListed(found, agent, await busySessions(client, signal));
     const last = records.at(-1);
     if (last === undefined || records.length < SEARCHED_AT_ONCE) return undefined;

@@ -10,6 +10,18 @@ export const IF_REVISION_HEADER = 'x-gatehouse-if-revision';
 /** The member of a session's metadata that bridges write. */
 export const BRIDGE_METADATA_KEY = 'gatehouse';
 
+/** The `owner` in it where the bridge has no keys. */
+export const OWNER_WITHOUT_KEY = 'anyone';
+
+const OWNER_CHARS = 16;
+
+/**
+ * The `owner` in it: whose key has begun the conversation. A digest, because the agent stores it; with a prefix, so that it matches no
+ * digest of the key elsewhere. `digest`: SHA-256 as base64url.
+ */
+export const ownerOfKey = (key: string, digest: (text: string) => string): string =>
+  digest(`gatehouse bridge ${key}`).slice(0, OWNER_CHARS);
+
 /** How often the bridges have written a session's metadata: `gatehouse.revision` in it, 0 if there is none. */
 export const metadataRevision = (metadata: Readonly<Record<string, unknown>> | undefined): number => {
   const ours = metadata?.[BRIDGE_METADATA_KEY];
