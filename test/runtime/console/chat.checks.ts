@@ -108,6 +108,27 @@ describe('the chat in Chromium', ({ needing }) => {
 
   needing(
     MISSING_BROWSER,
+    'keeps each answer with its own message where another one ends a run that waits',
+    onPage(async ({ page, url, model }) => {
+      model.addReply(
+        answer([...text('First words.'), ...calls({ name: 'tools_noise', arguments: { words: 'x' } })]),
+        isNoTitle,
+      );
+      await page.goto(`${url}/chat`);
+      await say(page, 'Is it loud?');
+      await page.getByText('A call waits for a decision').waitFor();
+      model.addReply('Something else.', isNoTitle);
+      await say(page, 'Never mind. Say something else.');
+      const answers = page.locator('.message.from-agent');
+      await answers.nth(1).getByText('Something else.').waitFor();
+      await answers.nth(0).getByText('Stopped', { exact: true }).waitFor();
+      await answers.nth(0).getByText('First words.').waitFor();
+      assert.is(await page.getByText('Something else.', { exact: true }).count(), 1);
+    }),
+  );
+
+  needing(
+    MISSING_BROWSER,
     'is stopped by its reader, and says why an answer failed',
     onPage(async ({ page, url, model }) => {
       model.addReply(answer([...text('One. '), { kind: 'hang' }]), isNoTitle);

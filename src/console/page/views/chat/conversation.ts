@@ -9,7 +9,7 @@ import { forgetConversation, rememberConversation, rememberedConversation } from
 import { showToast } from '../../state/toasts.ts';
 import { api } from '../../state/visitor.ts';
 import { conversationPath, findSession, followSession, MOST_TURNS, type SessionAddress } from './follow.ts';
-import type { SessionTurn } from './session-turns.ts';
+import { findTurn, type SessionTurn } from './session-turns.ts';
 
 /**
  * How far an answer is: written into the stream, waiting for a decision, read from its session after one, or over. A permission request
@@ -115,16 +115,26 @@ const ending = ({ error, isStopped }: SessionTurn): Pick<Turn, 'state'> & Partia
 
 type ShowStored = (stored: readonly SessionTurn[], isWhole: boolean) => void;
 
-/** Shows an answer as its session has it, until it has ended. `show` takes all turns of the session first. */
+const isNewest = (id: number): boolean => turns.peek().at(-1)?.id === id;
+
+/**
+ * Shows an answer as its session has it, until it has ended, or a message follows it, here or in another tab. `show` takes all turns of
+ * the session first.
+ */
 const follow = async (id: number, session: SessionAddress, signal: AbortSignal, show?: ShowStored): Promise<void> => {
-  let newest: SessionTurn | undefined;
-  const take: ShowStored = (stored, isWhole) => {
-    show?.(stored, isWhole);
-    newest = stored.at(-1);
-    if (newest !== undefined) change(id, { stored: newest.parts });
-  };
-  await followSession(session, take, signal);
-  change(id, newest === undefined ? { state: 'done' } : ending(newest));
+  let mine: SessionTurn | undefined;
+  await followSession(
+    session,
+    (stored, isWhole) => {
+      show?.(stored, isWhole);
+      mine = findTurn(stored, { id: mine?.id, prompt: turnOf(id)?.prompt, isNewest: isNewest(id) });
+      if (mine !== undefined) change(id, { stored: mine.parts });
+      return mine === undefined ? isNewest(id) : mine === stored.at(-1);
+    },
+    signal,
+  );
+  // A message that follows another one's run ends it.
+  change(id, mine === undefined ? { state: isNewest(id) ? 'done' : 'stopped' } : ending(mine));
 };
 
 /** Ends an answer that could not be followed, or was stopped. */
@@ -136,7 +146,7 @@ export const continueAfterDecision = async (id: number): Promise<void> => {
   const turn = turnOf(id);
   if (turn?.state !== 'waiting' || turn.session === undefined) return;
   const mine = new AbortController();
-  running = mine;
+  if (isNewest(id)) running = mine;
   change(id, { state: 'following' });
   await follow(id, turn.session, mine.signal).catch((error: unknown) => endFollowing(id, error, mine.signal));
 };

@@ -3,6 +3,8 @@ import { errorSentence, readParts, type ShownPart } from '../../format/message-p
 
 /** A message of a person and what the agent has stored of its answer. */
 export type SessionTurn = {
+  /** The id of the person's message. */
+  readonly id: string;
   readonly prompt: string;
   readonly parts: readonly ShownPart[];
   /** Why the answer failed. */
@@ -35,11 +37,12 @@ export const sessionTurns = (messages: readonly ShownMessage[]): readonly Sessio
     const { role, summary, error } = message.info;
     const parts = partsOf(message);
     const prompt = role === 'user' ? promptIn(parts) : '';
-    if (prompt !== '') turns.push({ prompt, parts: [], isStopped: false });
+    if (prompt !== '') turns.push({ id: message.info.id, prompt, parts: [], isStopped: false });
     const turn = turns.at(-1);
     if (prompt !== '' || turn === undefined || summary === true) continue;
     const sentence = errorSentence(error);
     turns[turns.length - 1] = {
+      id: turn.id,
       prompt: turn.prompt,
       parts: [...turn.parts, ...parts],
       isStopped: isAbort(error),
@@ -47,4 +50,20 @@ export const sessionTurns = (messages: readonly ShownMessage[]): readonly Sessio
     };
   }
   return turns;
+};
+
+/** What is known of a turn that is looked for: its id, or its prompt, or that none is newer. */
+type SoughtTurn = {
+  readonly id?: string | undefined;
+  readonly prompt?: string | undefined;
+  readonly isNewest: boolean;
+};
+
+/** The turn among those of its session, where others may have followed it since. */
+export const findTurn = (
+  turns: readonly SessionTurn[],
+  { id, prompt, isNewest }: SoughtTurn,
+): SessionTurn | undefined => {
+  if (id !== undefined) return turns.find((turn) => turn.id === id);
+  return turns.findLast((turn) => turn.prompt === prompt) ?? (isNewest ? turns.at(-1) : undefined);
 };
