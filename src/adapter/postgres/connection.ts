@@ -11,7 +11,7 @@ import {
   PERCENT_ENCODED,
   toTrouble,
 } from './errors.ts';
-import { createClientPool } from './pool.ts';
+import { createClientPool, endClient } from './pool.ts';
 import { POSTGRES_MIGRATIONS } from './schema/migrations.ts';
 
 /** The key of the advisory lock for migrations. No other program uses it. */
@@ -64,6 +64,8 @@ export type PostgresOptions = {
   readonly startLimitMs?: number;
 };
 
+type PostgresListener = { readonly close: () => Promise<void> };
+
 /** A connection pool to one database. */
 export type PostgresConnection = {
   readonly schema: string;
@@ -71,8 +73,8 @@ export type PostgresConnection = {
   readonly query: <T>(run: (sql: Sql) => PromiseLike<T>, limitMs?: number) => Promise<T>;
   /** Why the last query failed at the database; undefined when it did not. A damaged one stays so: it needs a person, and a restart. */
   readonly trouble: () => StoreTrouble | undefined;
-  /** A separate client with one connection. The caller closes it. */
-  readonly openDedicatedClient: () => Sql;
+  /** Receives what is sent to the channel of the schema's name, on a connection of its own. It connects again until it is closed. */
+  readonly listen: (onPayload: (payload: string) => void) => PostgresListener;
   /** Whether `close` was called: nothing needs to wait for the database any more. */
   readonly isClosed: () => boolean;
   readonly close: () => Promise<void>;
@@ -107,10 +109,16 @@ const withTimeLimit = async <T>(result: PromiseLike<T>, limitMs: number, onLate:
  */
 const isShifted = (answer: unknown): boolean => Array.isArray(answer) && answer.length > 0 && !(0 in answer);
 
+type ClientListeners = {
+  readonly onnotify?: (channel: string, payload: string) => void;
+  readonly onclose?: () => void;
+};
+
 /** A client with one connection. */
-const createClient = ({ url, schema = 'gatehouse' }: PostgresOptions): Sql => {
+const createClient = ({ url, schema = 'gatehouse' }: PostgresOptions, listeners: ClientListeners = {}): Sql => {
   try {
     return postgres(url, {
+      ...listeners,
       max: 1,
       connect_timeout: CONNECT_LIMIT_SECONDS,
       // Short, so that a database is used again soon after its restart.
@@ -134,6 +142,23 @@ const createClient = ({ url, schema = 'gatehouse' }: PostgresOptions): Sql => {
   } catch {
     throw databaseConfigError(`expected postgres://user:password@host:port/database, ${PERCENT_ENCODED}`);
   }
+};
+
+/** Not by the driver's own `listen`: the client behind that cannot be ended with certainty. */
+const openListener = (options: PostgresOptions, onPayload: (payload: string) => void): PostgresListener => {
+  const { schema = 'gatehouse' } = options;
+  let isClosed = false;
+  const listen = (): void => {
+    if (!isClosed) client.unsafe(`LISTEN "${schema.replaceAll('"', '""')}"`).catch(() => {});
+  };
+  const client = createClient(options, { onnotify: (_, payload) => onPayload(payload), onclose: listen });
+  listen();
+  return {
+    close() {
+      isClosed = true;
+      return endClient(client, 0);
+    },
+  };
 };
 
 /**
@@ -206,7 +231,7 @@ export const openPostgres = async (
     },
     trouble: () => trouble,
     isClosed: () => isClosed,
-    openDedicatedClient: () => createClient(options),
+    listen: (onPayload) => openListener(options, onPayload),
     close,
   };
 };

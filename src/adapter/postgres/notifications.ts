@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import type { PostgresConnection, Sql } from './connection.ts';
+import type { PostgresConnection } from './connection.ts';
 
 const KINDS = ['events', 'ticket', 'end', 'answer', 'beat'] as const;
 
@@ -32,30 +32,23 @@ export type NotificationChannel = {
 };
 
 /** The notification channel of one schema. */
-export const createNotificationChannel = ({
-  schema,
-  query,
-  openDedicatedClient,
-}: PostgresConnection): NotificationChannel => {
-  let listener: Sql | undefined;
+export const createNotificationChannel = ({ schema, query, listen }: PostgresConnection): NotificationChannel => {
+  let listener: ReturnType<typeof listen> | undefined;
   const close = async (): Promise<void> => {
     const closing = listener;
     listener = undefined;
-    await closing?.end({ timeout: 0 }).catch(() => {});
+    await closing?.close();
   };
   return {
     async publish(notification) {
       await query((sql) => sql`SELECT pg_notify(${schema}, ${JSON.stringify(notification)})`);
     },
     listen(onNotification) {
-      // The driver stops listening when the database is unavailable for longer than a moment.
       void close();
-      listener = openDedicatedClient();
-      const onPayload = (payload: string): void => {
+      listener = listen((payload) => {
         const notification = parseNotification(payload);
         if (notification !== undefined) onNotification(notification);
-      };
-      listener.listen(schema, onPayload).catch(() => {});
+      });
     },
     close,
   };

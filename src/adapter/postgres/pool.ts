@@ -7,6 +7,22 @@ type PooledClient<Sql> = { readonly sql: Sql; awaitedMs: number };
 /** For what else runs on a connection that has failed. */
 const END_LIMIT_MS = 1000;
 
+/** Longer than a client waits before it connects again. */
+const LATE_CONNECTION_MS = 1500;
+
+/**
+ * Ends a client, with what runs on it after `limitSeconds` at the latest. The driver forgets this where it is about to connect again:
+ * it connects, and would keep that connection, and this process, for ever. So it is closed once more.
+ */
+export const endClient = async (client: Client, limitSeconds: number): Promise<void> => {
+  await client.end({ timeout: limitSeconds }).catch(() => {});
+  const closeAgain = (): void => {
+    // The driver's types do not name it.
+    if ('close' in client && typeof client.close === 'function') client.close();
+  };
+  setTimeout(closeAgain, LATE_CONNECTION_MS).unref();
+};
+
 /** Clients with one connection each. */
 export type ClientPool<Sql> = {
   /** The client that is used first. */
@@ -45,8 +61,7 @@ export const createClientPool = <Sql extends Client>(open: () => Sql, size: numb
     const place = clients.indexOf(dead);
     if (place < 0 || isEnded) return;
     clients.splice(place, 1);
-    // Not at once: the driver may be about to connect again for what runs, and would keep that connection for ever.
-    setTimeout(() => void dead.sql.end({ timeout: 0 }).catch(() => {}), END_LIMIT_MS);
+    setTimeout(() => void endClient(dead.sql, 0), END_LIMIT_MS);
   };
   add();
   return {
@@ -65,11 +80,11 @@ export const createClientPool = <Sql extends Client>(open: () => Sql, size: numb
     },
     replaceAll(dead) {
       if (!clients.some(({ sql }) => sql === dead)) return;
-      for (const { sql } of clients.splice(0)) void sql.end({ timeout: 0 }).catch(() => {});
+      for (const { sql } of clients.splice(0)) void endClient(sql, 0);
     },
     async end(limitSeconds) {
       isEnded = true;
-      await Promise.all(clients.map(({ sql }) => sql.end({ timeout: limitSeconds })));
+      await Promise.all(clients.map(({ sql }) => endClient(sql, limitSeconds)));
     },
   };
 };
