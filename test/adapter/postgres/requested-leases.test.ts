@@ -145,6 +145,19 @@ describe('the lease that the commit of a prompt asks for', (check) => {
     }),
   );
 
+  check('that nobody knows of is deleted however many prompts of other sessions are under way', () =>
+    withPeers(database, 2, async ([a, b], { root }) => {
+      a!.listen();
+      const over = Promise.withResolvers<void>();
+      const busy = a!.leases.whileRequested({ sessionID: 'ses_2', promptID: PROMPT }, () => over.promise);
+      await root`INSERT INTO ticket (session_id, server_id) VALUES (${ID}, ${a!.membership.serverID()})`;
+      const lease = await b!.leases.acquire(ID, () => {});
+      over.resolve();
+      await busy;
+      await lease.release();
+    }),
+  );
+
   check('is that of the run which answers the prompt: no other ticket is taken for it', async () => {
     const schema = database.freshSchema();
     const server = await startReplica(database, schema, { scripts: [hanging] });

@@ -217,10 +217,16 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
     },
     async retry() {
       for (const seq of [...unreleased]) await deleteTicket(seq);
-      const rows = await query((sql) => sql`SELECT seq::text FROM ticket WHERE server_id = ${membership.serverID()}`);
+      const rows = await query(
+        (sql) => sql`SELECT seq::text, session_id FROM ticket WHERE server_id = ${membership.serverID()}`,
+      );
       // The reply with the ticket's number was lost with its connection: it would hold its session until this server ends.
-      const strays = rows.map((row) => columnText(row, 'seq')).filter((seq) => !tickets.has(seq));
-      if (taking.length + requests.count() === 0) for (const seq of strays) await deleteTicket(seq);
+      const strays = rows
+        .map((row) => ({ seq: columnText(row, 'seq'), sessionID: columnText(row, 'session_id') }))
+        .filter(
+          ({ seq, sessionID }) => !tickets.has(seq) && !taking.includes(sessionID) && !requests.isUnderWay(sessionID),
+        );
+      for (const { seq } of strays) await deleteTicket(seq);
     },
   };
 };

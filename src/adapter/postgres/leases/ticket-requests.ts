@@ -12,7 +12,11 @@ export type SessionTicket = {
   readonly untouchedSince?: string | undefined;
 };
 
-type TicketRequest = { readonly settled: Promise<void>; ticket: SessionTicket | undefined };
+type TicketRequest = {
+  readonly sessionID: string;
+  readonly settled: Promise<void>;
+  ticket: SessionTicket | undefined;
+};
 
 /** Tickets of this server that are taken by the commits of prompts, one at a time for each session. */
 export const createTicketRequests = (needs: {
@@ -22,14 +26,14 @@ export const createTicketRequests = (needs: {
   readonly release: (ticket: SessionTicket) => Promise<void>;
 }) => {
   const requests = new Map<string, TicketRequest>();
-  let underWay = 0;
+  const underWay = new Set<TicketRequest>();
   const whileRequested: Leases['whileRequested'] = async ({ sessionID, promptID }, work) => {
     // Whichever of two tickets is the older one there, it could be behind the other in the run queue here: both would wait for ever.
     if (requests.has(sessionID) || needs.isTaking(sessionID)) return work(undefined);
     const settled = Promise.withResolvers<void>();
-    const own: TicketRequest = { settled: settled.promise, ticket: undefined };
+    const own: TicketRequest = { sessionID, settled: settled.promise, ticket: undefined };
     requests.set(sessionID, own);
-    underWay += 1;
+    underWay.add(own);
     try {
       return await work({
         sessionID,
@@ -45,7 +49,7 @@ export const createTicketRequests = (needs: {
       if (own.ticket !== undefined) void needs.release(own.ticket);
       throw error;
     } finally {
-      underWay -= 1;
+      underWay.delete(own);
       settled.resolve();
     }
   };
@@ -60,7 +64,7 @@ export const createTicketRequests = (needs: {
       requests.delete(sessionID);
       return request.ticket;
     },
-    /** How many commits are under way that may have taken a ticket nobody here knows of yet. */
-    count: () => underWay,
+    /** Whether a commit is under way that may have taken a ticket of the session which nobody here knows of yet. */
+    isUnderWay: (sessionID: string): boolean => [...underWay].some((one) => one.sessionID === sessionID),
   };
 };
