@@ -167,6 +167,27 @@ describe('the recharges of a journal', (check) => {
     });
   });
 
+  check('are counted once by token and key, and cost no more the longer the journal is', () => {
+    const recharges = createJournalRecharges(RECHARGES_SHOWN);
+    let next = 0;
+    const line = (by: number, token = by) =>
+      JSON.stringify({ ...claimOf('a', NOW), kind: 'claim', by: `${by}`, token: `t${token}`, key: `k${by}` });
+    /** The processor time of 5,000 claims. */
+    const cost = (): number => {
+      const lines = Array.from({ length: 5000 }, () => line(next++));
+      const before = process.cpuUsage();
+      for (const one of lines) recharges.take(one);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const costs = Array.from({ length: 16 }, cost);
+    const count = recharges.count();
+    recharges.take(line(next, next - 20_000));
+    assert.equal([count, recharges.count()], [80_000, 80_000]);
+    const [first, last] = [Math.min(...costs.slice(0, 4)), Math.min(...costs.slice(-4))];
+    assert.ok(last < 2 * first, `${last} us after ${first} us at first`);
+  });
+
   check('are read on where the journal goes on, and anew where another file is in its place', async () => {
     await withJournal(async (path) => {
       const entry = (char: string) =>

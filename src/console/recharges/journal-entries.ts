@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { setNewest } from '../../core/bounded-map.ts';
 import { parseJson } from '../../core/json.ts';
 
 const Time = v.pipe(v.number(), v.minValue(0), v.maxValue(8.64e15));
@@ -60,8 +59,11 @@ export type JournalRecharges = {
   readonly count: () => number;
 };
 
-/** A claim that counts no more is written within moments of the first, so that only the latest tokens and keys are known. */
-const USED_LIMIT = 100_000;
+/**
+ * A claim that counts no more is written within moments of the first, so that only the latest tokens and keys are known: so many, and up
+ * to as many before them. Where each one pushed out the oldest, a long journal would take several times as long.
+ */
+const USED_AT_LEAST = 50_000;
 
 /**
  * Of a token or a key the first claim counts; of outcomes the proven one. Those that are in doubt are kept however old they are, of the
@@ -69,7 +71,8 @@ const USED_LIMIT = 100_000;
  */
 export const createJournalRecharges = (limit: number): JournalRecharges => {
   const recharges = new Map<string, JournalRecharge>();
-  const used = new Map<string, true>();
+  let used = new Set<string>();
+  let usedBefore = new Set<string>();
   let count = 0;
   /** When so many are kept, those that are not needed are dropped. */
   let fullAt = 2 * limit;
@@ -83,8 +86,12 @@ export const createJournalRecharges = (limit: number): JournalRecharges => {
   };
   const claim = (entry: ClaimRecord): void => {
     const names = [`token ${entry.token}`, `key ${entry.key}`];
-    if (names.some((name) => used.has(name))) return;
-    for (const name of names) setNewest(used, [name, true], USED_LIMIT);
+    if (names.some((name) => used.has(name) || usedBefore.has(name))) return;
+    if (used.size >= USED_AT_LEAST) {
+      usedBefore = used;
+      used = new Set();
+    }
+    for (const name of names) used.add(name);
     count += 1;
     recharges.set(entry.by, { claim: entry, settlement: undefined });
     if (recharges.size >= fullAt) drop();
@@ -104,6 +111,7 @@ export const createJournalRecharges = (limit: number): JournalRecharges => {
     restart() {
       recharges.clear();
       used.clear();
+      usedBefore.clear();
       count = 0;
       fullAt = 2 * limit;
     },
