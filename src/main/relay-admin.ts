@@ -36,11 +36,7 @@ const build = async ({ variables, writeLine }: StdioContext): Promise<StdioServi
   const level = config.key.kind === 'present' ? 'info' : 'warn';
   log(level, 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
   const missing = missingJournal(config.journalFile);
-  if (missing !== undefined)
-    log('info', 'journal-missing', {
-      setting: 'RELAY_JOURNAL',
-      reason: `${missing}: the first preview begins a new one`,
-    });
+  if (missing !== undefined) log('info', 'journal-missing', { setting: 'RELAY_JOURNAL', reason: missing });
   logUnknownVariables(unknownRelaySettings(variables), log);
   const server = createRelayAdminServer({
     admin,

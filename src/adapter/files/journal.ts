@@ -38,7 +38,11 @@ const readBytes = async (file: FileHandle, start: number, end: number): Promise<
 /** What to tell an operator of a path that has no journal yet; undefined where it has one. A mistyped path has none. */
 export const missingJournal = (given: string): string | undefined => {
   const path = resolve(given);
-  return existsSync(path) ? undefined : `there is no file ${path}`;
+  if (existsSync(path)) return undefined;
+  const directory = dirname(path);
+  if (existsSync(directory) || existsSync(dirname(directory)))
+    return `there is no file ${path}: the first preview begins a new one`;
+  return `there is no directory ${dirname(directory)}: previews and recharges are refused until it is made or the path is put right`;
 };
 
 /**

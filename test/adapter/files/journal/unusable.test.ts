@@ -46,7 +46,9 @@ describe('a journal file that cannot be used', (check) => {
       const deep = join(directory, 'mistyped', 'deep', 'journal.jsonl');
       assert.is(((await rejection(createJournalFile(deep).append('1'))) as { code?: string }).code, 'ENOENT');
       assert.not.ok(existsSync(join(directory, 'mistyped')));
-      assert.equal([deep, path].map(missingJournal), [`there is no file ${deep}`, `there is no file ${path}`]);
+      const missing = `there is no directory ${join(directory, 'mistyped')}: `;
+      assert.ok(missingJournal(deep)?.startsWith(`${missing}previews and recharges are refused`), missingJournal(deep));
+      assert.is(missingJournal(path), `there is no file ${path}: the first preview begins a new one`);
       await createJournalFile(path).append('1');
       assert.is(missingJournal(path), undefined);
     }),
