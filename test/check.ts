@@ -16,7 +16,8 @@ export const COMPILE_CACHE: Readonly<Record<string, string>> =
 // Set by the runner for this process alone.
 delete process.env.NODE_COMPILE_CACHE;
 
-const counts = { total: 0, passed: 0, skipped: 0 };
+/** What the checks of this process have come to so far. */
+export const counts = { total: 0, passed: 0, skipped: 0 };
 // The runner believes only this line, which bare uvu cannot print: uvu alone stays green on a forgotten run(),
 // on a throwing hook and on a left-over only.
 process.on('exit', () => {

@@ -1,5 +1,6 @@
-// Runs every *.test.ts in a process of its own and ends with `N passed, M failed`. A file counts as passed only when it
-// reports itself that it ran more than zero checks and passed them all; see test/check.ts for why.
+// Runs every *.test.ts and ends with `N passed, M failed`: small files that test/runner/together.mjs finds to be
+// self-contained share processes, and each other has its own. A file counts as passed only when it reports itself that it
+// ran more than zero checks and passed them all; see test/check.ts for why.
 //   node test/run.mjs [folder] [part of a path ...] [flags]
 //   --without-bundles   leaves out what needs dist/
 //   --long              only *.long.test.ts (hundreds of kills, soaks, container images, real OpenCode clients), and with
@@ -11,6 +12,8 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { descendantsOf, endedProcessorMs, kill } from './runner/processes.mjs';
+import { groupsOf, isSelfContained, reportsIn } from './runner/together.mjs';
 
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'));
 const [root = 'test', ...only] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
@@ -75,51 +78,24 @@ const countsIn = (stdout) =>
       '{"total":0,"passed":0,"skipped":0}',
   );
 
-/** Processor time of all processes that have ended, with those that they have waited for; 0 where there is no /proc. */
-const endedProcessorMs = () => {
-  try {
-    // utime is the 12th value behind the name in brackets; those of ended children are the 14th and 15th, in ticks of 10 ms.
-    const values = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ');
-    return (Number(values[13]) + Number(values[14])) * 10;
-  } catch {
-    return 0;
-  }
-};
-let countedProcessorMs = endedProcessorMs();
+const firstProcessorMs = endedProcessorMs();
+let countedProcessorMs = firstProcessorMs;
 
-/** What a process has started, and what that has started, also in groups of their own; nothing where there is no /proc. */
-const descendantsOf = (pid) => {
-  try {
-    const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    );
-    return children.flatMap((child) => [child, ...descendantsOf(child)]);
-  } catch {
-    return [];
-  }
-};
-const kill = (pid, signal) => {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended by itself.
-  }
-};
-
-const running = new Map();
+const running = new Set();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.once(signal, () => {
     // Each file is the head of a group of its own, which a terminal does not reach.
-    for (const { pid } of running.values()) for (const one of [...descendantsOf(pid), -pid]) kill(one, 'SIGKILL');
+    for (const { pid } of running) for (const one of [...descendantsOf(pid), -pid]) kill(one, 'SIGKILL');
     process.exit(1);
   });
 
-/** @returns {Promise<{file: string, passed: number, failed: number, skipped: number, output: string, ms: number, processorMs: number}>} */
-const runFile = async (file) => {
-  const postgresUrl = shared !== undefined && usesPostgres(file) ? (await shared).url : undefined;
-  return new Promise((resolve) => {
+/** @typedef {{file: string, passed: number, failed: number, skipped: number, output: string, ms: number, processorMs: number}} Result */
+
+/** Ends it when `limitMs` go by without the report of another file, and `failed` if it was ended or its code is not 0. */
+const runProcess = (words, limitMs, postgresUrl) =>
+  new Promise((resolve) => {
     const startedAt = performance.now();
-    const child = spawn(process.execPath, ['--no-warnings', file], {
+    const child = spawn(process.execPath, ['--no-warnings', ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
       env: {
@@ -129,23 +105,23 @@ const runFile = async (file) => {
         ...(postgresUrl === undefined ? {} : { TEST_POSTGRES_URL: postgresUrl }),
       },
     });
-    running.set(file, child);
+    running.add(child);
     let output = '';
     let stdout = '';
     child.stdout.setEncoding('utf8').on('data', (text) => {
       stdout += text;
       output += text;
+      if (text.includes('#file ')) timer.refresh();
     });
     child.stderr.setEncoding('utf8').on('data', (text) => {
       output += text;
     });
     let isLate = false;
     let started = [];
-    const fileLimitMs = limitMsOf(file);
     const timer = setTimeout(() => {
       isLate = true;
       started = descendantsOf(child.pid);
-      output += `\nstopped after ${fileLimitMs} ms: it, or a process that it started, was still running`;
+      output += `\nstopped after ${limitMs} ms: it, or a process that it started, was still running`;
       if (givenLimitMs === undefined && !isThorough)
         output += `\na file may take ${LEAST_LIMIT_MS} ms, or ${STUCK_AFTER_TIMES} times what ${DURATIONS_FILE} says: npm test -- --record writes that`;
       // It may end first what it has started.
@@ -154,7 +130,7 @@ const runFile = async (file) => {
       // A process that the test left behind holds these open, and 'close' would wait for it.
       child.stdout.destroy();
       child.stderr.destroy();
-    }, fileLimitMs);
+    }, limitMs);
     let processorMs = 0;
     child.on('exit', () => {
       const nowMs = endedProcessorMs();
@@ -163,22 +139,47 @@ const runFile = async (file) => {
     });
     child.on('close', (code) => {
       clearTimeout(timer);
-      running.delete(file);
+      running.delete(child);
       if (isLate) for (const one of [...started, -child.pid]) kill(one, 'SIGKILL');
-      const counts = countsIn(stdout);
-      const missed = counts.total - counts.passed - counts.skipped;
-      const isRed = isLate || code !== 0 || missed !== 0 || counts.total === 0;
-      resolve({
-        file,
-        passed: counts.passed,
-        skipped: counts.skipped,
-        failed: isRed ? Math.max(1, missed) : 0,
-        output: counts.total === 0 && !isLate ? `${output}\nno check ran in this file` : output,
-        ms: Math.round(performance.now() - startedAt),
-        processorMs,
-      });
+      const ms = Math.round(performance.now() - startedAt);
+      resolve({ stdout, output, isLate, failed: isLate || code !== 0, ms, processorMs });
     });
   });
+
+const resultOf = (file, counts, { output, isLate, failed, ms, processorMs }) => {
+  const missed = counts.total - counts.passed - counts.skipped;
+  return {
+    file,
+    passed: counts.passed,
+    skipped: counts.skipped,
+    failed: failed || missed !== 0 || counts.total === 0 ? Math.max(1, missed) : 0,
+    output: counts.total === 0 && !isLate ? `${output}\nno check ran in this file` : output,
+    ms,
+    processorMs,
+  };
+};
+
+/** @returns {Promise<Result[]>} */
+const runFile = async (file) => {
+  const postgresUrl = shared !== undefined && usesPostgres(file) ? (await shared).url : undefined;
+  const ended = await runProcess([file], limitMsOf(file), postgresUrl);
+  return [resultOf(file, countsIn(ended.stdout), ended)];
+};
+
+/** One process for several files. One without a report has stopped it, and those behind it begin in another. @returns {Promise<Result[]>} */
+const runTogether = async (group) => {
+  const ended = await runProcess(['test/runner/run-together.ts', ...group], limitMsOf(group[0]));
+  const { reports } = reportsIn(ended.stdout);
+  const results = reports.map((one) =>
+    resultOf(one.file, one, { ...one, output: one.text, failed: one.exitCode !== 0, isLate: false }),
+  );
+  const [stopped, ...others] = group.slice(reports.length);
+  if (stopped !== undefined) {
+    const output = `${ended.output}\nits process, which it shares with ${group.join(' ')}, ended or was stopped in it`;
+    results.push(resultOf(stopped, { total: 1, passed: 0, skipped: 0 }, { ...ended, output, failed: true }));
+  } else if (ended.failed && results.every(({ failed }) => failed === 0))
+    results.push({ ...results.pop(), failed: 1, output: ended.output });
+  return others.length === 0 ? results : [...results, ...(await runTogether(others))];
 };
 
 /** Whether it mostly waits: for servers to start, stop and time out. */
@@ -193,12 +194,24 @@ const report = (result) => {
   results.push(result);
   const counts = `${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}`;
   console.log(`${result.failed ? 'FAIL' : 'ok  '} ${result.file} (${counts}, ${result.ms} ms)`);
-  if (result.failed) console.log(result.output.replace(/^#checks .*$/gm, '').trim());
+  if (result.failed) console.log(result.output.replace(/^#(?:checks|file) .*$/gm, '').trim());
   else for (const line of result.output.match(/(?<=^|\s)(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
 };
-const queues = { busy: files.filter((file) => !isWaiting(file)), waiting: files.filter(isWaiting) };
+// What was recorded is slow, and has a process and a place in the order for itself.
+const small = isThorough ? [] : files.filter((file) => durations[file] === undefined && isSelfContained(file));
+const alone = files.filter((file) => !small.includes(file));
+const groups = groupsOf(small).map((group) => (group.length === 1 ? group[0] : group));
+const queues = {
+  busy: [
+    ...alone.filter((file) => !isWaiting(file) && durations[file] !== undefined),
+    ...groups,
+    ...alone.filter((file) => durations[file] === undefined),
+  ],
+  waiting: alone.filter(isWaiting),
+};
 const worker = async (take) => {
-  for (let file = take(); file !== undefined; file = take()) report(await runFile(file));
+  for (let next = take(); next !== undefined; next = take())
+    for (const result of await (Array.isArray(next) ? runTogether(next) : runFile(next))) report(result);
 };
 const takeAny = () => queues.busy.shift() ?? queues.waiting.shift();
 const takeWaiting = () => queues.waiting.shift();
@@ -230,7 +243,7 @@ const failed = sum('failed') + (files.length === 0 ? 1 : 0);
 const skipped = sum('skipped');
 const seconds = (ms) => `${Math.round(ms / 1000)} s`;
 console.log(
-  `\n${files.length} files took ${seconds(performance.now() - startedAt)}, and ${seconds(sum('processorMs'))} of processor time`,
+  `\n${files.length} files took ${seconds(performance.now() - startedAt)}, and ${seconds(countedProcessorMs - firstProcessorMs)} of processor time`,
 );
 console.log(`${sum('passed')} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`);
 process.exit(failed === 0 ? 0 : 1);

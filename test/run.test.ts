@@ -124,6 +124,27 @@ describe('the runner', (check) => {
     assert.is(exitCode, 1);
   });
 
+  const TOGETHER = ['failing', 'late-failure', 'stalled', 'throws-at-import', 'throws-non-error', 'forgotten-run'];
+  check('names each red file of those that share a process, and runs those behind it', async () => {
+    const words = ['green/sums', ...TOGETHER.map((name) => `red/${name}`), 'together/passes-behind-it'];
+    const { exitCode, lastLine, output } = await run('', words);
+    assert.match(output, /^FAIL .*red\/stalled[\s\S]*Exiting early[\s\S]*which it shares with .*passes-behind-it/m);
+    assert.match(output, /^FAIL .*red\/late-failure[\s\S]*Error: late/m);
+    for (const name of TOGETHER) assert.match(output, new RegExp(`^FAIL .*red/${name}\\.test`, 'm'));
+    assert.match(output, /^ok .*green\/sums\.test\.ts \(4 passed/m);
+    assert.match(output, /^ok .*together\/passes-behind-it\.test\.ts \(1 passed/m);
+    assert.is(lastLine, '7 passed, 10 failed');
+    assert.is(exitCode, 1);
+  });
+
+  check('stops what never ends in a process that files share, names it, and runs those behind it', async () => {
+    const { exitCode, lastLine, output } = await run('together', ['--limit-ms=1500']);
+    assert.match(output, /^FAIL .*keeps-a-timer[\s\S]*stopped after 1500 ms/m);
+    assert.match(output, /^ok .*passes-behind-it/m);
+    assert.is(lastLine, '1 passed, 1 failed');
+    assert.is(exitCode, 1);
+  });
+
   check(
     'stays green on what passes, in folders too, counts each check and gives its own Node on, whatever PATH says',
     async () => {
