@@ -2,10 +2,9 @@
 // which is when a process of its own would end: what a file leaves behind is still its own, and so is a late failure.
 import { resolve } from 'node:path';
 
-// uvu looks at it when it is imported, and then waits for exec().
+// uvu looks at it when it is imported, and then waits to be told to run.
 Object.assign(globalThis, { UVU_DEFER: 1, UVU_QUEUE: [] });
-const { exec } = await import('uvu');
-const { counts } = await import('../check.ts');
+const { counts, runGroups } = await import('../check.ts');
 
 type Running = { readonly file: string; readonly before: typeof counts; readonly startedAt: number; isOver: boolean };
 
@@ -31,7 +30,7 @@ const report = ({ file, before, startedAt }: Running): void => {
 const begin = async (running: Running): Promise<void> => {
   Object.assign(globalThis, { UVU_QUEUE: [[null]] });
   await import(resolve(running.file));
-  await exec();
+  await runGroups();
   running.isOver = true;
   // 'beforeExit' comes again only after the loop has had something to do.
   setImmediate(() => {});
