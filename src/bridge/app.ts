@@ -193,9 +193,10 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       authenticate,
       conversations,
       agent: sharingAgent,
-      clock,
+      ...{ feed, clock, log, runInSlices },
+      track: activeRequests.track,
       showsReasoning: settings.showsReasoning,
-      runInSlices,
+      hasHeartbeat: settings.heartbeat !== 'off',
     }),
     ...createConversationRoutes({
       ...{ tracked, authenticate, agent: sharingAgent, catalog, bodies, clock, runInSlices },

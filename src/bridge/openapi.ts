@@ -42,6 +42,10 @@ const PAGE_PARAMETERS = [
   { name: 'order', in: 'query', required: false, schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' } },
   { name: 'after', in: 'query', required: false, schema: { type: 'string' } },
 ];
+const STREAM_PARAMETERS = [
+  { name: 'stream', in: 'query', required: false, schema: { type: 'boolean', default: false } },
+  { name: 'starting_after', in: 'query', required: false, schema: { type: 'integer', minimum: 0 } },
+];
 const conversationOperation = (operationId: string, answer: keyof typeof COMPONENTS) => ({
   operationId,
   security: BEARER,
@@ -101,8 +105,8 @@ export const createBridgeOpenApi = (version: string) => ({
       get: {
         operationId: 'getResponse',
         security: BEARER,
-        parameters: [idParameter],
-        responses: { 200: ok('ResponseAnswer'), ...errorsOf(401, 404, 502) },
+        parameters: [idParameter, ...STREAM_PARAMETERS],
+        responses: { 200: okOrStream('ResponseAnswer'), ...errorsOf(400, 401, 404, 502) },
       },
       delete: {
         operationId: 'deleteResponse',

@@ -44,6 +44,8 @@ export const MessageInfo = v.variant('role', [
     role: v.literal('user'),
     /** `resumed`: when its turn last went on with results of its client; absent at OpenCode. */
     time: v.fallback(v.optional(v.object({ created: v.number(), resumed: v.optional(v.number()) })), undefined),
+    /** Where its answer has to be one JSON value. */
+    format: v.fallback(v.optional(v.object({ type: v.string() })), undefined),
   }),
   v.object({
     id: Id,

@@ -13,6 +13,7 @@ import { digestOf, type NewHash } from '../conversation/digest.ts';
 import type { Owner } from '../conversation/types.ts';
 import type { BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
+import type { ActiveRequest } from '../openai/tracked.ts';
 import type { AnswerEnd, ApprovalRequest } from '../output.ts';
 import { type BridgeRequest, badInput, isSentAgain, textOfParts } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
@@ -26,7 +27,7 @@ import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
 import { type MeasurementOptions, measureOutput } from './measured-output.ts';
 import { createRequestReservation } from './reservation.ts';
-import type { ActiveRequest, ActiveRequests } from './shutdown.ts';
+import type { ActiveRequests } from './shutdown.ts';
 import { streamAnswer } from './stream-answer.ts';
 
 /** How answers are sent. `chunkSize` is in graphemes. */
@@ -91,7 +92,7 @@ const answeredCalls = ({
   return [callIDs, toolResults.history, isBackground, format ?? null];
 };
 
-type Streaming = Pick<ActiveRequest, 'disconnect' | 'end'> & { readonly measurement: MeasurementOptions };
+type Streaming = ActiveRequest & { readonly measurement: MeasurementOptions };
 
 /** The route of an endpoint: authenticates, parses, starts the answer and sends it, as one body or as a stream. */
 export const createAnswerRoute = <Parsed extends BridgeRequest>(
@@ -157,16 +158,21 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       answer.delivery.leave();
     }
   };
-  const sendStream = (answer: ClientAnswer, parsed: Parsed, { measurement, disconnect, end }: Streaming): Response => {
+  const sendStream = (
+    answer: ClientAnswer,
+    parsed: Parsed,
+    { measurement, signal, disconnect, end }: Streaming,
+  ): Response => {
     const encoder = endpoint.createEncoder(parsed, answer);
     const sendEvents = async (send: SendSse, disconnected: AbortSignal): Promise<void> => {
       disconnected.addEventListener('abort', disconnect, { once: true });
       try {
         const output = measureOutput(answer.output, measurement);
         const paced = paceOutput(output, { clock: options.timers, chunkSize, delayMs, share: options.share });
-        // Not the active request's signal: that aborts when the bridge stops, too, and the client still gets that failure.
+        // When the bridge stops, a client gets that failure. In the background its answer goes on: it asks for the rest elsewhere.
+        const until = parsed.isBackground === true ? signal : disconnected;
         const { finish: onSent } = answer.delivery;
-        await streamAnswer(paced, { encoder, clock, runInSlices, send, onSent }, disconnected);
+        await streamAnswer(paced, { encoder, clock, runInSlices, send, onSent }, until);
       } finally {
         answer.delivery.leave();
         end();
@@ -223,7 +229,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       const shown = settings.showsReasoning ? started.output : withoutReasoning(started.output);
       const answer = { ...started, output: shape(filterEcho(shown, parsed)) };
       if (!parsed.isStreamed) return await sendBody(answer, parsed, { measurement, signal: active.signal });
-      const response = sendStream(answer, parsed, { measurement, disconnect: active.disconnect, end });
+      const response = sendStream(answer, parsed, { ...active, measurement, end });
       isStreaming = true;
       return response;
     } finally {

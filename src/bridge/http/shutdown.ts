@@ -1,15 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import type { TrackRequest } from '../openai/tracked.ts';
-
-/** A request that is being answered. */
-export type ActiveRequest = {
-  /** Aborts when the client disconnects or the service stops. The reason is always a `Fault`. */
-  readonly signal: AbortSignal;
-  /** Aborts the signal when the client has disconnected in a way that its request does not show. */
-  readonly disconnect: () => void;
-  /** To be called once nothing depends on the signal any more. */
-  readonly end: () => void;
-};
+import type { ActiveRequest, TrackRequest } from '../openai/tracked.ts';
 
 /** The requests that are being answered. */
 export type ActiveRequests = {

@@ -1,3 +1,13 @@
+/** A request that is being answered. */
+export type ActiveRequest = {
+  /** Aborts when the client disconnects or the service stops. The reason is always a `Fault`. */
+  readonly signal: AbortSignal;
+  /** Aborts the signal when the client has disconnected in a way that its request does not show. */
+  readonly disconnect: () => void;
+  /** To be called once nothing depends on the signal any more. */
+  readonly end: () => void;
+};
+
 type Params = Readonly<Record<string, string>>;
 
 /**

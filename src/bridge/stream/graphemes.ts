@@ -142,6 +142,25 @@ export const createGrowingText = (): GrowingText => {
   };
 };
 
+const isBoundary = (text: string, from: number, at: number): boolean => {
+  if (areNeverCombined(text, at - 1))
+    return text.charCodeAt(at - 1) !== CARRIAGE_RETURN || text.charCodeAt(at) !== LINE_FEED;
+  return segmenter.segment(text.slice(from, at + 2)).containing(at - from)?.index === at - from;
+};
+
+/**
+ * The end of a piece with at least so many UTF-16 units from `from` on, where a grapheme begins. Undefined while more has to come to
+ * know it; what comes after that changes nothing.
+ */
+export const endOfPiece = (text: string, from: number, leastUnits: number): number | undefined => {
+  for (let end = from + leastUnits; end < text.length; end++) {
+    if (isHighSurrogate(text.charCodeAt(end)) && end + 1 === text.length) return undefined;
+    if (isBoundary(text, from, end)) return end;
+    if (end - from >= leastUnits + CLUSTER_UNITS && !isLowSurrogate(text.charCodeAt(end))) return end;
+  }
+  return undefined;
+};
+
 /** Whether a text has so many graphemes or more. Looks no further than these. */
 export const hasGraphemes = (text: string, count: number): boolean => {
   const growing = createGrowingText();

@@ -235,13 +235,4 @@ describe('a response in the background', (check) => {
       assert.equal(paid, [{ amount: 5 }]);
     });
   });
-
-  check('is streamed once: what is read of it later comes whole', () =>
-    withBridge({ scripts: [replying('Done.')] }, async (world) => {
-      const client = clientOf(world);
-      const { id } = await client.responses.create(JOB);
-      const streamed = client.responses.retrieve(id, { stream: true, starting_after: 2 });
-      assert.equal(await failureOf(streamed), { status: 400, code: 'unsupported_value', param: 'stream' });
-    }),
-  );
 });

@@ -57,6 +57,31 @@ describe("OpenAI's own client, responses that are there", (check) => {
   );
 
   check(
+    'goes on with the stream of one in the background that it left, by its helper and by number',
+    beside(async (world) => {
+      const openai = ownClient(world);
+      const story = 'Once upon a time there were ships, and all of them were at sea.';
+      world.model.addReply(answer(text(story)), isNoTitle);
+      const asked = { model: MODEL, input: newText(), background: true, stream: true } as const;
+      let [id, after, begun] = ['', 0, ''];
+      for await (const event of await openai.responses.create(asked)) {
+        if (event.type === 'response.created') id = event.response.id;
+        after = event.sequence_number;
+        if (event.type !== 'response.output_text.delta') continue;
+        begun += event.delta;
+        break;
+      }
+      const helper = openai.responses.stream({ response_id: id, starting_after: after });
+      for (const stream of [helper, await openai.responses.retrieve(id, { stream: true, starting_after: after })]) {
+        let rest = '';
+        for await (const event of stream) if (event.type === 'response.output_text.delta') rest += event.delta;
+        assert.is(begun + rest, story);
+      }
+      assert.is((await helper.finalResponse()).output_text, story);
+    }),
+  );
+
+  check(
     'deletes one, which then is not there, neither to read nor to go on from',
     beside(async (world) => {
       const openai = ownClient(world);

@@ -103,6 +103,8 @@ export type ResponseStart = {
   readonly echo: ResponseEcho;
   readonly createdSeconds: number;
   readonly nowSeconds: () => number;
+  /** The number of the last event that its client has, of a response in the background. */
+  readonly startingAfter?: number | undefined;
 };
 
 /** The body of a response in the background, as soon as its id is known. Throws the fault of an answer that cannot start. */

@@ -1,10 +1,8 @@
 import { pause } from '../../../core/async.ts';
-import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { writeJson } from '../../../core/json.ts';
-import type { RunInSlices } from '../../../core/time-slices.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { responseNotFoundText } from '../../conversation/response-id.ts';
 import { promptIDsAfter } from '../../conversation/transcript.ts';
@@ -20,6 +18,7 @@ import type { TrackRequest } from '../tracked.ts';
 import { NO_ECHO } from './echo.ts';
 import { rebuildResponse, resultsBefore } from './rebuild.ts';
 import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
+import { parseStreamQuery, type ResumedStreamNeeds, streamResumed } from './resumed-stream.ts';
 import { messagesOfTurn } from './turn-segments.ts';
 
 type StoredResponseOptions = {
@@ -27,10 +26,8 @@ type StoredResponseOptions = {
   readonly authenticate: (request: Request) => Owner;
   readonly conversations: Pick<Conversations, 'findResponse' | 'deleteResponse'>;
   readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'permissionRequests' | 'abort'>;
-  readonly clock: Clock;
   readonly showsReasoning: boolean;
-  readonly runInSlices: RunInSlices;
-};
+} & Omit<ResumedStreamNeeds, 'look'>;
 
 /** A bridge that has not sent a prompt after this time was ended before. */
 const QUEUED_SECONDS = 60;
@@ -53,15 +50,6 @@ const NOT_SENT: AnswerFailure = {
     'The agent server has not answered this request, and may not have got it: look into the conversation, or send it again',
 };
 
-const refuseStream = (request: Request): void => {
-  const { searchParams } = new URL(request.url);
-  for (const name of ['stream', 'starting_after']) {
-    if ((searchParams.get(name) ?? 'false') === 'false') continue;
-    const todo = 'repeat this request without it until the status is neither queued nor in_progress';
-    throw badInput('unsupported_value', name, `Unsupported value at '${name}': a response is streamed once; ${todo}`);
-  }
-};
-
 const NO_COMPACTION = new Fault({
   kind: 'not-found',
   hint: 'Conversations are not compacted by request here: the agent summarises one that has become too long by itself. Leave this request out, and go on with the same items, previous_response_id or conversation',
@@ -73,7 +61,7 @@ const createResponseReader = ({
   agent,
   clock,
   showsReasoning,
-}: Omit<StoredResponseOptions, 'authenticate' | 'tracked'>) => {
+}: Pick<StoredResponseOptions, 'conversations' | 'agent' | 'clock' | 'showsReasoning'>) => {
   const readApprovals = async (
     { paused, sessionID }: FoundResponse,
     signal: AbortSignal,
@@ -105,14 +93,16 @@ const createResponseReader = ({
     // A turn that goes on with results of the client has no prompt of its own.
     const promptID = begun ?? (isBusy ? [...found.promptIDs].at(-1) : undefined);
     if (promptID === undefined)
-      return { found, promptID, response: unsentResponse(id, found, nowSeconds), isPaused: false };
+      return { found, promptID, response: unsentResponse(id, found, nowSeconds), isPaused: false, isHeld: false };
     const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
     const asked = { responseID: id, promptID, answersBefore, requestedSeconds, nowSeconds };
     const place = { ...asked, isBusy, isBackground, conversationName };
     const stored = { ...place, approvalRequests, showsReasoning };
     const response = rebuildResponse(messages, stored);
     if (response === undefined) throw notFound(id);
-    return { found, promptID, response, isPaused: approvalRequests.length > 0 };
+    const prompt = messages.find(({ info }) => info.id === promptID)?.info;
+    const isHeld = prompt?.role === 'user' && prompt.format?.type === 'json_schema';
+    return { found, promptID, response, isPaused: approvalRequests.length > 0, isHeld };
   };
   return async (id: string, owner: Owner, signal: AbortSignal) => {
     const read = await readOnce(id, owner, signal);
@@ -167,8 +157,11 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
     '/v1/responses/:id': {
       GET: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
-        refuseStream(request);
-        return toResponse((await read(id, owner, signal)).response);
+        const after = parseStreamQuery(request);
+        if (after === undefined) return toResponse((await read(id, owner, signal)).response);
+        return streamResumed(request, id, after, {
+          ...{ ...options, look: (looked, untilSignal) => read(looked, owner, untilSignal) },
+        });
       }),
       DELETE: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);

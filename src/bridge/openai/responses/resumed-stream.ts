@@ -1,0 +1,124 @@
+import { pause, pauseUntil } from '../../../core/async.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { Fault } from '../../../core/fault.ts';
+import { pushedSseResponse, type SendSse } from '../../../core/http/sse.ts';
+import { writeJson } from '../../../core/json.ts';
+import type { Log } from '../../../core/log.ts';
+import type { RunInSlices } from '../../../core/time-slices.ts';
+import type { AgentEventStream } from '../../agent/types.ts';
+import { readResponseID } from '../../conversation/response-id.ts';
+import { badInput } from '../../request.ts';
+import type { EncodedEvent } from '../stream-encoder.ts';
+import type { ActiveRequest } from '../tracked.ts';
+import { createSnapshotEncoder, hasEnded } from './growing-snapshots.ts';
+import type { ResponseObject } from './response.ts';
+
+/** At least so long between two looks at a response, each of which reads the messages of its session. */
+const BETWEEN_MS = 200;
+/** A look without any event of the agent: its event stream may be cut. */
+const LOOK_MS = 2000;
+
+/** The number after which a client wants the events of a response, -1 for all. Undefined where it wants no events. */
+export const parseStreamQuery = ({ url }: Request): number | undefined => {
+  const { searchParams } = new URL(url);
+  const stream = searchParams.get('stream') ?? 'false';
+  const after = searchParams.get('starting_after');
+  if (stream !== 'true' && stream !== 'false')
+    throw badInput('invalid_value', 'stream', "Invalid value at 'stream': expected true or false");
+  if (after !== null && !/^\d{1,15}$/.test(after))
+    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': expected a sequence_number");
+  if (after !== null && stream === 'false')
+    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': it needs stream=true");
+  return stream === 'true' ? Number(after ?? -1) : undefined;
+};
+
+/** A response as it is now. `isHeld`: its texts are shown at its end only. */
+type LookedAt = { readonly response: ResponseObject; readonly isHeld: boolean };
+
+export type ResumedStreamNeeds = {
+  readonly look: (id: string, signal: AbortSignal) => Promise<LookedAt>;
+  readonly feed: Pick<AgentEventStream, 'subscribe'>;
+  readonly track: (request: Request) => ActiveRequest;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runInSlices: RunInSlices;
+  readonly hasHeartbeat: boolean;
+};
+
+const never = new AbortController().signal;
+
+const sendAll = async (
+  events: readonly EncodedEvent[],
+  { send, runInSlices }: { readonly send: SendSse; readonly runInSlices: RunInSlices },
+  signal: AbortSignal,
+): Promise<void> => {
+  for (const event of events) {
+    signal.throwIfAborted();
+    const data = 'data' in event ? event.data : await runInSlices(writeJson(event.value), never);
+    await send({ event: event.event ?? 'message', data });
+  }
+};
+
+/**
+ * Streams the events of a response in the background after a number, from its beginning or from wherever its client has lost it:
+ * looks at it whenever the agent has an event of its session, until it has ended. What cannot be looked at any more ends the stream
+ * without a last event, and its client resumes it again. Faults where it cannot be looked at at first.
+ */
+export const streamResumed = async (
+  request: Request,
+  id: string,
+  after: number,
+  { look, feed, track, clock, log, runInSlices, hasHeartbeat }: ResumedStreamNeeds,
+): Promise<Response> => {
+  const active = track(request);
+  const { signal } = active;
+  const follow = async (first: LookedAt, send: SendSse): Promise<void> => {
+    const encoder = createSnapshotEncoder(after);
+    // It may have changed since it was looked at.
+    let changed = Promise.withResolvers<void>();
+    changed.resolve();
+    const unsubscribe = feed.subscribe(() => changed.resolve(), readResponseID(id)?.sessionID);
+    try {
+      for (let { response, isHeld } = first; ; { response, isHeld } = await look(id, signal)) {
+        const isOver = hasEnded(response);
+        const shown = isHeld && !isOver ? { ...response, output: [] } : response;
+        await sendAll(encoder.eventsFor(shown), { send, runInSlices }, signal);
+        if (isOver) return;
+        await pauseUntil(clock, { ms: LOOK_MS, woken: changed.promise }, signal);
+        await pause(clock, BETWEEN_MS, signal);
+        changed = Promise.withResolvers();
+      }
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+    } finally {
+      unsubscribe();
+    }
+  };
+  try {
+    const first = await look(id, signal);
+    if (!first.response.background)
+      throw badInput(
+        'unsupported_value',
+        'stream',
+        "Unsupported value at 'stream': only a response that was created with background: true is streamed again. Repeat this request without it",
+      );
+    return pushedSseResponse(
+      async (send, left) => {
+        left.addEventListener('abort', active.disconnect, { once: true });
+        try {
+          await follow(first, send);
+        } finally {
+          active.end();
+        }
+      },
+      {
+        clock,
+        heartbeat: hasHeartbeat ? () => ({ comment: 'ping' }) : undefined,
+        onBug: (error) => log('error', 'stream-failed', { reason: error instanceof Error ? error.name : 'unknown' }),
+      },
+    );
+  } catch (error) {
+    active.end();
+    throw error;
+  }
+};
