@@ -4,7 +4,7 @@ import { IF_REVISION_HEADER } from '../../core/http/metadata-revision.ts';
 
 /**
  * What became of the metadata that a prompt brought: stored with it, refused with it because the session's has another revision,
- * ignored by a server that does not know them beside a prompt, or unknown because the prompt failed.
+ * ignored by a server that does not know them beside a prompt, or unknown because the prompt failed before the agent had stored it.
  */
 export type ClaimOutcome = 'stored' | 'outdated' | 'ignored' | 'unknown';
 
@@ -15,12 +15,18 @@ export type PromptClaim = {
   readonly ifRevision: number;
   /** Called as soon as the outcome is known, which is before the turn ends. The first call counts. */
   readonly settle: (outcome: ClaimOutcome) => void;
+  readonly outcome: Promise<ClaimOutcome>;
+  /**
+   * Asks the agent whether it has stored a prompt whose answer was lost. Once that is false, the prompt is refused should it still
+   * arrive. Rejects where the agent cannot be asked.
+   */
+  readonly isStored: (signal: AbortSignal) => Promise<boolean>;
 };
 
 /** The request of a prompt: what a claim adds to it. */
 type ClaimRequest = { readonly headers: HttpRequest['headers'] } & Pick<HttpRequest, 'onHead'>;
 
-/** Sends a prompt with its claim, if it has one, and settles that however the prompt ends. */
+/** Sends a prompt with its claim, if it has one, and settles that with the answer. Without an answer its caller does. */
 export const sendWithClaim = async <T>(
   claim: PromptClaim | undefined,
   send: (request: ClaimRequest) => Promise<T>,
@@ -34,7 +40,7 @@ export const sendWithClaim = async <T>(
       },
     });
   } catch (error) {
-    claim.settle(error instanceof Fault && error.detail.kind === 'conflict' ? 'outdated' : 'unknown');
+    if (error instanceof Fault && error.detail.kind === 'conflict') claim.settle('outdated');
     throw error;
   }
 };

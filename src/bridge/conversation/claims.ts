@@ -1,11 +1,11 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { ClaimOutcome } from '../agent/prompt-claim.ts';
+import type { ClaimOutcome, PromptClaim } from '../agent/prompt-claim.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
-import type { StoredConversation } from './record.ts';
+import { readConversation, type StoredConversation, toSessionMetadata } from './record.ts';
 import type { ConversationSync } from './sync.ts';
-import type { PendingClaim, RequestMark } from './types.ts';
+import type { RequestMark } from './types.ts';
 import type { ConversationWrites } from './writes.ts';
 
 /**
@@ -16,13 +16,13 @@ export type ConversationClaims = {
   /** Tells the other bridges that this one answers now. False: another one was faster, or the agent has lost the session. */
   readonly take: (conversation: StoredConversation, mark: RequestMark) => Promise<boolean>;
   /** The same together with the prompt that follows, in one commit of the agent: until then other writes of the conversation wait. */
-  readonly takeWithPrompt: (conversation: StoredConversation, mark: RequestMark) => PendingClaim;
+  readonly takeWithPrompt: (conversation: StoredConversation, mark: RequestMark) => PromptClaim;
   /** Waits while another bridge answers. What a bridge has left behind that was killed is taken over. */
   readonly waitUntilFree: (conversation: StoredConversation, signal: AbortSignal) => Promise<void>;
 };
 
 type ConversationClaimsNeeds = {
-  readonly agent: Pick<AgentClient, 'busySessions' | 'permissionRequests'>;
+  readonly agent: Pick<AgentClient, 'busySessions' | 'permissionRequests' | 'session' | 'setMetadata'>;
   readonly index: ConversationIndex;
   readonly sync: Pick<ConversationSync, 'refresh'>;
   readonly writes: Pick<ConversationWrites, 'write' | 'writeWith'>;
@@ -87,7 +87,17 @@ export const createConversationClaims = ({
         if (how === 'outdated' && index.bySession(claimed.sessionID)?.claim === mark.token) index.put(conversation);
         else if (how === 'ignored') writes.write(claimed, ifClaimedBy(mark)).catch(() => {});
       });
-      return { metadata, ifRevision: claimed.revision, outcome, settle };
+      const { sessionID, revision } = conversation;
+      const isStored = async (signal: AbortSignal): Promise<boolean> => {
+        for (;;) {
+          const stored = readConversation(await agent.session(sessionID, signal));
+          if (stored?.revision !== revision) return stored?.request?.token === mark.token;
+          // The prompt may still be on its way: with another revision it is refused.
+          const unchanged = toSessionMetadata({ ...stored, revision: revision + 1 });
+          await agent.setMetadata(sessionID, unchanged, signal, revision);
+        }
+      };
+      return { metadata, ifRevision: revision, outcome, settle, isStored };
     },
     async waitUntilFree({ sessionID, claim }, signal) {
       let quietSinceMs: number | undefined;

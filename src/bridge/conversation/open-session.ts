@@ -1,4 +1,5 @@
 import type { AgentFeatures } from '../agent/features.ts';
+import type { PromptClaim } from '../agent/prompt-claim.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { HistoryMessage, PromptPart } from '../request.ts';
 import { type ConversationClaims, isClaimedElsewhere } from './claims.ts';
@@ -8,7 +9,7 @@ import { promptIDsIn, type StoredConversation, toSessionMetadata } from './recor
 import { conversationNotFound } from './response-id.ts';
 import type { ConversationSync } from './sync.ts';
 import { sessionTitleFor } from './transcript.ts';
-import type { Owner, PendingClaim, RequestMark } from './types.ts';
+import type { Owner, RequestMark } from './types.ts';
 import type { ConversationWrites } from './writes.ts';
 
 /** A conversation to continue, and the history that its client assumes. */
@@ -44,7 +45,7 @@ export type ConversationPlan = {
 export type OpenedSession = ConversationMatch & {
   readonly replay: readonly HistoryMessage[];
   readonly isNew: boolean;
-  readonly claim?: PendingClaim;
+  readonly claim?: PromptClaim;
 };
 
 type SessionOpeningNeeds = {

@@ -1,4 +1,4 @@
-import type { ClaimOutcome, PromptClaim } from '../agent/prompt-claim.ts';
+import type { PromptClaim } from '../agent/prompt-claim.ts';
 import type { Usage } from '../output.ts';
 import type { BridgeRequest, HistoryMessage, PromptFile } from '../request.ts';
 
@@ -103,14 +103,11 @@ export type FinishedExchange = {
   readonly failedAtMs?: number | undefined;
 };
 
-/** A claim that waits for the prompt that it is stored with. `settle` it in any case: it holds up other writes of the conversation. */
-export type PendingClaim = PromptClaim & { readonly outcome: Promise<ClaimOutcome> };
-
 /** A conversation that no other request continues until it is released. */
 export type LockedConversation = {
   readonly session: ConversationSession;
-  /** To be sent with the prompt. Undefined where it is claimed already, or needs no claim. */
-  readonly claim: PendingClaim | undefined;
+  /** To be sent with the prompt; settled in any case, as it holds up other writes of the conversation. Undefined where it is claimed already, or needs no claim. */
+  readonly claim: PromptClaim | undefined;
   /** Earlier messages that the session does not know yet. Empty when it knows them all. */
   readonly replay: readonly HistoryMessage[];
   /**

@@ -156,8 +156,13 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     let prompted = request;
     const resume = async (): Promise<AnswerSource | undefined> => {
       if (started !== undefined) return followTurn(lock, started, request);
-      const used = await useToolResults(locked.session, request, signal);
+      const used = await useToolResults(locked.session, request, signal, () => {
+        isOfResults = true;
+        begin();
+      });
+      const hasBegun = isOfResults;
       isOfResults = used?.kind === 'continues';
+      if (isOfResults && !hasBegun) begin();
       if (used?.kind === 'continues') return used.source;
       if (used !== undefined) prompted = { ...request, prompt: used.prompt };
       return waitingTurns.resume(locked.session, prompted, signal);
@@ -171,7 +176,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     if (started !== undefined) begin();
     const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
-    if (resumed !== undefined && started === undefined) begin();
+    if (resumed !== undefined && started === undefined && !isOfResults) begin();
     // What goes on without a prompt has nothing that the claim could come with.
     if (resumed !== undefined) locked.claim?.settle('ignored');
     const source = resumed ?? (await startNewTurn(lock, { ...start, request: prompted }));

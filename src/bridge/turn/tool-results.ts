@@ -45,11 +45,15 @@ type ResultsUse =
   | { readonly kind: 'continues'; readonly source: AnswerSource }
   | { readonly kind: 'prompt'; readonly prompt: readonly PromptPart[] };
 
-/** Gives the agent the results of a request's client; undefined for a request without. */
+/**
+ * Gives the agent the results of a request's client; undefined for a request without. `begin` is called before they go to a turn that
+ * goes on by them: from then on it counts as begun, and a client that leaves does not break off the giving.
+ */
 export type UseToolResults = (
   session: ConversationSession,
   request: BridgeRequest,
   signal: AbortSignal,
+  begin: () => void,
 ) => Promise<ResultsUse | undefined>;
 
 /** Where an answer begins that follows the calls of a client. */
@@ -109,6 +113,7 @@ const isGivenUp = ({ next }: GivenCalls): boolean => next?.error?.name === 'Mess
  * one gets the same answer. Results that no call waits for become a prompt in words, so that none is lost.
  */
 export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds): UseToolResults => {
+  const never = new AbortController().signal;
   const readMessages = async (sessionID: string, signal: AbortSignal): Promise<readonly MessageRecord[]> => {
     try {
       return await agent.messages(sessionID, signal);
@@ -155,7 +160,7 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
     }
   };
 
-  return async function use({ sessionID, knownMessageIDs }, request, signal): Promise<ResultsUse | undefined> {
+  return async function use({ sessionID, knownMessageIDs }, request, signal, begin): Promise<ResultsUse | undefined> {
     const { toolResults } = request;
     // In a session without messages no call waits.
     if (toolResults === undefined || knownMessageIDs.size === 0) return undefined;
@@ -182,19 +187,24 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
         // Its agent may have been killed before it went on with what it has stored.
         return follow(sessionID, given, given.next === undefined ? async () => true : undefined);
       }
-      const post = async (): Promise<boolean> => {
+      const post = async (givingSignal: AbortSignal): Promise<boolean> => {
         const { accepted, waiting } = await give(
           sessionID,
           [...others, ...results],
           { given, noReply, request },
-          signal,
+          givingSignal,
         );
         if (waiting.length > 0 && !noReply) throw missingResults(waiting);
         return accepted.length > 0;
       };
+      const goOn = async (): Promise<boolean> => {
+        signal.throwIfAborted();
+        begin();
+        return post(never);
+      };
       const used = noReply
-        ? (await post()) && ({ kind: 'prompt', prompt: followUp } as const)
-        : await follow(sessionID, given, post);
+        ? (await post(signal)) && ({ kind: 'prompt', prompt: followUp } as const)
+        : await follow(sessionID, given, goOn);
       if (used) return used;
       // They ended just now: another request was faster, or their time is over.
     }

@@ -99,7 +99,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   const ending = new AbortController();
   const { signal } = ending;
   const knownMessageIDs: ReadonlySet<string> = start.kind === 'prompt' ? start.knownMessageIDs : new Set();
-  const watch = watchTurn(needs, { writer, knownMessageIDs, sessionID: () => sessionID, signal });
+  const claim = start.kind === 'prompt' ? start.prompt.claim : undefined;
+  const watch = watchTurn(needs, { writer, claim, knownMessageIDs, sessionID: () => sessionID, signal });
   const { reducer, logFailure } = watch;
   const loaded = Promise.withResolvers<void>();
   let aborting: Promise<void> | undefined;
@@ -173,7 +174,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     } catch (error) {
       if (signal.aborted || !isBridgeFault(error)) throw error;
       if (error.detail.kind === 'not-found' && renewSession !== undefined) return promptNewSession(renewSession);
-      if (isRefusal(error)) return endRefused(error);
+      // What is not accepted never will be, and the session may have the turn of another bridge.
+      if (isRefusal(error) || !(await watch.isAccepted())) return endRefused(error);
       log('warn', 'turn-followed', { reason: error.detail.kind });
       const end = await pollUntilEnd();
       return end === INTERRUPTED && isAgentError(error) ? failedEnd(error.detail) : end;
@@ -205,6 +207,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
       isLost = true;
       writer.finish(signal.aborted ? { kind: 'answered', finish: 'stop' } : INTERRUPTED);
     } finally {
+      claim?.settle('unknown');
       watch.stop();
       ending.abort(STOPPED);
     }

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { withRetries } from '../agent/errors.ts';
+import type { PromptClaim } from '../agent/prompt-claim.ts';
 import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply } from '../agent/types.ts';
 import {
@@ -28,6 +29,8 @@ export type TurnWatchNeeds = {
 
 type WatchedTurn = {
   readonly writer: TurnLogWriter;
+  /** Of its prompt. Until it is stored the events of the session may be of another bridge's turn, and wait. */
+  readonly claim: PromptClaim | undefined;
   /** Ids of the user messages that were in the session before the turn. */
   readonly knownMessageIDs: ReadonlySet<string>;
   readonly sessionID: () => string;
@@ -51,14 +54,16 @@ type TurnWatch = {
   readonly nextIdle: () => Promise<void>;
   /** Returns a function that logs a failure which no caller gets, unless the turn is over. */
   readonly logFailure: (event: string) => (error: unknown) => void;
-  /** The turn has got another session. */
+  /** Whether the agent has the prompt, whose answer was lost. What has no claim is taken to be there. */
+  readonly isAccepted: () => Promise<boolean>;
+  /** The turn has got another session, of its own. */
   readonly followSession: () => void;
   readonly stop: () => void;
 };
 
 export const watchTurn = (
   needs: TurnWatchNeeds,
-  { writer, knownMessageIDs, sessionID, signal }: WatchedTurn,
+  { writer, claim, knownMessageIDs, sessionID, signal }: WatchedTurn,
 ): TurnWatch => {
   const { agent, feed, sessionFamilies, sharedRequests, clock, chance, log, autoRejection } = needs;
   const reducer = createTurnReducer(writer, knownMessageIDs);
@@ -109,7 +114,12 @@ export const watchTurn = (
     recovered = readMessages().catch(logFailure('agent-not-read'));
     await Promise.all([recovered, readPermissions(read).catch(logFailure('asks-not-read'))]);
   };
+  let held: AgentEventUpdate[] | undefined = claim && [];
   const onUpdate = (update: AgentEventUpdate): void => {
+    if (held !== undefined) {
+      held.push(update);
+      return;
+    }
     if (update.kind === 'gap') {
       void recoverBy(sharedRequests.readAfterLoss);
       return;
@@ -127,6 +137,14 @@ export const watchTurn = (
       idle = Promise.withResolvers();
     }
   };
+  const release = (): void => {
+    const updates = held ?? [];
+    held = undefined;
+    for (const update of updates) onUpdate(update);
+  };
+  void claim?.outcome.then((outcome) => {
+    if (outcome === 'stored' || outcome === 'ignored') release();
+  });
   let unsubscribe = feed.subscribe(onUpdate, sessionID());
   return {
     reducer,
@@ -144,9 +162,17 @@ export const watchTurn = (
       }
     },
     nextIdle: () => idle.promise,
+    async isAccepted() {
+      if (claim === undefined || held === undefined) return true;
+      const isStored = await retry(() => claim.isStored(signal));
+      if (isStored) claim.settle('stored');
+      return isStored;
+    },
     followSession() {
       unsubscribe();
       unsubscribe = feed.subscribe(onUpdate, sessionID());
+      claim?.settle('unknown');
+      release();
     },
     logFailure,
     stop() {

@@ -35,6 +35,23 @@ describe('a client that leaves while its turn goes on with results', (check) => 
     });
   });
 
+  check('has its turn aborted also when it left before the agent had answered that it has the results', () => {
+    const dictation = dictated();
+    return withBridge(given(calling(weather), dictation.script), async (world) => {
+      const { handler } = world.agent.server;
+      const hasLeft = Promise.withResolvers<void>();
+      world.replaceAgent(async (request) => {
+        const answer = await handler(request);
+        if (request.url.endsWith('/client-tool-results')) await hasLeft.promise;
+        return answer;
+      });
+      await leaveDuring(world, dictation.begun);
+      hasLeft.resolve();
+      await until(() => aborts(world).length === 1, 'the abort');
+      await dictation.left;
+    });
+  });
+
   check('has its turn aborted, and gives the results in words when it comes back', () => {
     const dictation = dictated();
     return withBridge(given(calling(weather), dictation.script, replying('It rains.')), async (world) => {
