@@ -77,6 +77,26 @@ describe('approvals', (check) => {
     assert.is(clock.pending(), 0);
   });
 
+  check('end a run only once everyone has been told that what it asked is over', async () => {
+    const told = Promise.withResolvers<void>();
+    const { ask } = world({
+      publish: async ({ drafts = [] }) => {
+        if (drafts.some(({ type }) => type === 'permission.replied')) await told.promise;
+      },
+    });
+    const controller = new AbortController();
+    let isOver = false;
+    const end = rejection(ask('a', 'pay', controller.signal)).finally(() => {
+      isOver = true;
+    });
+    await turn();
+    controller.abort(new Error('over'));
+    await turn();
+    assert.not.ok(isOver);
+    told.resolve();
+    await end;
+  });
+
   check('publish no request before it is open, and none that the store does not take', async () => {
     const taken = Promise.withResolvers<void>();
     const { ask, reported } = world({ open: () => taken.promise });

@@ -96,6 +96,12 @@ describe('an answer to several texts that leaves a doubt', (check) => {
       for (const text of INPUT) assert.not.match(logged.join(), text);
     });
   }
+  check('is logged with the number of the text that it leaves the doubt about', async () => {
+    const write = middle(() => entryJson('another nonce'));
+    const { ask, logged } = batching((sent) => replying(sent, write(shownIn(sent))));
+    await ask({ input: INPUT });
+    assert.match(logged.join(), /"reason":"a batch of 3: text 2: /);
+  });
   check('is counted, with the texts that were judged alone for it', async () => {
     const counts: unknown[] = [];
     const metrics = { ...SILENT_GATEWAY_METRICS, batch: (...counted: readonly unknown[]) => void counts.push(counted) };

@@ -47,6 +47,7 @@ const cascade = (
 const askedOf = (answer: Response) => answer.headers.get('x-moderation-judges');
 const scoresOf = async (answer: Response) => (await resultsOf(answer))[0]?.category_scores as Scores | undefined;
 const BODY = { model: 'fast', input: 'some text' };
+const QWEN_COVERS: readonly string[] = ['illicit', 'self-harm', 'sexual', 'violence'];
 
 describe('a cascade', (check) => {
   check('asks the small judge alone where it is sure', async () => {
@@ -127,8 +128,7 @@ describe('a cascade', (check) => {
     assert.is((await ask({ ...BODY, model: 'large' })).headers.get('x-moderation-cache'), 'miss');
   });
   check('begins with a small guard model, whose clean answer is enough where it clears the rest', async () => {
-    const covered = ['illicit', 'self-harm', 'sexual', 'violence'];
-    const clears = CATEGORIES.map(({ name }) => name).filter((name) => !covered.includes(name));
+    const clears = CATEGORIES.map(({ name }) => name).filter((name) => !QWEN_COVERS.includes(name));
     const MODERATION_MODELS = JSON.stringify({
       fast: { model: 'small', judge: 'qwen3guard', second: 'large', clears },
       large: 'large',
@@ -149,6 +149,20 @@ describe('a cascade', (check) => {
       const doubtful = await guard(words).ask(BODY);
       assert.match(askedOf(doubtful) ?? '', /^small, large; for=".*hate, /, words);
       assert.ok(Number((await scoresOf(doubtful))?.hate) >= 0.6);
+    }
+  });
+  check('takes nothing for clean of which a guard model names a code beside one that it covers', async () => {
+    const clears = CATEGORIES.map(({ name }) => name).filter((name) => !QWEN_COVERS.includes(name));
+    const fast = { model: 'small', judge: 'qwen3guard', second: 'large', clears, doubt: { default: [0.45, 0.5] } };
+    const MODERATION_MODELS = JSON.stringify({ fast, large: 'large' });
+    for (const [codes, isClean] of [
+      ['Violent', true],
+      ['Violent, Jailbreak', false],
+    ] as const) {
+      const small: Answer = (sent) => replying(sent, `Safety: Controversial\nCategories: ${codes}`);
+      const { ask } = cascade({ small, large: says({ HA: 60 }) }, { variables: { MODERATION_MODELS } });
+      const answer = await ask(BODY);
+      assert.is((await scoresOf(answer))?.hate, isClean ? 0.4 : 0.6, codes);
     }
   });
   check('judges again after a time without the backend, though each text takes two calls at once', async () => {
