@@ -374,14 +374,14 @@ describe('answers without end or measure', (check) => {
       const tryOut = (name: ToolName) =>
         withFront(async (front) => {
           const tools = httpTools(front.origin, SHORT_LIMIT_MS);
-          const given = await goodArguments(tools.admin, name);
+          const given = await goodArguments(tools.patient.admin, name);
           front.meddle = ({ socket }) => {
             if (outputText !== undefined) socket.write(outputText);
             return true;
           };
           await httpCall(tools, name, given);
           front.meddle = () => false;
-          assert.is((await httpCall(tools, 'read', { path: 'users' })).kind, 'done');
+          assert.is((await httpCall(tools.patient, 'read', { path: 'users' })).kind, 'done');
         });
       await Promise.all(TOOLS.map(tryOut));
     });

@@ -27,7 +27,10 @@ export type HttpTools = {
   readonly thrown: unknown[];
 };
 
-export const httpTools = (origin: string, limitMs: number = USUAL_LIMIT_MS): HttpTools => {
+export const httpTools = (
+  origin: string,
+  limitMs: number = USUAL_LIMIT_MS,
+): HttpTools & { readonly patient: HttpTools } => {
   const { httpClient: direct } = createNodeHttpClient();
   const file = createMemoryFile();
   const logged: string[] = [];
@@ -37,23 +40,31 @@ export const httpTools = (origin: string, limitMs: number = USUAL_LIMIT_MS): Htt
       thrown.push(error);
       throw error;
     });
-  const admin = createRelayAdmin({
-    config: readRelayConfig({
-      RELAY_BASE_URL: origin,
-      RELAY_ALLOWED_HOST: LOOPBACK,
-      RELAY_ADMIN_API_KEY: KEY,
-      RELAY_TIMEOUT_MS: String(limitMs),
-    }),
-    httpClient,
-    clock: systemClock,
-    journalFile: file.open(),
-    digest: webDigest,
-    mac: webMac,
-    newId,
-    log: createLog({ level: 'debug', service: 'relay-admin', clock: systemClock, write: (line) => logged.push(line) }),
-    version: '0.0.0-test',
-  });
-  return { limitMs, admin, written: () => [...logged, ...file.lines], thrown };
+  const toolsWithin = (ms: number): HttpTools => {
+    const admin = createRelayAdmin({
+      config: readRelayConfig({
+        RELAY_BASE_URL: origin,
+        RELAY_ALLOWED_HOST: LOOPBACK,
+        RELAY_ADMIN_API_KEY: KEY,
+        RELAY_TIMEOUT_MS: String(ms),
+      }),
+      httpClient,
+      clock: systemClock,
+      journalFile: file.open(),
+      digest: webDigest,
+      mac: webMac,
+      newId,
+      log: createLog({
+        level: 'debug',
+        service: 'relay-admin',
+        clock: systemClock,
+        write: (line) => logged.push(line),
+      }),
+      version: '0.0.0-test',
+    });
+    return { limitMs: ms, admin, written: () => [...logged, ...file.lines], thrown };
+  };
+  return { ...toolsWithin(limitMs), patient: toolsWithin(USUAL_LIMIT_MS) };
 };
 
 type HttpWorld = HttpTools & {
