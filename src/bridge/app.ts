@@ -28,6 +28,7 @@ import { completionsEndpoint } from './openai/completions/endpoint.ts';
 import { createConversationRoutes } from './openai/conversations/routes.ts';
 import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
 import { createInputTokensRoute } from './openai/responses/input-tokens.ts';
+import { createRunningStreams } from './openai/responses/running-streams.ts';
 import { createStoredResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
@@ -151,6 +152,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   });
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
   const spans = createRequestSpans(options.beginSpan ?? passOn);
+  const runningStreams = createRunningStreams();
   const routeOptions = {
     spanOf: spans.of,
     answers,
@@ -166,6 +168,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     compileSchema: options.compileSchema,
     settings,
     timers: shareTimers(clock),
+    runningStreams,
     share: createPieceShare(),
   };
   const chat = createChatEndpoint({ showsTools: settings.showsTools });
@@ -195,6 +198,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       agent: sharingAgent,
       ...{ feed, clock, log, runInSlices },
       track: activeRequests.track,
+      runningStreams,
       showsReasoning: settings.showsReasoning,
       hasHeartbeat: settings.heartbeat !== 'off',
     }),

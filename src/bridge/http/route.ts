@@ -13,6 +13,7 @@ import { digestOf, type NewHash } from '../conversation/digest.ts';
 import type { Owner } from '../conversation/types.ts';
 import type { BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
+import type { RunningStreams } from '../openai/responses/running-streams.ts';
 import type { ActiveRequest } from '../openai/tracked.ts';
 import type { AnswerEnd, ApprovalRequest } from '../output.ts';
 import { type BridgeRequest, badInput, isSentAgain, textOfParts } from '../request.ts';
@@ -57,6 +58,7 @@ type AnswerRouteOptions = {
   readonly settings: DeliverySettings;
   /** The clock with timers that all streams share, and what else they share. */
   readonly timers: Clock;
+  readonly runningStreams: Pick<RunningStreams, 'add'>;
   readonly share: PieceShare;
 };
 
@@ -92,7 +94,8 @@ const answeredCalls = ({
   return [callIDs, toolResults.history, isBackground, format ?? null];
 };
 
-type Streaming = ActiveRequest & { readonly measurement: MeasurementOptions };
+/** `measurement`: undefined where it is streamed again, as it is measured once. */
+type Streaming = ActiveRequest & { readonly measurement?: MeasurementOptions; readonly startingAfter?: number };
 
 /** The route of an endpoint: authenticates, parses, starts the answer and sends it, as one body or as a stream. */
 export const createAnswerRoute = <Parsed extends BridgeRequest>(
@@ -161,13 +164,13 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
   const sendStream = (
     answer: ClientAnswer,
     parsed: Parsed,
-    { measurement, signal, disconnect, end }: Streaming,
+    { measurement, signal, disconnect, end, startingAfter }: Streaming,
   ): Response => {
-    const encoder = endpoint.createEncoder(parsed, answer);
+    const encoder = endpoint.createEncoder(parsed, answer, startingAfter);
     const sendEvents = async (send: SendSse, disconnected: AbortSignal): Promise<void> => {
       disconnected.addEventListener('abort', disconnect, { once: true });
       try {
-        const output = measureOutput(answer.output, measurement);
+        const output = measurement === undefined ? answer.output : measureOutput(answer.output, measurement);
         const paced = paceOutput(output, { clock: options.timers, chunkSize, delayMs, share: options.share });
         // When the bridge stops, a client gets that failure. In the background its answer goes on: it asks for the rest elsewhere.
         const until = parsed.isBackground === true ? signal : disconnected;
@@ -226,8 +229,15 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       const span = options.spanOf(request);
       const asked = span === undefined ? parsed : { ...parsed, span };
       const started = await answers.start({ request: asked, owner, identity, reserve, signal: active.signal });
-      const shown = settings.showsReasoning ? started.output : withoutReasoning(started.output);
-      const answer = { ...started, output: shape(filterEcho(shown, parsed)) };
+      const toShown = (output: PolledOutput): PolledOutput =>
+        shape(filterEcho(settings.showsReasoning ? output : withoutReasoning(output), parsed));
+      const answer = { ...started, output: toShown(started.output) };
+      if (parsed.isBackground === true)
+        options.runningStreams.add(started, owner, (again, startingAfter) => {
+          const reader = activeRequests.track(again);
+          const { output, delivery } = started.readAgain(reader.signal);
+          return sendStream({ ...started, output: toShown(output), delivery }, parsed, { ...reader, startingAfter });
+        });
       if (!parsed.isStreamed) return await sendBody(answer, parsed, { measurement, signal: active.signal });
       const response = sendStream(answer, parsed, { ...active, measurement, end });
       isStreaming = true;

@@ -10,5 +10,6 @@ export type Endpoint<A extends BridgeRequest> = {
   readonly effortMember: string;
   readonly parse: (body: unknown, headers: Headers) => A;
   readonly toBody: (output: AsyncIterable<OutputEvent>, request: A, answer: ClientAnswer) => Promise<unknown>;
-  readonly createEncoder: (request: A, answer: ClientAnswer) => StreamEncoder;
+  /** `startingAfter`: the number of the last event that the client has, of an answer in the background. */
+  readonly createEncoder: (request: A, answer: ClientAnswer, startingAfter?: number) => StreamEncoder;
 };

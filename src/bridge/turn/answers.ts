@@ -58,6 +58,10 @@ export type ClientAnswer = {
   readonly responseID: () => Promise<string>;
   /** Read it once, to its end or until `stop`. A reader that stops early counts as disconnected. */
   readonly output: PolledOutput;
+  /** The same output for another reader, who counts as none. */
+  readonly readAgain: (signal: AbortSignal) => Pick<ClientAnswer, 'output' | 'delivery'>;
+  /** Settles once nothing is added to the output. */
+  readonly ended: () => Promise<unknown>;
   /** Who sends the answer calls one of them in any case: once the client was sent all of it, or if it will not be. */
   readonly delivery: Pick<SharedAnswerReader<unknown>, 'finish' | 'leave'>;
 };
@@ -95,6 +99,8 @@ type StartedAnswer = {
 
 /** A failure within this time is answered with an HTTP status. After it, the stream is opened in any case. */
 const STATUS_WITHIN_MS = 400;
+/** A reader that no one waits for. */
+const UNCOUNTED: ClientAnswer['delivery'] = { finish() {}, leave() {} };
 const FINGERPRINT_CHARS = 10;
 
 export const createAnswers = (needs: AnswersNeeds): Answers => {
@@ -183,6 +189,8 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
           fingerprint: fingerprintOf(answer.model),
           responseID: async () => (await running).responseID,
           output: readRunning(running, reader, signal),
+          readAgain: (again) => ({ output: readRunning(running, UNCOUNTED, again), delivery: UNCOUNTED }),
+          ended: async () => (await running).outcome,
           delivery: reader,
         };
       } catch (error) {

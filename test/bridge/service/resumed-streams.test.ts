@@ -3,7 +3,8 @@ import type { Script } from '../../agent/harness/world.ts';
 import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
 import { describe, thorough } from '../../check.ts';
 import { clientOf, failureOf, JOB, untilStatus, withJob } from '../harness/background-world.ts';
-import { paying } from '../harness/recharge-world.ts';
+import { dictated } from '../harness/model-scripts.ts';
+import { idIn, paying } from '../harness/recharge-world.ts';
 import { createStreamed, eventsIn, readStream, resumeStream, type StreamedEvent } from '../harness/resumed-streams.ts';
 import { type BridgeGiven, KEY, until, withBridge } from '../harness/world.ts';
 
@@ -130,6 +131,32 @@ describe('the stream of a response in the background', (check) => {
       assert.equal(namesOf(await eventsIn(early)), namesOf(await streamed.whole));
     }),
   );
+
+  check('is exact while it is made here, also of a response that goes on after an approval', async () => {
+    const model = dictated();
+    const { given } = paying([storyOf('I pay five.'), model.script]);
+    await withBridge(given, async (world) => {
+      const client = clientOf(world);
+      const first = await client.responses.create({ model: 'demo/main', input: 'story' });
+      const input = `approve ${idIn(first.output_text)}`;
+      const asked = { ...JOB, input, previous_response_id: first.id, stream: true };
+      const streamed = readStream(await world.send('/v1/responses', asked));
+      await model.begun;
+      model.addReply('It is paid, and the ship is at sea.');
+      await until(() => streamed.text().includes('is paid'), 'a text');
+      const id = await streamed.id();
+      const followers = [undefined, 1, 3].map((after) => resumeStream(world, id, after));
+      const rest = (await Promise.all(followers)).map(eventsIn);
+      model.end();
+      const whole = shown(await streamed.whole);
+      assert.equal((await Promise.all(rest)).map(shown), [
+        whole,
+        whole.slice(2),
+        whole.filter(({ sequence_number }) => sequence_number > 3),
+      ]);
+      assert.is(world.answers.length, 2);
+    });
+  });
 
   check('has its one value at the end, where it has to be one of a form', () => {
     const format = { type: 'json_schema', name: 'ship', schema: { type: 'object' } } as const;

@@ -23,6 +23,7 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
       request.echo.isBackground
         ? createStartedResponse(startOf(request, answer))
         : createResponse(output, startOf(request, answer)),
-    createEncoder: (request, answer) => createResponseEncoder(startOf(request, answer)),
+    createEncoder: (request, answer, startingAfter) =>
+      createResponseEncoder({ ...startOf(request, answer), startingAfter }),
   };
 };

@@ -19,6 +19,7 @@ import { NO_ECHO } from './echo.ts';
 import { rebuildResponse, resultsBefore } from './rebuild.ts';
 import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
 import { parseStreamQuery, type ResumedStreamNeeds, streamResumed } from './resumed-stream.ts';
+import type { RunningStreams } from './running-streams.ts';
 import { messagesOfTurn } from './turn-segments.ts';
 
 type StoredResponseOptions = {
@@ -27,6 +28,7 @@ type StoredResponseOptions = {
   readonly conversations: Pick<Conversations, 'findResponse' | 'deleteResponse'>;
   readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'permissionRequests' | 'abort'>;
   readonly showsReasoning: boolean;
+  readonly runningStreams: Pick<RunningStreams, 'find'>;
 } & Omit<ResumedStreamNeeds, 'look'>;
 
 /** A bridge that has not sent a prompt after this time was ended before. */
@@ -159,6 +161,8 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         const owner = authenticate(request);
         const after = parseStreamQuery(request);
         if (after === undefined) return toResponse((await read(id, owner, signal)).response);
+        const streamAgain = options.runningStreams.find(id, owner);
+        if (streamAgain !== undefined) return streamAgain(request, after);
         return streamResumed(request, id, after, {
           ...{ ...options, look: (looked, untilSignal) => read(looked, owner, untilSignal) },
         });
