@@ -7,11 +7,6 @@ import type { BridgeReadings } from '../../../src/bridge/metrics.ts';
  */
 export const bridgeCount = (): number => Number(process.env.BRIDGES ?? 1);
 
-/** Sets how many stand there in the suites that are imported from now on. */
-export const setBridgeCount = (count: number): void => {
-  process.env.BRIDGES = String(count);
-};
-
 /** Takes one after the other, again and again. */
 export const roundRobin = <T>(all: readonly [T, ...T[]]): (() => T) => {
   let turn = 0;

@@ -1,4 +1,4 @@
-import { setBridgeCount } from '../harness/round-robin.ts';
+import { setBridgeCount } from '../harness/bridge-count.ts';
 
 // The same promises hold where each request goes to the other one of two bridges.
 setBridgeCount(2);
