@@ -85,6 +85,16 @@ describe('the notes after an install', (check) => {
     assert.match(notesFor(endpoint(4317)), 'WARNING: tracing.endpoint has port 4317');
     assert.not.match(notesFor(endpoint(4318)), 'WARNING');
   });
+  check.needing(MISSING, 'warns of monitors and rules without the label by which a Prometheus finds them', () => {
+    const metricsOf = (labels: object) => ({
+      ...REAL,
+      metrics: { serviceMonitor: { enabled: true, labels }, rules: { enabled: true, labels } },
+    });
+    const notes = notesFor(metricsOf({}));
+    assert.match(notes, 'WARNING: metrics.serviceMonitor.labels is empty.');
+    assert.match(notes, 'WARNING: metrics.rules.labels is empty.');
+    assert.not.match(notesFor(metricsOf({ release: 'prometheus' })), 'WARNING');
+  });
   check.needing(MISSING, 'says for each service what its network policy limits, and why not', () => {
     const lines = (values: Values) =>
       notesFor({ ...REAL, ...values })

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
+import { GatewayVariables } from '../../../src/gateway/settings/variables.ts';
 import { describe } from '../../check.ts';
+import { defaultOf, read } from '../../docs/pages.ts';
 import { createManifestCheck } from './kubernetes-schemas.ts';
 import {
   COMPONENT,
@@ -12,9 +14,11 @@ import {
   manifestsIn,
   NEWEST,
   OLDEST,
+  only,
   ROOT,
   template,
   type Values,
+  variablesOf,
 } from './world.ts';
 
 const SIZES = join(ROOT, 'k8s/sizes');
@@ -77,6 +81,23 @@ describe('the values for a size', (check) => {
       ofKind(rendered(name), 'NetworkPolicy').map(({ metadata }) => metadata.labels[COMPONENT]),
     );
     assert.equal(limited, [['bridge', 'gateway'], ['bridge'], ['agent', 'bridge', 'gateway']]);
+  });
+
+  for (const name of NAMES)
+    check.needing(MISSING, `${name}: never make more calls at the judge than the page says`, () => {
+      const all = rendered(name);
+      const gateway = only(all, 'Deployment', 'gateway');
+      const [autoscaler] = ofKind(all, 'HorizontalPodAutoscaler');
+      const callsOfOne = variablesOf(gateway).MAX_CONCURRENCY ?? defaultOf(GatewayVariables.entries.MAX_CONCURRENCY);
+      const [, listed] =
+        new RegExp(`^\\| .*k8s/sizes/${name}\\.yaml\\).* \\| (\\d+) \\|`, 'm').exec(read('docs/kubernetes.md')) ?? [];
+      assert.is(Number(autoscaler?.spec.maxReplicas ?? gateway.spec.replicas) * Number(callsOfOne), Number(listed));
+    });
+
+  check.needing(MISSING, 'zones: have the label of a Prometheus on all that it is to find', () => {
+    const watched = rendered('zones').filter(({ kind }) => kind === 'ServiceMonitor' || kind === 'PrometheusRule');
+    assert.is(watched.length, 4);
+    for (const { metadata } of watched) assert.is(metadata.labels?.release, 'kube-prometheus-stack');
   });
 
   check.needing(MISSING, 'zones: spread each service over zones', () => {

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import * as v from 'valibot';
 import { AgentVariables } from '../../../src/agent/settings.ts';
 import { BridgeVariables } from '../../../src/bridge/settings.ts';
 import { ConsoleVariables } from '../../../src/console/settings.ts';
 import { GatewayVariables } from '../../../src/gateway/settings/variables.ts';
+import { BaseUrl, resolveRelayAddress } from '../../../src/relay-admin/settings.ts';
 import { describe } from '../../check.ts';
 import { AGENT, BRIDGE, CASES, DATABASE, LEAST } from './cases.ts';
 import {
@@ -145,6 +147,31 @@ describe('values that cannot work', (check) => {
     ]);
     const agent = { enabled: true, existingSecret: 'agent-secrets', relay: { enabled: true } };
     reported({ ...LEAST, agent }, ['agent.relay: expected baseUrl and allowedHost']);
+  });
+  check.needing(MISSING, "are refused in relay admin's words when its two addresses are not of one host", () => {
+    const relayOf = (baseUrl: string, allowedHost: string) => ({
+      ...LEAST,
+      agent: { ...AGENT, relay: { enabled: true, baseUrl, allowedHost } },
+    });
+    const inValues = (text: string): string =>
+      text
+        .replaceAll('RELAY_BASE_URL', 'agent.relay.baseUrl')
+        .replaceAll('RELAY_ALLOWED_HOST', 'agent.relay.allowedHost');
+    for (const allowedHost of ['relay2', 'relay:8080', 'http://relay', 'Relay'])
+      reported(relayOf('http://relay:8080', allowedHost), [
+        inValues(String(resolveRelayAddress('http://relay:8080', allowedHost))),
+      ]);
+    for (const baseUrl of ['http://relay/api', 'http://user@relay', 'http://RELAY']) {
+      const { issues = [] } = v.safeParse(BaseUrl, baseUrl);
+      reported(relayOf(baseUrl, 'relay'), [`agent.relay.baseUrl: ${issues[0]?.message}`]);
+    }
+    for (const [baseUrl, host] of [
+      ['http://relay:8080/', 'relay'],
+      ['http://[fd00::1]:80', '[fd00::1]'],
+    ] as const) {
+      assert.is(typeof resolveRelayAddress(baseUrl, host), 'object');
+      assert.ok(manifests(relayOf(baseUrl, host)));
+    }
   });
   check.needing(MISSING, 'are refused when an ingress has no gateway, or fewer pods are allowed than needed', () => {
     reported({ gateway: { enabled: false }, ingress: { enabled: true } }, ['ingress.enabled: expected false']);
