@@ -10,8 +10,6 @@ export type RedisCommands = Pick<Redis, 'eval' | 'evalsha' | 'get' | 'pttl' | 's
 const OPTIONS = {
   // The older protocol is enough. With it, a server without a password accepts a needless one with a warning only.
   protocol: 2,
-  // What is asked in one turn of the event loop is one write here and one read there: half of Redis' processor time.
-  enableAutoPipelining: true,
   connectionName: 'gatehouse',
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
@@ -67,4 +65,25 @@ export const openRedis = (address: RedisAddress): RedisClient => {
 /** Rejects unless every server that holds keys answers. Of a cluster one may be gone while the others are well. */
 export const pingServers = async (client: RedisClient): Promise<void> => {
   if (client instanceof Cluster) await Promise.all(client.nodes('master').map((node) => node.ping()));
+};
+
+/**
+ * What is returned is called before each command: commands of one turn of the event loop are then one write for each server, and one
+ * read there, half of Redis' processor time. The client's own way to do that, auto-pipelining, also holds commands back until those
+ * before are answered: a command would take up to two round trips, and a Redis farther away than half the time limit would be lost.
+ */
+export const createSharedWrites = (client: RedisClient): (() => void) => {
+  let isHeld = false;
+  return () => {
+    if (isHeld) return;
+    isHeld = true;
+    const servers = client instanceof Cluster ? client.nodes('master') : [client];
+    // A server that is not connected yet has no stream, whatever its type says.
+    const streams = servers.flatMap(({ stream }) => stream ?? []);
+    for (const stream of streams) stream.cork();
+    setImmediate(() => {
+      isHeld = false;
+      for (const stream of streams) stream.uncork();
+    });
+  };
 };

@@ -2,7 +2,7 @@ import { ReplyError } from 'ioredis';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { RedisAddress } from './address.ts';
-import { openRedis, pingServers, type RedisCommands } from './client.ts';
+import { createSharedWrites, openRedis, pingServers, type RedisCommands } from './client.ts';
 import { createTimeLimit, RedisTimeout } from './time-limit.ts';
 
 const ERROR_CODE = /^[A-Z][A-Z0-9_]{1,40}(?= |$)/;
@@ -68,7 +68,7 @@ export const createRedisConnection = ({
   let relapses = 0;
   let isProbing = false;
   let cancelProbe = (): void => {};
-  /** Each has a time limit. The client holds a command back until those of the turn before are answered. */
+  /** Each has a time limit. */
   const unanswered = new Set<Promise<unknown>>();
   const delayed: (() => void)[] = [];
   let cancelDelay = (): void => {};
@@ -77,6 +77,7 @@ export const createRedisConnection = ({
     for (const start of delayed.splice(0)) start();
   };
 
+  const shareWrite = createSharedWrites(commands);
   const limited = createTimeLimit(ANSWER_LIMIT_MS, clock.after);
   const scheduleProbe = (): void => {
     cancelProbe();
@@ -132,6 +133,7 @@ export const createRedisConnection = ({
   const run: RedisConnection['run'] = async (command) => {
     if (state !== 'up') return undefined;
     if (delayed.length > 0) runDelayed();
+    shareWrite();
     const answer = limited(command(commands));
     unanswered.add(answer);
     try {
@@ -160,7 +162,7 @@ export const createRedisConnection = ({
       runDelayed();
       state = 'closed';
       cancelProbe();
-      // QUIT is sent at once: it would pass commands that the client holds back, and those would be lost.
+      // A command may be sent a second time, where a cluster moved it to: QUIT would pass it there, and it would be lost.
       await Promise.allSettled(unanswered);
       await Promise.allSettled(both.map((redis) => limited(redis.quit())));
       for (const redis of both) redis.disconnect();

@@ -57,7 +57,7 @@ const createRedisRateLimit = (
   local: RateLimit,
 ): RateLimit => {
   const countShared = async (keyId: string): Promise<number> => {
-    const reply = await connection.run((redis) => count(redis, prefix + keyId, limit, WINDOW_MS));
+    const reply = await count(connection.run, prefix + keyId, limit, WINDOW_MS);
     const found = v.safeParse(CountReply, reply);
     if (!found.success) return local(keyId);
     const [previous, current, elapsedMs] = found.output;
