@@ -3,8 +3,10 @@ import type { MemoryBounds } from '../core/byte-budget.ts';
 import {
   ConfigError,
   collectProblems,
+  misspeltAccess,
   OneOf,
   readVariables,
+  type UnknownVariables,
   unknownVariables,
   type Variables,
   WholeNumber,
@@ -95,9 +97,15 @@ const toListenAccess = ({ HOST, AGENT_SERVER_PASSWORD }: AccessSettings): Listen
 /** Names that belong to the agent server, or to OpenCode. */
 const AGENT_NAMES = /^(?:AGENT|OPENCODE)_/;
 
-/** Variables without effect that look like one of the agent server, or are OpenCode's: each with the nearest known name. */
-export const unknownAgentVariables = (variables: Variables): ReadonlyMap<string, string> =>
-  unknownVariables(variables, AGENT_NAMES, Object.keys(AgentVariables.entries));
+/** What OpenCode's own server calls ours. */
+const NAMES_OF_OPENCODE: ReadonlyMap<string, string> = new Map([
+  ['OPENCODE_SERVER_USERNAME', 'AGENT_SERVER_USERNAME'],
+  ['OPENCODE_SERVER_PASSWORD', 'AGENT_SERVER_PASSWORD'],
+]);
+
+/** Variables without effect that look like one of the agent server, or are OpenCode's. */
+export const unknownAgentVariables = (variables: Variables): UnknownVariables =>
+  unknownVariables(variables, AGENT_NAMES, Object.keys(AgentVariables.entries), NAMES_OF_OPENCODE);
 
 /** The settings from the variables. Throws one `ConfigError` with every problem. The configuration is read on its own. */
 export const readAgentSettings = (variables: Variables): AgentServerSettings => {
@@ -105,6 +113,8 @@ export const readAgentSettings = (variables: Variables): AgentServerSettings => 
   const settings = collectProblems(() => readVariables(AgentVariables, variables), problems);
   const access = collectProblems(() => readVariables(AccessVariables, variables), []);
   if (access?.AGENT_ALLOW_ANONYMOUS === 'false' && isUnprotected(toListenAccess(access))) problems.push(UNPROTECTED);
+  if (access !== undefined && access.AGENT_SERVER_PASSWORD === undefined)
+    problems.push(...misspeltAccess(unknownAgentVariables(variables), ['AGENT_SERVER_PASSWORD']));
   if (settings === undefined || problems.length > 0) throw new ConfigError(problems);
   const { host, isLocalByDefault } = listenAddress(toListenAccess(settings));
   const { AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = settings;

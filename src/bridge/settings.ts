@@ -3,11 +3,13 @@ import {
   CommaList,
   ConfigError,
   collectProblems,
+  misspeltAccess,
   nearestName,
   OneOf,
   type ReadFile,
   readOrReason,
   readVariables,
+  type UnknownVariables,
   unknownVariables,
   unreadableFile,
   type Variables,
@@ -181,11 +183,9 @@ const BRIDGE_NAMES = /^(?:BRIDGE|OPENAI_STREAM|OPENCODE)_/;
 /** Names that other bridges to OpenCode use for our settings. */
 const NAMES_OF_OTHER_BRIDGES: ReadonlyMap<string, string> = new Map([['OPENCODE_BASE', 'AGENT_BASE_URL']]);
 
-/** Variables that look like the bridge's and have no effect, each with the nearest known name. */
-export const unknownBridgeVariables = (variables: Variables): ReadonlyMap<string, string> => {
-  const unknown = unknownVariables(variables, BRIDGE_NAMES, Object.keys(BridgeVariables.entries));
-  return new Map([...unknown].map(([name, nearest]) => [name, NAMES_OF_OTHER_BRIDGES.get(name) ?? nearest]));
-};
+/** Variables that look like the bridge's and have no effect. */
+export const unknownBridgeVariables = (variables: Variables): UnknownVariables =>
+  unknownVariables(variables, BRIDGE_NAMES, Object.keys(BridgeVariables.entries), NAMES_OF_OTHER_BRIDGES);
 
 const toSettings = (read: ParsedVariables): BridgeSettings => {
   const { host, isLocalByDefault } = listenAddress(toListenAccess(read));
@@ -231,6 +231,8 @@ export const readBridgeSettings = (variables: Variables, readFile: ReadFile): Br
   const access = collectProblems(() => readVariables(AccessVariables, merged), []);
   if (access?.BRIDGE_ALLOW_ANONYMOUS === 'false' && isUnprotected(toListenAccess(access)))
     problems.push(OPEN_TO_NETWORK);
+  if (access?.BRIDGE_API_KEYS.length === 0)
+    problems.push(...misspeltAccess(unknownBridgeVariables(variables), ['BRIDGE_API_KEYS']));
   if (read === undefined || problems.length > 0) throw new ConfigError(problems);
   return toSettings(read);
 };

@@ -3,8 +3,10 @@ import {
   CommaList,
   ConfigError,
   collectProblems,
+  misspeltAccess,
   OneOf,
   readVariables,
+  type UnknownVariables,
   unknownVariables,
   type Variables,
   WholeNumber,
@@ -141,8 +143,8 @@ const wayOf = ({ CONSOLE_USERS, CONSOLE_TRUST_HEADER: header, CONSOLE_PUBLIC_URL
 
 const CONSOLE_NAMES = /^CONSOLE_/;
 
-/** Variables that look like the console's and have no effect, each with the nearest known name. */
-export const unknownConsoleVariables = (variables: Variables): ReadonlyMap<string, string> =>
+/** Variables that look like the console's and have no effect. */
+export const unknownConsoleVariables = (variables: Variables): UnknownVariables =>
   unknownVariables(variables, CONSOLE_NAMES, Object.keys(ConsoleVariables.entries));
 
 /** The console's settings from its variables. Throws one `ConfigError` with every problem. */
@@ -151,6 +153,8 @@ export const readConsoleSettings = (variables: Variables): ConsoleSettings => {
   const read = collectProblems(() => readVariables(ConsoleVariables, variables), problems);
   const access = collectProblems(() => readVariables(AccessVariables, variables), []);
   if (access !== undefined) problems.push(...accessProblems(access));
+  if (access?.CONSOLE_USERS.length === 0 && access.CONSOLE_TRUST_HEADER === undefined)
+    problems.push(...misspeltAccess(unknownConsoleVariables(variables), ['CONSOLE_USERS', 'CONSOLE_TRUST_HEADER']));
   if (read?.CONSOLE_NOTIFY_URL !== undefined && read.CONSOLE_PUBLIC_URL === undefined) problems.push(NEEDS_ADDRESS);
   if (read === undefined || problems.length > 0) throw new ConfigError(problems);
   const way = wayOf(read);

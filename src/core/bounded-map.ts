@@ -9,8 +9,8 @@ export const setNewest = <Key, Value>(
 ): Key | undefined => {
   map.delete(key);
   map.set(key, value);
+  if (map.size <= limit) return undefined;
   const [oldest] = map.keys();
-  if (map.size <= limit || oldest === undefined) return undefined;
-  map.delete(oldest);
+  if (oldest !== undefined) map.delete(oldest);
   return oldest;
 };

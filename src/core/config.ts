@@ -133,39 +133,87 @@ const isSlip = (name: string, known: readonly string[]): boolean => {
   return nearest !== undefined && editDistance(name, nearest) <= SLIP_LIMIT;
 };
 
+/** Whether all characters of a name are in a longer one, in their order, and at least half of it: `BRIDGE_KEY` of `BRIDGE_API_KEYS`. */
+const isShortened = (name: string, long: string): boolean => {
+  let found = 0;
+  for (const char of long) if (char === name[found]) found += 1;
+  return found === name.length && 2 * found >= long.length;
+};
+
+/** The known name that an unknown variable was meant to be, if one is near: a few changes away, or what it shortens. */
+const meantName = (name: string, known: readonly string[]): string | undefined => {
+  const nearest = nearestName(name, known);
+  const limit = Math.max(SLIP_LIMIT, Math.floor(name.length / 5));
+  if (nearest !== undefined && editDistance(name, nearest) <= limit) return nearest;
+  return known.find((candidate) => isShortened(name, candidate));
+};
+
 /**
  * What Kubernetes sets in every pod for a service whose name may begin like one of ours: `AGENT_SERVICE_HOST`, `RELAY_PORT`,
  * `RELAY_PORT_8080_TCP_ADDR`.
  */
 const KUBERNETES_NAME = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT(?:_\d\w*)?$/;
 
+/** Variables without effect, each with the known name that it was likely meant to be; undefined where none is near. */
+export type UnknownVariables = ReadonlyMap<string, string | undefined>;
+
 /**
- * Variables that are named like a service's own, or nearly like one of them, and are none, each with the nearest known name.
- * Those that Kubernetes sets itself are left out, and empty ones, which count as not set.
+ * Variables that are named like a service's own, or nearly like one of them, and are none. Those that Kubernetes sets itself
+ * are left out, and empty ones, which count as not set. `renamed`: what other programs call a variable of ours.
  */
 export const unknownVariables = (
   variables: Variables,
   ours: RegExp,
   known: readonly string[],
-): ReadonlyMap<string, string> =>
+  renamed: ReadonlyMap<string, string> = new Map(),
+): UnknownVariables =>
   new Map(
     Object.entries(variables)
       .flatMap(([name, text]) => (text === undefined || text.trim() === '' ? [] : [name]))
       .filter((name) => !known.includes(name) && !KUBERNETES_NAME.test(name))
       .filter((name) => ours.test(name) || isSlip(name, known))
-      .map((name) => [name, nearestName(name, known) ?? '']),
+      .map((name) => [name, renamed.get(name) ?? meantName(name, known)]),
   );
 
-/** One line of a `ConfigError` for each variable that has no effect, with the nearest known name. */
-export const unknownVariableErrors = (unknown: ReadonlyMap<string, string>): readonly string[] =>
-  [...unknown].map(([name, nearest]) => `${name}: this variable has no effect; did you mean ${nearest}?`);
+const withoutEffect = ([name, meant]: readonly [string, string | undefined], kind = ''): string =>
+  `${name}: ${kind}this variable has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 
-/** A `ConfigError` with the variables that have no effect at its end: one of them may be what is missing. Other errors as they are. */
-export const withUnknownVariables = (error: unknown, unknown: ReadonlyMap<string, string>): unknown =>
-  error instanceof ConfigError ? new ConfigError([...error.problems, ...unknownVariableErrors(unknown)]) : error;
+/** One line for each variable that has no effect, which is why a start is refused. */
+export const unknownVariableErrors = (unknown: UnknownVariables): readonly string[] =>
+  [...unknown].map((entry) => withoutEffect(entry));
 
-/** Logs a warning for each variable that has no effect, with the nearest known name. */
-export const logUnknownVariables = (unknown: ReadonlyMap<string, string>, log: Log): void => {
-  for (const [setting, nearest] of unknown)
-    log('warn', 'unknown-setting', { setting, reason: `it has no effect; the nearest known one is ${nearest}` });
+/** One line for each variable that has no effect, which alone does not prevent the start. */
+export const unknownVariableWarnings = (unknown: UnknownVariables): readonly string[] =>
+  [...unknown].map((entry) => withoutEffect(entry, 'warning: '));
+
+/**
+ * Errors for variables that were likely meant to be one of `access`. A service that would start without access control is not
+ * started with them.
+ */
+export const misspeltAccess = (unknown: UnknownVariables, access: readonly string[]): readonly string[] =>
+  [...unknown].flatMap(([name, meant]) =>
+    meant !== undefined && access.includes(meant)
+      ? [
+          `${name}: this variable has no effect, and without ${meant} everyone would have access: rename it to ${meant}, or remove it`,
+        ]
+      : [],
+  );
+
+/**
+ * A `ConfigError` with warnings at its end about the variables that have no effect and are not in it: one of them may be what is
+ * missing. Other errors as they are.
+ */
+export const withUnknownVariables = (error: unknown, unknown: UnknownVariables): unknown => {
+  if (!(error instanceof ConfigError)) return error;
+  const { problems } = error;
+  const others = [...unknown].filter(([name]) => !problems.some((problem) => problem.startsWith(`${name}:`)));
+  return new ConfigError([...problems, ...unknownVariableWarnings(new Map(others))]);
+};
+
+/** Logs a warning for each variable that has no effect, with the name that was likely meant. */
+export const logUnknownVariables = (unknown: UnknownVariables, log: Log): void => {
+  for (const [setting, meant] of unknown) {
+    const reason = `it has no effect${meant === undefined ? '' : `; the nearest known one is ${meant}`}`;
+    log('warn', 'unknown-setting', { setting, reason });
+  }
 };

@@ -10,7 +10,7 @@ import { importSession } from '../agent/session/import.ts';
 
 import { AgentVariables, type Database, unknownAgentVariables } from '../agent/settings.ts';
 import { isStoreFailure } from '../agent/store/errors.ts';
-import { ConfigError, readVariables, unknownVariableErrors } from '../core/config.ts';
+import { ConfigError, readVariables, unknownVariableWarnings } from '../core/config.ts';
 import { openReader, runPrune, runSessions } from './agent/maintenance.ts';
 import { openStoreForCommand } from './agent/store.ts';
 import { type AgentTask, parseTask } from './agent/task.ts';
@@ -118,7 +118,7 @@ export const runAgentCommand = async (args: readonly string[]): Promise<number> 
   try {
     const task = parseTask(args);
     // A misspelt address leads to the default database.
-    report(unknownVariableErrors(unknownAgentVariables(process.env)));
+    report(unknownVariableWarnings(unknownAgentVariables(process.env)));
     await runTask(task);
     return 0;
   } catch (error) {

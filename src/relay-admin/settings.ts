@@ -4,8 +4,10 @@ import {
   collectProblems,
   OneOf,
   readVariables,
+  type UnknownVariables,
   unknownVariableErrors,
   unknownVariables,
+  unknownVariableWarnings,
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
@@ -115,13 +117,13 @@ const parseAdminKey = (text: string | undefined): AdminKey => {
   return ADMIN_KEY.test(secret) ? { kind: 'present', secret } : { kind: 'malformed' };
 };
 
-/** Variables that look like one of relay admin and are none, each with the nearest known name. */
-export const unknownRelaySettings = (variables: Variables): ReadonlyMap<string, string> =>
+/** Variables that look like one of relay admin and are none. */
+export const unknownRelaySettings = (variables: Variables): UnknownVariables =>
   unknownVariables(variables, /^RELAY_/, Object.keys(RelayVariables.entries));
 
 /** Only a variable of relay admin can leave a protection off, such as a misspelt `RELAY_READ_ONLY`. */
-const mayBeProtection = (nameAndNearest: readonly [string, string]): boolean =>
-  nameAndNearest.some((name) => name.startsWith('RELAY_'));
+const mayBeProtection = (nameAndMeant: readonly (string | undefined)[]): boolean =>
+  nameAndMeant.some((name) => name?.startsWith('RELAY_'));
 
 const AddressVariables = v.pick(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
 
@@ -146,9 +148,12 @@ export const readRelayConfig = (variables: Variables): RelayConfig => {
   const address = collectProblems(() => readAddress(variables), problems);
   const others = v.omit(RelayVariables, ['RELAY_BASE_URL', 'RELAY_ALLOWED_HOST']);
   const settings = collectProblems(() => readVariables(others, variables), problems);
-  const unknown = unknownRelaySettings(variables);
-  if (address === undefined || settings === undefined || [...unknown].some(mayBeProtection))
-    throw new ConfigError([...problems, ...unknownVariableErrors(unknown)]);
+  const unknown = [...unknownRelaySettings(variables)];
+  problems.push(...unknownVariableErrors(new Map(unknown.filter(mayBeProtection))));
+  if (address === undefined || settings === undefined || problems.length > 0) {
+    const others = unknown.filter((entry) => !mayBeProtection(entry));
+    throw new ConfigError([...problems, ...unknownVariableWarnings(new Map(others))]);
+  }
   return {
     address,
     key: parseAdminKey(settings.RELAY_ADMIN_API_KEY),

@@ -8,6 +8,7 @@ import {
   unknownVariables,
   type Variables,
   WholeNumber,
+  withUnknownVariables,
 } from '../../src/core/config.ts';
 import { describe } from '../check.ts';
 
@@ -170,8 +171,40 @@ describe('variables that have no effect', (check) => {
   const reported = (...names: readonly string[]) =>
     Object.fromEntries(unknownVariables(Object.fromEntries(names.map((name) => [name, 'x'])), /^OURS_/, KNOWN));
 
+  check('are named with what was meant only where that is near, or what they shorten', () => {
+    const known = ['AGENT_CONFIG', 'AGENT_DATABASE_URL', 'AGENT_SERVER_PASSWORD', 'RELAY_TIMEOUT_MS'];
+    const meant = (name: string) => unknownVariables({ [name]: 'x' }, /_/, known).get(name);
+    for (const [name, expected] of [
+      ['AGENT_DATABSE_URL', 'AGENT_DATABASE_URL'],
+      ['AGENT_DATBASE_URI', 'AGENT_DATABASE_URL'],
+      ['AGENT_PASSWORD', 'AGENT_SERVER_PASSWORD'],
+      ['RELAY_TIMEOUT', 'RELAY_TIMEOUT_MS'],
+      ['AGENT_DATA_DIR', undefined],
+      ['AGENT_MODEL', undefined],
+      ['AGENT_S', undefined],
+      ['RELAY_URL', undefined],
+    ] as const)
+      assert.is(meant(name), expected, name);
+    assert.is(unknownVariables({ A_B: 'x' }, /_/, []).get('A_B'), undefined);
+  });
+
+  check('are warnings among errors, and once where an error names them already', () => {
+    const unknown = new Map([
+      ['OURS_POST', 'OURS_PORT'],
+      ['OURS_X', undefined],
+      ['OURS_KEI', 'OURS_KEY'],
+    ]);
+    const error = withUnknownVariables(new ConfigError(['OURS_KEI: refused', 'LEVEL: expected x']), unknown);
+    assert.equal(error instanceof ConfigError && error.problems, [
+      'OURS_KEI: refused',
+      'LEVEL: expected x',
+      'OURS_POST: warning: this variable has no effect; did you mean OURS_PORT?',
+      'OURS_X: warning: this variable has no effect',
+    ]);
+  });
+
   check('are those with our beginning, and those that are a slip away from one of ours', () => {
-    assert.equal(reported('OURS_POST', 'OURS_X'), { OURS_POST: 'OURS_PORT', OURS_X: 'OURS_PORT' });
+    assert.equal(reported('OURS_POST', 'OURS_X'), { OURS_POST: 'OURS_PORT', OURS_X: undefined });
     assert.equal(reported('LOG_LEVL', 'MAX_CONCURENCY', 'MAXCONCURENCY'), {
       LOG_LEVL: 'LOG_LEVEL',
       MAX_CONCURENCY: 'MAX_CONCURRENCY',

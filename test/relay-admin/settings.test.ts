@@ -207,7 +207,7 @@ describe('a setting that is named like ours and is none', (check) => {
   check('stands beside the variable that it should have been', () => {
     assert.equal(problemsOf({ RELAY_BASEURL: 'x', RELAY_ALLOWED_HOST: 'relay.example', LOG_LEVL: 'warn' }).slice(-2), [
       'RELAY_BASEURL: this variable has no effect; did you mean RELAY_BASE_URL?',
-      'LOG_LEVL: this variable has no effect; did you mean LOG_LEVEL?',
+      'LOG_LEVL: warning: this variable has no effect; did you mean LOG_LEVEL?',
     ]);
   });
 

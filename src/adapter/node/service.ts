@@ -1,6 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ConfigError, logUnknownVariables, type Variables, withUnknownVariables } from '../../core/config.ts';
+import {
+  ConfigError,
+  logUnknownVariables,
+  type UnknownVariables,
+  type Variables,
+  withUnknownVariables,
+} from '../../core/config.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import type { Log } from '../../core/log.ts';
 import { type RunningServer, type ServingOptions, serveNode } from './server.ts';
@@ -75,8 +81,8 @@ export type ProcessContext = {
 
 type ServiceName = {
   readonly name: string;
-  /** The variables that look like the service's and have no effect, each with the nearest known name. */
-  readonly unknownVariables: (variables: Variables) => ReadonlyMap<string, string>;
+  /** The variables that look like the service's and have no effect. */
+  readonly unknownVariables: (variables: Variables) => UnknownVariables;
 };
 
 /** How long requests that run may take once the service is asked to stop. */

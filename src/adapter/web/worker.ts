@@ -1,4 +1,4 @@
-import { ConfigError, type Variables, withUnknownVariables } from '../../core/config.ts';
+import { ConfigError, type UnknownVariables, type Variables, withUnknownVariables } from '../../core/config.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import { systemClock } from '../node/clock.ts';
 
@@ -71,7 +71,7 @@ const awaitBodyArrival = async (request: Request): Promise<void> => {
  */
 export const createWorkerModule = (
   build: (variables: Variables) => Promise<Handler>,
-  unknownVariables: (variables: Variables) => ReadonlyMap<string, string>,
+  unknownVariables: (variables: Variables) => UnknownVariables,
 ): WorkerModule => {
   let built: Promise<Handler> | undefined;
   const start = (variables: Variables): Promise<Handler> =>

@@ -1,5 +1,12 @@
 import * as v from 'valibot';
-import { CommaList, OneOf, unknownVariables, type Variables, WholeNumber } from '../../core/config.ts';
+import {
+  CommaList,
+  OneOf,
+  type UnknownVariables,
+  unknownVariables,
+  type Variables,
+  WholeNumber,
+} from '../../core/config.ts';
 import { LOG_LEVELS } from '../../core/log.ts';
 import { DIALECT_NAMES } from '../../llm/types.ts';
 
@@ -117,8 +124,8 @@ export const GatewayVariables = v.object({
   ),
 });
 
-/** Variables that look like the gateway's but are unknown, each with the nearest known name: likely a typing mistake. */
-export const unknownGatewayVariables = (variables: Variables): ReadonlyMap<string, string> =>
+/** Variables that look like the gateway's but are unknown: likely a typing mistake. */
+export const unknownGatewayVariables = (variables: Variables): UnknownVariables =>
   unknownVariables(variables, GATEWAY_NAMES, Object.keys(GatewayVariables.entries));
 
 /** The gateway's variables, parsed, with defaults. */

@@ -49,7 +49,7 @@ describe('a variable without effect', (check) => {
       [code, stderr],
       [
         1,
-        'gatehouse misspelt: OURS_KEY: expected a value\ngatehouse misspelt: OURS_KEI: this variable has no effect; did you mean OURS_KEY?\n',
+        'gatehouse misspelt: OURS_KEY: expected a value\ngatehouse misspelt: OURS_KEI: warning: this variable has no effect; did you mean OURS_KEY?\n',
       ],
     );
   });

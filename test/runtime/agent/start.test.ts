@@ -124,7 +124,7 @@ describe('a start of the agent bundle that is refused', (check) => {
       const { lines } = await refusedStart(begin({ variables: { PORT: 'canary', AGENT_CONFIGCONTENT: 'canary' } }));
       assert.is(
         lines.at(-1),
-        'gatehouse agent: AGENT_CONFIGCONTENT: this variable has no effect; did you mean AGENT_CONFIG_CONTENT?',
+        'gatehouse agent: AGENT_CONFIGCONTENT: warning: this variable has no effect; did you mean AGENT_CONFIG_CONTENT?',
       );
       assert.not.match(lines.join('\n'), 'canary');
     }),

@@ -58,7 +58,7 @@ describe('starting the bridge bundle', (check) => {
     assert.is(errorTexts.length, 2, errorTexts.join());
     assert.is(
       errorTexts[1],
-      'gatehouse bridge: BRIDGE_API_KEY: this variable has no effect; did you mean BRIDGE_API_KEYS?',
+      'gatehouse bridge: BRIDGE_API_KEY: this variable has no effect, and without BRIDGE_API_KEYS everyone would have access: rename it to BRIDGE_API_KEYS, or remove it',
     );
   });
 

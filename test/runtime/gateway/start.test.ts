@@ -97,7 +97,7 @@ describe('a start of the Node bundle that fails', (check) => {
       assert.is(code, 1);
       assert.is(
         errorTexts(stderr).at(-1),
-        `gatehouse gateway: ${name}: this variable has no effect; did you mean ${meant}?`,
+        `gatehouse gateway: ${name}: warning: this variable has no effect; did you mean ${meant}?`,
       );
       assert.not.match(stderr, 'canary');
     }
