@@ -29,4 +29,17 @@ describe('a bounded map', (check) => {
       evicted: '---b',
     });
   });
+
+  check('looks for its oldest entry only when there are too many', () => {
+    const map = new Map<string, number>();
+    let looks = 0;
+    map.keys = () => {
+      looks += 1;
+      return Map.prototype.keys.call(map);
+    };
+    for (const key of 'abca') setNewest(map, [key, 1], 3);
+    assert.is(looks, 0);
+    assert.is(setNewest(map, ['d', 1], 3), 'b');
+    assert.is(looks, 1);
+  });
 });
