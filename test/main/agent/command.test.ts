@@ -5,7 +5,8 @@ import * as assert from 'uvu/assert';
 import { COMPILE_CACHE, describe } from '../../check.ts';
 import { ROOT, run } from '../../runtime/processes.ts';
 
-const MISSPELT = 'gatehouse agent: AGENT_DATABSE_URL: warning: this variable has no effect; did you mean AGENT_DATABASE_URL?\n';
+const MISSPELT =
+  'gatehouse agent: AGENT_DATABSE_URL: warning: this variable has no effect; did you mean AGENT_DATABASE_URL?\n';
 
 /** Runs `gatehouse agent` in an empty directory. What it writes to standard error. */
 const errorsOf = async (words: readonly string[], variables: Readonly<Record<string, string>>): Promise<string> => {
