@@ -54,8 +54,8 @@ export type ClientToolResults = {
   readonly calls: readonly string[];
   /** The other results of such a list, as they may be of the same calls, or of calls before. */
   readonly earlier: readonly (ClientToolResult & { readonly described: readonly PromptPart[] })[];
-  /** What `history` may have too much for that: each entry is one possibility. */
-  readonly withheld: readonly (readonly string[])[];
+  /** What `history` may have too much for that: the last of these, the last two and so on. */
+  readonly withheld: readonly string[];
   /** The results as text, for an agent that does not wait for them. */
   readonly described: readonly PromptPart[];
   /** What the user has written after them; mostly nothing. */

@@ -96,10 +96,24 @@ export function* appendMessages(
 export const normalizeMessages = (messages: readonly HistoryMessage[]): Steps<HistoryMessage[]> =>
   appendMessages([], messages);
 
+/** Of a text that may be in many histories that are compared: it is read for the first of them alone. */
+function* digestOnce(text: string, newHash: NewHash, digests: Map<string, string>): Steps<string> {
+  const known = digests.get(text);
+  if (known !== undefined) return known;
+  yield;
+  const digest = yield* digestOf(newHash, [text]);
+  digests.set(text, digest);
+  return digest;
+}
+
 /** The text of an entry, which has no line break in it, digests of its files, and of its calls, in no order: joined by line breaks. */
-function* contentOf({ text, files = [], calls = [] }: HistoryMessage, newHash: NewHash): Steps<readonly string[]> {
-  const content = [text];
-  for (const call of calls) content.push('\ncall ', yield* digestOf(newHash, [call]));
+function* contentOf(
+  { text, files = [], calls = [] }: HistoryMessage,
+  newHash: NewHash,
+  digests: Map<string, string>,
+): Steps<readonly string[]> {
+  const content = [calls.length === 0 ? text : yield* digestOnce(text, newHash, digests)];
+  for (const call of calls) content.push('\ncall ', yield* digestOnce(call, newHash, digests));
   for (const { url } of files) content.push('\n', yield* digestOf(newHash, [url]));
   return content;
 }
@@ -115,11 +129,15 @@ export type HistoryFingerprint = {
 
 export const EMPTY_FINGERPRINT: HistoryFingerprint = { head: '', entries: 0, opening: '' };
 
-/** The fingerprint of a history once `entries` are added. They must come from `normalizeMessages`. */
+/**
+ * The fingerprint of a history once `entries` are added. They must come from `normalizeMessages`. `digests`: of the texts of entries
+ * with calls and of the calls, where they are read for several histories.
+ */
 export function* extendFingerprint(
   before: HistoryFingerprint,
   entries: readonly HistoryMessage[],
   newHash: NewHash,
+  digests = new Map<string, string>(),
 ): Steps<HistoryFingerprint> {
   let fingerprint = before;
   let chars = 0;
@@ -129,7 +147,7 @@ export function* extendFingerprint(
       chars = 0;
       yield;
     }
-    const content = yield* contentOf(entry, newHash);
+    const content = yield* contentOf(entry, newHash, digests);
     const head = yield* digestOf(newHash, [`${fingerprint.head}\n${entry.role}\n`, ...content]);
     const opening = fingerprint.entries === 0 ? head : fingerprint.opening;
     fingerprint = { head, entries: fingerprint.entries + 1, opening };
@@ -145,7 +163,7 @@ export function* hashTail(entries: readonly HistoryMessage[], newHash: NewHash):
   for (let end = entries.length; tail.length < TAIL_PAIRS; end -= 2) {
     const [prompt, answer] = entries.slice(Math.max(0, end - 2), Math.max(0, end));
     if (prompt?.role !== 'user' || answer?.role !== 'assistant') break;
-    tail.unshift(yield* digestOf(newHash, [...(yield* contentOf(prompt, newHash)), '\n', answer.text]));
+    tail.unshift(yield* digestOf(newHash, [...(yield* contentOf(prompt, newHash, new Map())), '\n', answer.text]));
   }
   return tail;
 }

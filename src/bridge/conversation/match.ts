@@ -34,26 +34,26 @@ export type ClientHistory = {
   readonly others: readonly ClientHistory[];
 };
 
-/** `withheld`: what the last entry may have too much. */
+/** `withheld`: what the last entry may have too much: the last of these, the last two and so on. */
 export function* readHistory(
   messages: readonly HistoryMessage[],
   newHash: NewHash,
-  withheld: readonly (readonly string[])[] = [],
+  withheld: readonly string[] = [],
 ): Steps<ClientHistory> {
+  const digests = new Map<string, string>();
   const entries = yield* normalizeMessages(messages);
-  const last = entries.slice(-1);
+  let last = entries.slice(-1);
   const beforeLast = yield* extendFingerprint(EMPTY_FINGERPRINT, entries.slice(0, -1), newHash);
+  const fingerprint = yield* extendFingerprint(beforeLast, last, newHash, digests);
   const base = { fingerprint: beforeLast, last, tail: yield* hashTail(entries, newHash) };
   const others: ClientHistory[] = [];
-  for (const results of withheld) {
-    const fewer = last.map(({ calls = [], ...entry }) => ({
-      ...entry,
-      calls: calls.filter((call) => !results.includes(call)),
-    }));
-    const fingerprint = yield* extendFingerprint(beforeLast, fewer, newHash);
-    others.push({ messages, entries, fingerprint, base: { ...base, last: fewer }, others: [] });
+  for (const result of withheld.toReversed()) {
+    yield;
+    last = last.map(({ calls = [], ...entry }) => ({ ...entry, calls: calls.filter((call) => call !== result) }));
+    const fewer = yield* extendFingerprint(beforeLast, last, newHash, digests);
+    others.push({ messages, entries, fingerprint: fewer, base: { ...base, last }, others: [] });
   }
-  return { messages, entries, fingerprint: yield* extendFingerprint(beforeLast, last, newHash), base, others };
+  return { messages, entries, fingerprint, base, others };
 }
 
 /** All that a history may be. */

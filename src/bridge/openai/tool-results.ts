@@ -38,14 +38,13 @@ const parseEarlierResults = (dialogue: readonly DialogueEntry[], start: number) 
   const before = dialogue.slice(0, start);
   const run = before.slice(before.findLastIndex((entry) => entry.output === undefined && !isCall(entry)) + 1);
   const results = run.filter(({ output }) => output !== undefined);
-  const firsts = results.flatMap((result, index) => (index < EARLIER_LIMIT ? [result] : []));
+  const calls = inHistory(results);
   return {
     earlier: results.flatMap(({ output, parts }) =>
       output?.callID ? [{ callID: output.callID, output: outputOf(output.parts), described: parts }] : [],
     ),
-    // The last results, the last two and so on.
-    withheld: firsts.map((_, index) => inHistory(results.slice(results.length - 1 - index))),
-    calls: inHistory(results),
+    calls,
+    withheld: calls.slice(-EARLIER_LIMIT),
   };
 };
 

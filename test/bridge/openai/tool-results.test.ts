@@ -1,6 +1,9 @@
 import * as assert from 'uvu/assert';
+import { createNodeHash } from '../../../src/adapter/node/crypto.ts';
+import { readHistory } from '../../../src/bridge/conversation/match.ts';
 import { parseInput } from '../../../src/bridge/openai/responses/input.ts';
 import { type DialogueEntry, parseToolResults, resultOf } from '../../../src/bridge/openai/tool-results.ts';
+import { runAtOnce } from '../../../src/core/time-slices.ts';
 import { describe } from '../../check.ts';
 
 const words = (text: string) => [{ type: 'text' as const, text }];
@@ -36,7 +39,7 @@ describe('the results at the end of a request', (check) => {
     const [first, last] = ['c1\n[look returned]\nrain', 'c2\n[look returned]\nnoon'];
     assert.equal(
       [found?.results, found?.withheld, found?.calls],
-      [[{ callID: 'c2', output: 'noon' }], [[first]], [first, last]],
+      [[{ callID: 'c2', output: 'noon' }], [first], [first, last]],
     );
     assert.equal(
       found?.earlier.map(({ callID, output }) => [callID, output]),
@@ -46,6 +49,30 @@ describe('the results at the end of a request', (check) => {
     const apart = parseToolResults([calling('c1'), result('c1', 'rain'), answer, calling('c2'), result('c2', 'noon')]);
     assert.equal([apart?.earlier, apart?.withheld, apart?.calls], [[], [], [last]]);
   });
+
+  check(
+    'are looked for in a long list of calls and results without reading each result once more for every form',
+    () => {
+      const ids = Array.from({ length: 40 }, (_, index) => `c${index}`);
+      const steps = ids.flatMap((id) => [calling(id), result(id, 'x'.repeat(10_000))]);
+      const found = parseToolResults([user('One'), ...steps]);
+      let chars = 0;
+      const countingHash = () => {
+        const { add, end } = createNodeHash();
+        const count = (text: string): void => {
+          chars += text.length;
+          add(text);
+        };
+        return { add: count, end };
+      };
+      const { others } = runAtOnce(readHistory(found?.history ?? [], countingHash, found?.withheld));
+      assert.is(others.length, ids.length - 1);
+      assert.ok(chars < 2 * 10_000 * ids.length, `${chars} characters`);
+      const [{ fingerprint } = assert.unreachable()] = others.slice(-1);
+      const calls = parseToolResults([user('One'), ...ids.map((id) => calling(id)), ...steps.slice(-1)]);
+      assert.equal(fingerprint, runAtOnce(readHistory(calls?.history ?? [], createNodeHash)).fingerprint);
+    },
+  );
 
   check('are none after another answer, or where no call is named', () => {
     const answer: DialogueEntry = { role: 'assistant', parts: words('It rains.') };
