@@ -211,15 +211,16 @@ export const parseModelAliases = (text: string | undefined): ReadonlyMap<string,
   return new Map([...entries].map(([alias, entry]) => [alias, build(alias, entry)]));
 };
 
-/** The alias of a name that a request sends. */
-export type FindAlias = (name: string) => ModelAlias;
+/** The alias of a name that a request sends. `note`: what an error about an unknown name says beside that. */
+export type FindAlias = (name: string, note?: string) => ModelAlias;
 
 /** Finds aliases by name. Faults with `model-not-found`, which never quotes one of the `secrets`. */
 export const createAliasLookup = (models: ReadonlyMap<string, ModelAlias>, secrets: readonly string[]): FindAlias => {
   const valid = [...models.keys()];
-  return (name) => {
+  return (name, note) => {
     const alias = models.get(name);
     if (alias !== undefined) return alias;
-    throw new Fault({ kind: 'model-not-found', message: notConfiguredText('model', name, valid, secrets), valid });
+    const problem = notConfiguredText('model', name, valid, secrets);
+    throw new Fault({ kind: 'model-not-found', message: note === undefined ? problem : `${problem}. ${note}`, valid });
   };
 };

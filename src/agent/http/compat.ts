@@ -3,6 +3,7 @@ import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
 import { sessionErrorPublication } from '../events/records.ts';
 import { LogBody } from '../protocol/request-schemas.ts';
+import { openAiPath } from './errors.ts';
 import { parseQuery, requestDirectory } from './query.ts';
 
 /** The one project: sessions are grouped by their directories alone. */
@@ -123,8 +124,16 @@ export const createUnsupportedReport =
     await publisher.publish(session.directory, sessionErrorPublication(id, error));
   };
 
-/** The message of the 404 for a path: an id in it is empty, or it is unsupported here but part of OpenCode's API, or unknown. */
+/** What clients of OpenAI's API ask for, with or without the `/v1` of their base URL. */
+const OPENAI_PATH =
+  /^\/(?:v1\/)*(?:chat\/completions|completions|responses|conversations|models|embeddings|moderations)(?:\/|$)/;
+
+/**
+ * The message of the 404 for a path: an id in it is empty, or it is unsupported here but part of OpenCode's API, or unknown.
+ * Throws the fault for a path of OpenAI's API, whose clients read another form of error.
+ */
 export const unknownPathHint = (path: string): string => {
+  if (OPENAI_PATH.test(path)) throw openAiPath();
   if (path.includes('//')) return 'A part of the path is empty (//): an id in it was not filled in';
   return `${unsupportedText(path) ?? 'No such path'}. GET /doc lists all`;
 };

@@ -12,6 +12,8 @@ type AgentFault =
   | { readonly kind: 'store-failed'; readonly trouble: StoreTrouble; readonly reason: string }
   /** A permission request that was decided before. */
   | { readonly kind: 'permission-decided'; readonly decision: PermissionDecision }
+  /** A path of OpenAI's API, which the bridge answers. */
+  | { readonly kind: 'openai-path' }
   /** A permission request is about other arguments than the client has seen. */
   | { readonly kind: 'arguments-changed' };
 
@@ -22,8 +24,13 @@ export const storeFault = (trouble: StoreTrouble): Fault<AgentFault> =>
 /** The fault for a reply to a permission request that was decided before: it says by whom, when, and what. */
 export const permissionDecided = (decision: PermissionDecision): Fault<AgentFault> =>
   new Fault<AgentFault>({ kind: 'permission-decided', decision });
+/** The fault for a path of OpenAI's API. */
+export const openAiPath = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: 'openai-path' });
 /** The fault for a reply with another hash than that of the request's arguments. */
 export const argumentsChanged = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: 'arguments-changed' });
+
+const OPENAI_PATH =
+  "This server answers OpenCode's API, not OpenAI's: give this client the address of the bridge, such as http://127.0.0.1:4100/v1";
 
 const DECIDED = {
   once: 'was allowed once',
@@ -108,6 +115,11 @@ const toErrorResponse = (detail: AgentFault): Response => {
     case 'model-not-found':
     case 'not-found':
       return namedError(404, 'NotFoundError', { message: 'hint' in detail ? detail.hint : 'No such model' });
+    case 'openai-path': {
+      // Clients of OpenAI show what is at `error.message`, and of anything else the status alone.
+      const error = { message: OPENAI_PATH, type: 'invalid_request_error', param: null, code: 'not_found' };
+      return jsonResponse(404, { name: 'NotFoundError', data: { message: OPENAI_PATH }, error });
+    }
     case 'permission-decided': {
       // The status that OpenCode's clients know for a request that is not open.
       const { decision } = detail;

@@ -34,6 +34,8 @@ type GuardRouteNeeds = {
   readonly noVerdict: Pick<NoVerdict, 'describe'>;
 };
 
+const NO_AGENT = 'This path judges chats; for answers of an agent, give the client the address of the bridge';
+
 /** What a guard says of texts by their scores: whether it is a violation, and the content of the answer. */
 type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolean; readonly content: string };
 
@@ -85,7 +87,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
         throw asUnjudged(error);
       });
       const asked = parseGuardRequest(body);
-      const alias = findAlias(asked.model);
+      const alias = findAlias(asked.model, NO_AGENT);
       observer?.describe(alias.alias);
       const form = answerFormOf(alias, asked.response_format);
       const policy = policies.select(alias.alias, caller.keyIndex);

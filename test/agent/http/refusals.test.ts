@@ -38,6 +38,30 @@ describe('a request that goes wrong', (check) => {
     }
   });
 
+  check('of a client of OpenAI is sent to the bridge, in words that its errors show', async () => {
+    const world = await createAgentWorld();
+    const message =
+      "This server answers OpenCode's API, not OpenAI's: give this client the address of the bridge, such as http://127.0.0.1:4100/v1";
+    for (const [method, path] of [
+      ['POST', '/v1/chat/completions'],
+      ['POST', '/chat/completions'],
+      ['POST', '/v1/v1/chat/completions'],
+      ['GET', '/v1/models'],
+      ['GET', '/models/gpt-4o'],
+      ['POST', '/v1/responses'],
+    ] as const) {
+      const response = await world.call(method, path, method === 'POST' ? {} : undefined);
+      const error = { message, type: 'invalid_request_error', param: null, code: 'not_found' };
+      assert.is(response.status, 404, path);
+      assert.equal(await response.json(), { name: 'NotFoundError', data: { message }, error }, path);
+    }
+    const other = await world.call('GET', '/v1/modelsx');
+    assert.equal(await bodyOf(other), {
+      name: 'NotFoundError',
+      data: { message: 'No such path. GET /doc lists all' },
+    });
+  });
+
   check('is informed which methods a path has', async () => {
     const world = await createAgentWorld();
     for (const [method, path, allow] of [

@@ -352,6 +352,13 @@ describe('the guard face has no verdict', (check) => {
       assert.is(`${error.status} ${error.code}`, expected);
     });
   }
+  check('for a model of a chat with an agent, which the bridge answers', async () => {
+    const { message } = await errorOf(await askGuard(gatewayOver(guarding()), { ...chat(user('a')), model: 'gpt-4o' }));
+    assert.match(
+      message,
+      /^this model is not configured\. This path judges chats; for answers of an agent, give the client the address of the bridge\. Valid models: /,
+    );
+  });
   check('without a right key', async () => {
     for (const authorization of ['', 'Bearer no', 'Basic x'])
       assert.is((await askGuard(gatewayOver(guarding()), auditBody('a'), { authorization })).status, 401);

@@ -89,6 +89,9 @@ const isSurelyID = (word: string): boolean =>
   /^per_\w{1,200}$/i.test(word) ||
   (/^[a-z\d]{6}$/i.test(word) && /\d/.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word));
 
+/** What may be the short id of another request where it stands alone: some are letters only, as words are. */
+const ALONE_ID = /^[a-z\d]{6}$/i;
+
 /** A reason as it was written, without the ends of marks that opened before it. */
 const toReason = (text: string, opened: number): string => {
   let end = text.length;
@@ -155,7 +158,10 @@ const readNames = (
       return { ids, end, problem: { kind: 'unknown-id', word } };
     else if (name !== 'and' && !AFTER_IDS.has(name)) break;
   }
-  return ids.length > 0 ? { ids, end } : { ids, end, problem: { kind: 'no-id' } };
+  if (ids.length > 0) return { ids, end };
+  const { text: alone = '' } = words[first] ?? {};
+  const isAlone = ALONE_ID.test(alone) && skip(first + 1, AFTER_IDS) === words.length;
+  return { ids, end, problem: isAlone ? { kind: 'unknown-id', word: alone } : { kind: 'no-id' } };
 };
 
 /**

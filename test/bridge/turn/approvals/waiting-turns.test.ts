@@ -151,6 +151,10 @@ describe('a turn that waits for an answer', (check) => {
       ['no', noID],
       [`approve ${'it '.repeat(100)}`, noID],
       ['approve 9UsYbZ', 'No open permission request has the id 9UsYbZ. Nothing was approved.'],
+      ['approve XXXXXX', 'No open permission request has the id XXXXXX. Nothing was approved.'],
+      ['ok, reject "abcdef" please.', 'No open permission request has the id abcdef. Nothing was rejected.'],
+      ['approve abcdef today', noID],
+      ['approve everything', noID],
       ['reject 9UsYbZ', 'No open permission request has the id 9UsYbZ. Nothing was rejected.'],
       [
         'reject k3F9xQ approve 9UsYbZ',
