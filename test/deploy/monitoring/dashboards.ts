@@ -28,6 +28,12 @@ const gauge = (metric: string, by: string, matchers = '', how = 'sum'): string =
 const times = (metric: string, matchers = ''): readonly Query[] =>
   [0.5, 0.95, 0.99].map((share) => [quantile(share, metric, '', matchers), `p${share * 100}`]);
 
+/** Requests to a gateway; a bridge has a path of the same name. */
+const gatewayRequests = (by: string, matchers: string): string =>
+  `sum by (${by}) (rate(gatehouse_requests_total{${OF}${matchers}}[$__rate_interval]) and on (namespace, pod) gatehouse_backend_calls_running)`;
+const JUDGING =
+  ', method="POST", route=~"/v1/moderations|/v1/chat/completions|/beta/litellm_basic_guardrail_api|/integrations/portkey"';
+
 /** What every service tells of its process, told apart by a metric that only it has. */
 const processOf = (own: string): readonly Plot[] => {
   const of = (metric: string): string => `${metric}{${OF}} and on (namespace, pod) gatehouse_${own}`;
@@ -79,7 +85,18 @@ export const PAGES: readonly Page[] = [
       {
         title: 'Requests',
         unit: 'reqps',
-        queries: [[rate('requests_total', 'route, status', ', route=~"/v1/.*"'), '{{route}} {{status}}']],
+        queries: [[gatewayRequests('route, status', ', route!~"/health|/ready|/metrics"'), '{{route}} {{status}}']],
+      },
+      {
+        title: 'Requests for a verdict that got an error',
+        unit: 'percentunit',
+        description: 'Of those at each route. An API relay passes what it gets an error for',
+        queries: [
+          [
+            `${gatewayRequests('route, status', `${JUDGING}, status=~"[45].."`)} / on (route) group_left ${gatewayRequests('route', JUDGING)}`,
+            '{{route}} {{status}}',
+          ],
+        ],
       },
       {
         title: 'Time of a moderation',

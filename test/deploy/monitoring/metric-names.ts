@@ -68,7 +68,7 @@ export const unknownIn = (expression: string, known: KnownMetrics): readonly str
     ...names.filter((name) => !known.has(name)),
     ...used.filter((label) => !labels.includes(label)),
     ...values.filter(
-      (value) => value !== 'true' && !listed.some(({ text }) => new RegExp(`\`(?:POST )?${value}\``).test(text)),
+      (value) => value !== 'true' && !listed.some(({ text }) => new RegExp(`\`(?:POST )?${value}[\` ]`).test(text)),
     ),
   ];
 };

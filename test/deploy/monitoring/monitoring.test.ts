@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
@@ -7,14 +7,18 @@ import { createPrometheusAgentMetrics } from '../../../src/adapter/prometheus/ag
 import { createPrometheusBridgeMetrics } from '../../../src/adapter/prometheus/bridge.ts';
 import { createPrometheusConsoleMetrics } from '../../../src/adapter/prometheus/console.ts';
 import { createPrometheusGatewayMetrics } from '../../../src/adapter/prometheus/gateway.ts';
+import { createGatewayOpenApi } from '../../../src/gateway/openapi.ts';
 import { describe } from '../../check.ts';
+import { read } from '../../docs/pages.ts';
 import { ALL } from '../helm/cases.ts';
 import { manifestsIn, MISSING as NO_HELM, template } from '../helm/world.ts';
 import { dashboardOf, dashboardText, PAGES } from './dashboards.ts';
 import { expressionsOf, listedMetrics, RULES, unknownIn } from './metric-names.ts';
 
 const FILES = join(import.meta.dirname, '../../../k8s/gatehouse/files/monitoring');
-const PROMTOOL_TESTS = join(import.meta.dirname, 'rules.promtool.yaml');
+const PROMTOOL_TESTS = readdirSync(import.meta.dirname)
+  .filter((name) => name.endsWith('.promtool.yaml'))
+  .map((name) => join(import.meta.dirname, name));
 const NO_PROMTOOL = spawnSync('promtool', ['--version']).error === undefined ? undefined : 'promtool';
 
 type Rule = { readonly alert: string; readonly expr: string; readonly annotations: Readonly<Record<string, string>> };
@@ -38,7 +42,7 @@ describe('the alerts', (check) => {
   check.needing(NO_PROMTOOL, 'are valid rules, and each fires for what it is for', () => {
     for (const words of [
       ['check', 'rules', RULES],
-      ['test', 'rules', PROMTOOL_TESTS],
+      ['test', 'rules', ...PROMTOOL_TESTS],
     ]) {
       const { status, stdout, stderr } = promtool(...words);
       assert.is(status, 0, stdout + stderr);
@@ -46,7 +50,7 @@ describe('the alerts', (check) => {
   });
 
   check('have each a test where it fires and one where it does not yet', () => {
-    const { tests } = parse(readFileSync(PROMTOOL_TESTS, 'utf8'));
+    const tests = PROMTOOL_TESTS.flatMap((file) => parse(readFileSync(file, 'utf8')).tests);
     const tried = tests.flatMap((one: { alert_rule_test: readonly unknown[] }) => one.alert_rule_test);
     for (const { alert } of rules) {
       const own = tried.filter((one: { alertname: string }) => one.alertname === alert);
@@ -60,6 +64,35 @@ describe('the alerts', (check) => {
       );
     }
     assert.ok(rules.length >= 12);
+  });
+
+  check('on errors look at every route that gives a verdict', () => {
+    const { paths } = createGatewayOpenApi('1', false) as { readonly paths: Readonly<Record<string, object>> };
+    const judging = Object.keys(paths).filter((path) => 'post' in (paths[path] ?? {}));
+    const onErrors = rules.filter(({ expr }) => /gatehouse_requests_total\{.*status=/.test(expr));
+    assert.equal(
+      onErrors.map(({ alert }) => alert),
+      ['GatehouseNoVerdicts', 'GatehouseModerationsRefused', 'GatehouseMostModerationsRefused'],
+    );
+    for (const { expr } of onErrors)
+      for (const [, routes = ''] of expr.matchAll(/route=~"([^"]*)"/g)) assert.equal(routes.split('|'), judging);
+  });
+
+  check('are there, where a page names one', () => {
+    const pages = ['docs/kubernetes.md', 'docs/relays.md', 'docs/moderation-gateway.md'].map(read);
+    const named = pages.flatMap((page) => page.match(/\bGatehouse[A-Z]\w+/g) ?? []);
+    assert.ok(named.length > 4);
+    const known = rules.map(({ alert }) => alert);
+    assert.equal(
+      named.filter((name) => !known.includes(name)),
+      [],
+    );
+  });
+
+  check('are as many as the page and the changelog say', () => {
+    const number = ['thirteen', 'fourteen', 'fifteen', 'sixteen', 'seventeen'][rules.length - 13];
+    for (const page of ['docs/kubernetes.md', 'CHANGELOG.md'])
+      assert.match(read(page), `a \`PrometheusRule\` with ${number} alerts`);
   });
 
   check('name metrics and labels that there are', async () => {
