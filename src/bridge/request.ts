@@ -174,7 +174,7 @@ export const filesOfRequest = ({
 export const textOfParts = (prompt: readonly PromptPart[]): string =>
   prompt.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
 
-/** A call, or its result, as a history has it: told apart from the words around it, and from others that are equal. */
+/** A call, or its result, as a history has it: distinct from the text around it, and from others that are equal. */
 export const callInHistory = (callID: string, part: PromptPart): string =>
   `${callID}\n${part.type === 'text' ? part.text : ''}`;
 

@@ -49,13 +49,13 @@ export type Approval = {
 /** Where a call stands in its session. */
 export type CallPlace = { readonly messageID: string; readonly callID: string };
 
-/** What became of a call that was allowed: `in-doubt` where its tool says that nobody knows whether it took effect. */
+/** What became of a call that was allowed: `in-doubt` where its tool says that it is not known whether it took effect. */
 export type CallOutcome = {
   readonly state: 'pending' | 'done' | 'failed' | 'in-doubt' | 'unknown';
   readonly text?: string;
 };
 
-/** All open requests, the oldest first. Of agent servers that are `away`, which do not answer, nobody knows what waits there. */
+/** All open requests, the oldest first. What waits at agent servers that are `away`, which do not answer, is not known. */
 export type ApprovalList = { readonly open: readonly Approval[]; readonly away: readonly number[] };
 
 /** What became of a permission request. */

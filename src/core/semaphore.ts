@@ -7,8 +7,8 @@ export type Semaphore = {
   /** A place if one is free this very moment, for work that is welcome but not needed. */
   readonly tryAcquire: () => (() => void) | undefined;
   /**
-   * A place if one is free, until somebody else wants it: then it is theirs at once, and `onTaken` is called. For work that nobody
-   * waits for.
+   * A place if one is free, until another caller wants it: then that one has it at once, and `onTaken` is called. For work that no
+   * request waits for.
    */
   readonly tryBorrow: (onTaken: () => void) => (() => void) | undefined;
   readonly running: () => number;

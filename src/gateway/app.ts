@@ -56,7 +56,7 @@ export type GatewayNeeds = {
   readonly shadow?: ShadowSettings | undefined;
   /** Keeps a line about a disagreement of the two. Must neither throw nor wait. */
   readonly keepDisagreement?: ((line: string) => void) | undefined;
-  /** Ends what nobody waits for. */
+  /** Ends what no request waits for. */
   readonly stopSignal?: AbortSignal | undefined;
   readonly httpClient: HttpClient;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ export type GatewayFault =
   | BackendFault
   /** A part of the input that the alias cannot judge: an image, or a part of another type. */
   | { readonly kind: 'unjudged-input'; readonly code: string; readonly param: string; readonly message: string }
-  /** A text that the guard face cannot judge. Another service may: whoever asked is to try that one. */
+  /** A text that the guard face cannot judge. Another service may: the caller is to try that one. */
   | { readonly kind: 'unjudged-text'; readonly message: string }
   /** The backend answered twice, and neither answer was a verdict. */
   | { readonly kind: 'backend-unusable'; readonly reason: string };

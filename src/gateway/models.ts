@@ -89,8 +89,8 @@ const DEFAULTS: Readonly<Record<string, Entry>> = {
 };
 
 /**
- * Aliases with a guard face, judged by the model of `moderation-fast`. The second is what a relay platform sends unless it is told
- * otherwise. Platforms that ask for JSON do so where `qwen3guard` is no part of the name.
+ * Aliases with a guard face, judged by the model of `moderation-fast`. The second is what a relay platform sends unless it is set to
+ * another. Platforms that ask for JSON do so where `qwen3guard` is no part of the name.
  */
 const GUARD_ALIASES: ReadonlyMap<string, GuardForm> = new Map([
   ['qwen3guard', 'text'],

@@ -39,7 +39,7 @@ const TYPES = Object.fromEntries(
   FLAGS.map(({ name, value }) => [name, { type: value === undefined ? 'boolean' : 'string' } as const]),
 );
 
-/** Where the command writes, and what it is given beside its words. `terminal` is undefined where nobody watches. */
+/** Where the command writes, and what it is given beside its arguments. `terminal` is undefined where output is not a terminal. */
 type Surroundings = {
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;

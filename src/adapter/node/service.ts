@@ -110,7 +110,7 @@ export const startErrors = (error: unknown): readonly string[] => {
   return [`start failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
 };
 
-/** Prints what is wrong, for whoever started the service: outside the log, and whatever its level. */
+/** Prints what is wrong for the operator who starts the service: outside the log, and at every log level. */
 export const printErrors = (name: string, errors: readonly string[]): void => {
   for (const line of errors) process.stderr.write(`gatehouse ${name}: ${line}\n`);
 };

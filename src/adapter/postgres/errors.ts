@@ -84,7 +84,7 @@ const isUnreachable = (error: unknown): boolean => UNREACHABLE.has(codeOf(error)
 /** Whether a query failed because of the connection that it was sent on: the database may have closed it. */
 export const isConnectionLost = (error: unknown): boolean => isUnreachable(error) && !NOT_CONNECTED.has(codeOf(error));
 
-/** Whether what was sent may have been done: the connection broke, and the database said nothing. A pooler says that with class 08. */
+/** Whether what was sent may have been done: the connection broke before an answer. A pooler reports that with class 08. */
 export const mayHaveRun = (error: unknown): boolean => {
   if (isStoreFailure(error)) return error.mayHaveRun;
   const isAnswered = error instanceof Error && error.name === 'PostgresError' && !codeOf(error).startsWith('08');

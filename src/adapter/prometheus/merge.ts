@@ -85,7 +85,7 @@ const merged = (processes: readonly MetricFamilies[]): Registry =>
 /** The metrics of several processes as one Prometheus text. */
 export const mergedMetricsText = (processes: readonly MetricFamilies[]): Promise<string> => merged(processes).metrics();
 
-/** The counters and histograms of processes that are gone, added up. What a gauge said of them is no longer so. */
+/** The counters and histograms of processes that are gone, added up. Their gauges no longer hold. */
 export const addedCounts = async (processes: readonly MetricFamilies[]): Promise<MetricFamilies> => {
   const counts = processes.map((families) => families.filter(({ type }) => type !== 'gauge'));
   return v.parse(MetricFamilies, await merged(counts).getMetricsAsJSON());

@@ -29,7 +29,7 @@ type RedisConnectionOptions = {
 /** A connection that never blocks its users for long and never throws: without an answer they get undefined. */
 export type RedisConnection = {
   readonly run: <T>(command: (redis: RedisCommands) => Promise<T>) => Promise<T | undefined>;
-  /** Runs it with the next command, in one write, or after a few milliseconds without one. For what nobody waits for. */
+  /** Runs it with the next command, in one write, or after a few milliseconds without one. No request waits for its reply. */
   readonly runSoon: (command: (redis: RedisCommands) => Promise<unknown>) => void;
   readonly isUp: () => boolean;
   /** Called each time the connection comes up, including the first. The channel is subscribed by then. */
@@ -39,7 +39,7 @@ export type RedisConnection = {
 };
 
 const ANSWER_LIMIT_MS = 100;
-/** How long a command that nobody waits for may wait for another one. */
+/** How long a command whose reply no request waits for may wait for another one. */
 const SOON_MS = 5;
 const DELAYED_LIMIT = 256;
 const PROBE_EVERY_MS = 10_000;

@@ -79,7 +79,7 @@ type ProgramLogNeeds = {
 
 /**
  * Takes the lines that a program writes to its standard error, and logs those that are lines of a Gatehouse log, such as relay
- * admin's: a recharge with an unknown outcome is told nowhere else. Everything else may hold anything and is dropped, and so are
+ * admin's: a recharge with an unknown outcome is reported nowhere else. Everything else may hold anything and is dropped, and so are
  * unknown fields and values in another form than ours. At most `LINES_LIMIT` lines a minute of each level.
  */
 export const createProgramLog = ({ log, clock, setting, secrets }: ProgramLogNeeds): ((line: string) => void) => {

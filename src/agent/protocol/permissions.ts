@@ -32,7 +32,7 @@ export type PermissionOutcome = PermissionReply | { readonly reply: 'expired' | 
 
 /** Who decided. */
 type Decider = {
-  /** The name that the client gave, or that it logged in with. None where nobody decided. */
+  /** The name that the client gave, or that it logged in with. None where no client decided. */
   readonly by?: string;
   /** The other request whose reply decided this one as well. */
   readonly through?: string;

@@ -43,7 +43,7 @@ export type QueuedPrompt = {
 };
 /**
  * What is known of a stored prompt. `isOwed` (true): the store has it as owed, so that another server may have given the
- * answer by then; it is not asked for again. `asksForAnswer` (false): nobody needs to look whether it asks for a summary.
+ * answer by then; it is not asked for again. `asksForAnswer` (false): the run need not look whether it asks for a summary.
  */
 type KnownOfPrompt = {
   readonly isOwed?: boolean;

@@ -30,7 +30,7 @@ type By = { readonly by: string };
 export type Approvals = {
   /**
    * What stands for the arguments of a call: the SHA-256 of their canonical JSON, in hexadecimal. Undefined where they are longer
-   * than `ASKED_LIMIT_CHARS`: nobody may be asked about those.
+   * than `ASKED_LIMIT_CHARS`: no permission request may show those.
    */
   readonly hashArguments: (input: unknown) => string | undefined;
   /** Opens a request and waits for the answer. Rejects with the signal's reason when it aborts, and withdraws the request. */

@@ -56,7 +56,7 @@ const modelFor = (model: ChatModel, { model: answering, summariser }: Responder)
     ? (...request) => splitThinking(model(...request))
     : model;
 
-/** Where the text of a summary goes, and who is told that the request for it is on its way. */
+/** Where the text of a summary goes, and what is called when the request for it is on its way. */
 type SummaryOutput = { readonly parts: ResponseParts; readonly onSent: () => void };
 
 /** Requests the text of a summary from the model, and once more with shorter texts if the conversation is too long. */

@@ -2,7 +2,7 @@ import type { AssistantInfo, MessageRecord, PartRecord } from './schema.ts';
 
 export type CallPart = Extract<PartRecord, { readonly type: 'tool' }>;
 
-/** Whether it is a call that the client has to make, or has made. Nobody gets it before the agent waits for it. */
+/** Whether it is a call that the client has to make, or has made. No client gets it before the agent waits for it. */
 export const isCallOfClient = ({ state }: CallPart): boolean =>
   state.status !== 'pending' && state.metadata?.clientTool === true;
 

@@ -45,8 +45,8 @@ const never = new AbortController().signal;
 
 /**
  * The conversations of all clients. The truth is in the metadata of the agent's sessions, where any number of bridges read and
- * write it; what is here is an index of it, which follows the agent's events. What the index lacks is looked up, and whoever
- * continues a conversation writes that down first, on top of what the index holds: if that is old, the agent refuses.
+ * write it; what is here is an index of it, which follows the agent's events. What the index lacks is looked up. A bridge
+ * that continues a conversation first writes that to the metadata, on top of the revision in its index: if that is old, the agent refuses.
  */
 export const createConversations = (
   needs: ConversationsNeeds,

@@ -64,7 +64,7 @@ export const shapeOutput = (output: PolledOutput, format: AnswerFormat, check: S
     const isOwnCall =
       (event.kind === 'call' || event.kind === 'call-end') && event.call.name === STRUCTURED_OUTPUT_CALL;
     if (event.kind === 'client-call') {
-      // The value comes once the client has made its calls. Until then it gets what was said, which belongs to its history.
+      // The value comes once the client has made its calls. Until then it gets the text so far, which belongs to its history.
       for (const [id, text] of texts) ready.push({ kind: 'text', id, text }, { kind: 'text-end', id });
       texts.clear();
     }

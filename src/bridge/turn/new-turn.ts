@@ -18,7 +18,7 @@ export type AnswerStart = {
   readonly token: string;
   /** The clients of the answer at all bridges; undefined if no other bridge can find it. */
   readonly readersOf: ((sessionID: () => string) => TurnReaders) | undefined;
-  /** Whether the request has a key, by which its answer is found whoever has read it. */
+  /** Whether the request has a key, by which its answer is found even if it was read. */
   readonly hasKey: boolean;
   /** The turn to follow, if another bridge or an earlier process has started it. */
   readonly started?: StartedAnswer | undefined;

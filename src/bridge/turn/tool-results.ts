@@ -175,7 +175,7 @@ export const createToolResults = (agent: AgentClient, turnNeeds: AgentTurnNeeds)
       const described = unheard.flatMap((result) => result.described);
       const inWords: ResultsUse = { kind: 'prompt', prompt: [...described, ...request.prompt] };
       if (given === undefined || promptIDsAfter(records, new Set([given.promptID])).length > 0) return inWords;
-      // The agent takes no results of calls that it does not know, so the model is told of these in words.
+      // The agent takes no results of calls that it does not know, so the model gets these as text.
       const areAllKnown = callIDs.every((id) => given.callIDs.includes(id));
       const followUp = areAllKnown ? [...files, ...after] : request.prompt;
       const noReply = followUp.length > 0;

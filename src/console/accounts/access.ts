@@ -36,7 +36,7 @@ type AccessNeeds = {
 
 const forbidden = (message: string) => new Fault<ConsoleFault>({ kind: 'forbidden', message });
 
-/** A web page can make its own name lead to this machine, and would then be let in as whoever sits before it. */
+/** A web page can make its own name lead to this machine, and would then be let in as the user of this machine. */
 const WRONG_HOST = new Fault({
   kind: 'bad-input',
   code: 'invalid_host',

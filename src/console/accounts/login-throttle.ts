@@ -35,7 +35,7 @@ export const createLoginThrottle = (clock: Clock, { free, subjects }: ThrottleLi
     begin(subject) {
       const now = clock.now();
       const found = known.get(subject);
-      // A clock that was set back must lock nobody out.
+      // A clock that was set back must lock no user out.
       const quietMs = found === undefined ? 0 : Math.max(0, now - found.lastAt);
       const attempts = found === undefined || quietMs >= FORGET_AFTER_MS || now < found.lastAt ? 0 : found.count;
       const waitMs = waitAfter(attempts, free) - quietMs;

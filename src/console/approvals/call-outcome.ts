@@ -7,7 +7,7 @@ const TEXT_CHARS = 500;
 const textOf = (value: unknown): { readonly text?: string } =>
   typeof value === 'string' && value !== '' ? { text: redactedLine(value, TEXT_CHARS) } : {};
 
-/** A recharge says itself whether it is proven: a call without an error may be one that nobody could confirm. */
+/** A recharge says itself whether it is proven: a call without an error may be one that could not be confirmed. */
 const ofResult = (output: unknown): CallOutcome => {
   const result = typeof output === 'string' ? parseJsonValue(output) : undefined;
   if (!isRecord(result)) return { state: 'done' };

@@ -40,7 +40,7 @@ const forbidden = (message: string) => new Fault<ConsoleFault>({ kind: 'forbidde
 const NOT_ALLOWED = forbidden('The arguments of this call cannot be shown, so it can only be rejected');
 const NOT_ALWAYS = forbidden('What would be allowed from now on cannot be shown: allow the call once, or reject it');
 
-/** It may wait there, and nobody can know. */
+/** It may still wait there; the console cannot know. */
 const AWAY = new Fault<ConsoleFault>({ kind: 'service-down', part: 'agent', reason: 'its requests are not known now' });
 
 /** What an agent server keeps where a client without a login gave no name. */

@@ -34,7 +34,7 @@ export const alwaysSentences = (permission: string, patterns: readonly string[])
       : `Every call of ${permission} that matches ${pattern}, ${REACH}`,
   );
 
-/** Stands for the hash of arguments that cannot be shown, so that nobody can allow them. */
+/** Stands for the hash of arguments that cannot be shown, so that no request can allow them. */
 export const NOT_SHOWN = 'not shown';
 const TOO_DEEP = 'These arguments have too many levels to be shown: the call can only be rejected';
 

@@ -143,7 +143,7 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
     for (let attempts = 1; ; attempts += 1) {
       const approval = open.get(id);
       if (approval === undefined) {
-        // Nobody needs to know what is over. If its agent server was only away, it is announced when it is back.
+        // A request that is over needs no message. If its agent server was only away, it is announced when it is back.
         seen.delete(id);
         return meter.recordNotification('ended');
       }

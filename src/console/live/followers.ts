@@ -96,7 +96,7 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
       follower.wake();
     }
   };
-  /** Nobody's windows may keep out another person, who may have to decide something. */
+  /** The windows of one user may not keep out another, who may have to decide something. */
   const makeRoomFor = (account: string): void => {
     const placesOf = (name: string): number => [...followers].filter((one) => one.account === name).length;
     const own = placesOf(account);

@@ -44,7 +44,7 @@ const asProven = (entry: SettlementRecord): SettlementRecord =>
     ? { ...entry, state: 'accepted_unverified', doubt: 'refused' }
     : entry;
 
-/** Whether nobody knows if it was credited. */
+/** Whether it is not known if it was credited. */
 export const isInDoubt = ({ settlement }: JournalRecharge): boolean =>
   settlement === undefined || settlement.state === 'accepted_unverified';
 

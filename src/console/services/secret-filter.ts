@@ -1,6 +1,6 @@
 import { REDACTED } from '../../core/redact.ts';
 
-/** Takes the console's own secrets out of a text that goes to a browser, whoever has written them there. */
+/** Takes the console's own secrets out of a text that goes to a browser, whatever service put them there. */
 export type SecretFilter = (text: string) => string;
 
 /** A shorter one is in too many words. */

@@ -13,7 +13,7 @@ import { breakerReport, keyReports, NO_JUDGE_USAGE, type ProcessState, type Proc
 import { createUsageCounts, type UsageCounts } from './usage.ts';
 import { createWatchVerdicts, type WatchVerdicts } from './verdict-events.ts';
 
-/** What the processes of a service bring together for whoever administrates it. */
+/** What the processes of a service bring together for its operator. */
 export type SharedAdmin = {
   readonly exchange: FeedExchange;
   /** The states of all processes. What does not answer is missing; faults with `unavailable` where none can be had. */

@@ -92,7 +92,7 @@ export const createFeed = ({ clock, isStopping, onBug, exchange = createOwnExcha
           retryAfterMs: 5000,
         });
       const lastId = request.headers.get('last-event-id') ?? '';
-      // Where nobody has read for a minute, the next event begins a period, and this reader has missed nothing of it.
+      // Where no reader was there for a minute, the next event begins a period, and this reader has missed nothing of it.
       const start = lastId !== '' ? parsePosition(lastId) : isOpen() ? ring.end() : { period: 0, next: 1 };
       readers += 1;
       return pushedSseResponse(

@@ -11,10 +11,10 @@ type SeenRequest = { readonly face: Face; readonly startedAt: number; alias: str
 
 type VerdictEventsNeeds = { readonly clock: Clock; readonly feed: Pick<Feed, 'isOpen' | 'publish' | 'skip'> };
 
-/** Makes events of the feed from the requests to a route, and costs nothing while nobody watches. */
+/** Makes events of the feed from the requests to a route, and costs nothing while the feed has no reader. */
 export type WatchVerdicts = (face: Face, route: VerdictRoute) => Handler;
 
-/** More verdicts than these are counted and not shown: nobody could read them, and each costs a tenth of one from the cache. */
+/** More verdicts than these are counted and not shown: no reader could follow them, and each costs a tenth of one from the cache. */
 const EVENTS_LIMIT = 125;
 const EVENTS_EVERY_MS = 250;
 

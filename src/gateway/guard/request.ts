@@ -23,7 +23,7 @@ type TextLimits = { readonly inputs: number; readonly chars: number };
 const misfit = (path: string, message: string): Fault =>
   new Fault({ kind: 'bad-input', code: 'invalid_type', param: path === '' ? null : path, message });
 
-/** What to send in each field, for whoever sends something else. */
+/** What to send in each field, for the error of a request that has something else. */
 const FIELD_RULES: Readonly<Record<string, string>> = {
   model: 'Expected the name of an alias at model, as "qwen3guard"',
   messages: 'Expected at least one message at messages, as [{"role":"user","content":"some text"}]',

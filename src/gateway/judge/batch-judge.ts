@@ -25,7 +25,7 @@ type BatchJudgeNeeds = {
   readonly onBatch: GatewayMetrics['batch'];
 };
 
-/** The time for a batch, and the signal that ends it when nobody waits for any of its verdicts. */
+/** The time for a batch, and the signal that ends it when no request waits for any of its verdicts. */
 type BatchLimits = Pick<Deadline, 'signal' | 'span'> & { readonly limitMs: number };
 
 /**

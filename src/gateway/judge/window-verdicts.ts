@@ -35,8 +35,8 @@ export type JudgeExcerpts = (
 
 /**
  * Creates the judging of texts in windows. A window's verdict is stored, so that a text which has only grown since costs the windows
- * of its new end: all others begin where they did. How many parts the text has is no part of the key, and the only thing that
- * the judge was told otherwise.
+ * of its new end: all others begin where they did. The number of the text's parts is not in the key: it is all that differs in the
+ * judge's prompt.
  */
 export const createJudgeExcerpts = (needs: WindowNeeds): JudgeExcerpts => {
   const { judge, cache, shared, categoryCount } = needs;

@@ -91,7 +91,7 @@ const TOP = 'top level';
 /** A path without a name in `use`, which may be a gateway key that somebody has written there. */
 const shownPath = (path: string): string => path.replace(/^(use\.(?:keys|aliases))\..*$/s, '$1');
 
-/** What the parser would take for an object of other names, or leave out: nobody would be judged by it. */
+/** What the parser would take for an object of other names, or leave out: no text would be judged by it. */
 const lostProblems = (value: unknown, at: string): string[] => {
   if (Array.isArray(value)) return [`${shownPath(at)}: expected an object, no list`];
   const entries = entriesOf(value);
@@ -157,7 +157,7 @@ const strayUses = (use: unknown): string[] => {
     : [];
 };
 
-/** Members of a policy beside named policies: nobody would be judged by them. */
+/** Members of a policy beside named policies: no text would be judged by them. */
 const membersOutside = (file: Readonly<Record<string, unknown>>): string[] =>
   Object.keys(PolicyEntry.entries)
     .filter((name) => Object.hasOwn(file, name))

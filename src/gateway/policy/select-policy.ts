@@ -50,7 +50,7 @@ const aliasProblems = ({ policies, use }: PolicyFile, aliases: readonly string[]
       : [`use.aliases.${alias}: expected the name of a policy: ${[...policies.keys()].join(', ')}`];
   });
 
-/** The error for a shadow's policy that nobody has defined. */
+/** The error for a shadow's policy that is not defined. */
 const unknownShadow = (names: readonly string[]): ConfigError =>
   new ConfigError([`MODERATION_SHADOW: policy: expected the name of a policy: ${names.join(', ')}`]);
 

@@ -76,7 +76,7 @@ const isAnimatedPng = (bytes: Bytes): boolean => {
 const isAnimatedWebp = (bytes: Bytes): boolean => textAt(bytes, 12, 4) === 'VP8X' && (bytes.at(20) & 2) !== 0;
 
 /**
- * Whether an image in base64 is animated, by its bytes and whatever it is said to be: models are shown the first frame alone. It takes
+ * Whether an image in base64 is animated, by its bytes and not by its declared type: models are shown the first frame alone. It takes
  * a few milliseconds for the largest.
  */
 export const isAnimated = (base64: string): boolean => {

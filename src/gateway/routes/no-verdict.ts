@@ -54,7 +54,7 @@ const REASONS: Readonly<Record<Exclude<GatewayFault['kind'], 'bad-input' | 'unju
   'method-not-allowed': undefined,
   'unsupported-media-type': undefined,
   'client-left': undefined,
-  // Of a chat that asks for scores. Of all others nothing is known here: whoever asks them tries another service on an error.
+  // Of a chat that asks for scores. Of all others nothing is known here: their callers try another service on an error.
   'unjudged-text': 'unjudged_text',
   'body-too-large': 'body_too_large',
   'body-too-slow': 'body_timeout',

@@ -16,7 +16,7 @@ export const listed = (words: readonly string[]): string =>
 
 /**
  * Which judges were asked, in order, and about which categories the later ones:
- * `gpt-oss:20b, gpt-oss:120b; for="hate, violence"`. A verdict that was known asks nobody.
+ * `gpt-oss:20b, gpt-oss:120b; for="hate, violence"`. A cached verdict asks no judge.
  */
 const askedWords = (asked: readonly AskedJudge[]): string => {
   const byModel = new Map<string, Set<string>>();

@@ -73,7 +73,7 @@ const workerConflict = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings): 
       ]
     : [];
 
-/** Which of two policies holds must not depend on an order that nobody knows. */
+/** Which of two policies holds must not depend on an order that is not defined. */
 const policyConflict = ({ MODERATION_POLICY, MODERATION_POLICY_FILE }: GatewaySettings): string[] =>
   MODERATION_POLICY !== undefined && MODERATION_POLICY_FILE !== undefined
     ? ['MODERATION_POLICY: expected none beside MODERATION_POLICY_FILE: remove one of them']

@@ -27,7 +27,7 @@ export const createDirectListener =
   (handler: Handler, beforeSending: (message: IncomingMessage, reply: ServerResponse) => Promise<void> | undefined) =>
   async (message: IncomingMessage, reply: ServerResponse): Promise<void> => {
     const response = await handler(new NodeRequest(message, reply));
-    // A body that nobody has read must not hold up the connection's next request.
+    // A body that was not read must not hold up the connection's next request.
     if (!message.readableEnded) message.resume();
     const waiting = beforeSending(message, reply);
     if (waiting !== undefined) await waiting;

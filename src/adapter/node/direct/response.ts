@@ -42,7 +42,7 @@ class PlainHeaders extends LazyHeaders {
 type ResponseArguments = ConstructorParameters<typeof globalThis.Response>;
 type Status = { readonly status: number; readonly statusText: string };
 
-/** A response whose body is a text, which Node can send as it is. Whoever reads it makes the full response, which takes over. */
+/** A response whose body is a text, which Node can send as it is. Reading it makes the full response, which takes over. */
 export class TextResponse extends LazyBody<Response> implements Response {
   readonly status: number;
   readonly statusText: string;

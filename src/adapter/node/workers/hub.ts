@@ -52,7 +52,7 @@ type Entry = {
   readonly member: HubMember;
   isStarted: boolean;
   families: MetricFamilies;
-  /** What its state said last of what it has counted. */
+  /** Its counts, as its last state message had them. */
   usage: ProcessState['usage'];
 };
 type RunningCoolDown = Extract<ParentNotice, { readonly kind: 'cool-down' }> & { readonly endsAt: number };
@@ -109,7 +109,7 @@ export const createHub = ({ clock, rateLimit, ownFamilies, policyText, isStoppin
   const states = async (): Promise<ProcessStates> => {
     const asked = started();
     const found = await Promise.all(asked.map(stateOf));
-    // A worker that did not answer has counted at least what it said last.
+    // A worker that did not answer has counted at least what its last message had.
     const silent = asked.filter((entry, index) => found[index] === undefined && members.has(entry));
     const usages = silent.map(({ usage }) => usage);
     return {

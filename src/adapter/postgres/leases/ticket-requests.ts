@@ -64,7 +64,7 @@ export const createTicketRequests = (needs: {
       requests.delete(sessionID);
       return request.ticket;
     },
-    /** Whether a commit is under way that may have taken a ticket of the session which nobody here knows of yet. */
+    /** Whether a commit is under way that may have taken a ticket of the session that is not known here yet. */
     isUnderWay: (sessionID: string): boolean => [...underWay].some((one) => one.sessionID === sessionID),
   };
 };

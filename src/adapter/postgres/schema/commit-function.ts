@@ -13,7 +13,7 @@ export const groupOf = (eventID: string): number => Number.parseInt(eventID.slic
 /**
  * The order of events. A group of commits takes a number when its events are all that is left to store, and holds a shared
  * advisory lock from before that moment until it has ended. The lock's key is the newest number when it was taken, so the
- * group's own number is greater. Whoever reads the newest number first and the locks second knows up to which number every
+ * group's own number is greater. A reader of the newest number first and the locks second knows up to which number every
  * group has ended. PostgreSQL releases a lock after the rows are visible, and also when a connection dies.
  */
 export const EVENT_GROUPS = `

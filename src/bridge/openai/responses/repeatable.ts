@@ -3,7 +3,7 @@ import type { EncodedEvent } from '../stream-encoder.ts';
 import { createEventEncoder, type GivenEvent, type ResponseEvents } from './events.ts';
 import type { ItemChange } from './items.ts';
 
-// The events of a response in the background are the same for whoever reads them, at every bridge and whenever that is: a
+// The events of a response in the background are the same for every reader, at every bridge and at any time: a
 // client that has lost its stream reads another one from the number of its last event on.
 
 /** Numbers of an item. One with a longer text has several times as many. */

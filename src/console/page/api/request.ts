@@ -1,4 +1,4 @@
-/** A call of the console's API that failed. `code` and `decided` are what the answer said; status 0: there was no answer. */
+/** A call of the console's API that failed. `code` and `decided` are those of the answer; status 0: there was no answer. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;

@@ -12,7 +12,7 @@ export type ShownApproval = {
   readonly isOwn?: boolean;
   /** Whether its arguments have changed since they were first shown. */
   readonly hasChanged?: boolean;
-  /** Why the list has it no more, while nobody is known to have decided it: its agent server does not answer, or it is over. */
+  /** Why the list has it no more, while no decision is known: its agent server does not answer, or it is over. */
   readonly missing?: 'away' | 'gone';
 };
 
@@ -136,7 +136,7 @@ export type ReplyOutcome =
   | { readonly kind: 'too-late'; readonly decision?: Decision }
   | { readonly kind: 'arguments-changed' };
 
-/** Who decided, as the console says after it has checked what the agent server said; nothing where nobody knows. */
+/** Who decided, as the console says after it has checked the agent server's answer; nothing where it is not known. */
 const decidedIn = ({ details }: ApiError, approval: Approval): Decision | undefined =>
   details.decided === undefined
     ? undefined

@@ -3,7 +3,7 @@ import { type Api, createApi } from '../api/request.ts';
 import type { Me, PartName, Visitor } from '../api/types.ts';
 import { forgetConversation } from './tab-memory.ts';
 
-/** What `GET /api/me` said; nothing until it has answered. */
+/** The answer of `GET /api/me`; nothing until it is there. */
 export const me = signal<Me | undefined>(undefined);
 
 /** Who is logged in, if anybody. */

@@ -35,6 +35,6 @@ export const VIEWS: readonly View[] = [
   { piece: 'settings', name: texts.nav.settings, icon: 'settings', component: SettingsView },
 ];
 
-/** The view of a path. `/login` is the first view for whoever is logged in. */
+/** The view of a path. `/login` is the first view for a user who is logged in. */
 export const viewOf = (pieces: readonly string[]): View | undefined =>
   VIEWS.find(({ piece }) => piece === (pieces[0] === 'login' ? '' : (pieces[0] ?? '')));

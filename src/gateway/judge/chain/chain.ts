@@ -58,7 +58,7 @@ const remembered = <T>(make: (alias: ModelAlias) => T): ((alias: ModelAlias) => 
 
 /**
  * Creates the judging by an alias's judges. Who covers what none before covers is asked at once, the others only in doubt. The
- * highest score of each category counts, whoever gave it.
+ * highest score of each category counts, whichever judge gave it.
  */
 export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds): JudgeChain => {
   const each = (type: ScoreType): readonly ScoreType[] => categories.map(() => type);

@@ -81,7 +81,7 @@ const doubtProblems = ({ alias, judge, second }: ModelAlias, categories: readonl
 
 /**
  * Checks at the start that each alias has a judge for every category of each policy that its requests may be judged by, for texts
- * and, where it takes them, for images. Throws one `ConfigError` with every problem: a category that nobody covers would have no score.
+ * and, where it takes them, for images. Throws one `ConfigError` with every problem: a category that no judge covers would have no score.
  */
 export const requireCoverage = ({ models, policies, keyCount, shadow }: CoverageNeeds): void => {
   const keys = Array.from({ length: Math.max(1, keyCount) }, (_, index) => index);

@@ -4,7 +4,7 @@ import type { GatewayFault } from '../../errors.ts';
 import { type ChatMessage, isChatMessage, isNothing, messageTexts } from '../../guard/message-text.ts';
 import type { GuardrailInput } from './guardrail.ts';
 
-/** A part of a request that is neither a text nor an image, and that nobody would judge. */
+/** A part of a request that is neither a text nor an image, and that no judge would see. */
 export const unreadable = (param: string, expected: string): Fault<GatewayFault> =>
   new Fault<GatewayFault>({
     kind: 'unjudged-input',
@@ -13,7 +13,7 @@ export const unreadable = (param: string, expected: string): Fault<GatewayFault>
     message: `Expected ${expected} at ${param}`,
   });
 
-/** What an image part may hold. With anything else beside the image it is one that nobody can read. */
+/** What an image part may hold. With anything else beside the image it cannot be read. */
 const IMAGE_MEMBERS: readonly string[] = ['type', 'image_url', 'cache_control'];
 
 /** The address of an image part, in either of the forms that products send; undefined for every other part. */

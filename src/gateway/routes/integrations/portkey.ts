@@ -18,7 +18,7 @@ const joined = (inputs: readonly GuardrailInput[]): GuardrailInput => ({
   images: inputs.flatMap(({ images }) => images),
 });
 
-/** A prompt, or what is to be embedded: a text or a list of texts. Numbers are tokens, which nobody here can read. */
+/** A prompt, or what is to be embedded: a text or a list of texts. Numbers are tokens, which the gateway cannot read. */
 const readPrompt = (value: unknown, param: string): GuardrailInput => {
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
   const known = texts.filter((text) => typeof text === 'string');

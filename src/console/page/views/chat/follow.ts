@@ -25,7 +25,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     );
   });
 
-/** Until the next question. A request may wait for hours, and nobody sees what a hidden page shows. */
+/** Until the next question. A request may wait for hours, and a hidden page is not seen. */
 const untilNext = async (signal: AbortSignal): Promise<void> => {
   do await pause(ASK_EVERY_MS, signal);
   while (document.visibilityState === 'hidden');

@@ -20,7 +20,7 @@ const isAbort = (error: unknown): boolean =>
 const isSynthetic = (part: unknown): boolean =>
   typeof part === 'object' && part !== null && 'synthetic' in part && part.synthetic === true;
 
-/** Texts that were added for the model are nobody's words. */
+/** Texts that were added for the model were written by no user. */
 const partsOf = ({ info, parts }: ShownMessage): readonly ShownPart[] =>
   readParts(info.role === 'user' ? parts.filter((part) => !isSynthetic(part)) : parts);
 

@@ -89,7 +89,7 @@ const openSession = async (agent: string, id: string): Promise<void> => {
   }
 };
 
-/** What was said before the page was reloaded, or in the session that the path names. */
+/** The messages from before the page was reloaded, or of the session that the path names. */
 const useEarlierChat = (): void => {
   const [, agent, session] = pathPieces.value;
   useEffect(() => {

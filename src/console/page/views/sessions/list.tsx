@@ -20,7 +20,7 @@ const { columns, ...words } = texts.sessions;
 const PER_PAGE = 100;
 const TYPING_MS = 250;
 
-/** Kept while another page is shown: whoever comes back from a session finds the list as it was. */
+/** Kept while another page is shown: a user who comes back from a session finds the list as it was. */
 const search = signal('');
 /** The agent servers that a page of the list is without. */
 const unread = signal<readonly number[]>([]);
