@@ -117,7 +117,7 @@ const toErrorResponse = (detail: AgentFault): Response => {
       return namedError(404, 'NotFoundError', { message: 'hint' in detail ? detail.hint : 'No such model' });
     case 'openai-path': {
       // Clients of OpenAI show what is at `error.message`, and of anything else the status alone.
-      const error = { message: OPENAI_PATH, type: 'invalid_request_error', param: null, code: 'not_found' };
+      const error = { message: OPENAI_PATH, type: 'invalid_request_error', param: null, code: null };
       return jsonResponse(404, { name: 'NotFoundError', data: { message: OPENAI_PATH }, error });
     }
     case 'permission-decided': {

@@ -51,7 +51,7 @@ describe('a request that goes wrong', (check) => {
       ['POST', '/v1/responses'],
     ] as const) {
       const response = await world.call(method, path, method === 'POST' ? {} : undefined);
-      const error = { message, type: 'invalid_request_error', param: null, code: 'not_found' };
+      const error = { message, type: 'invalid_request_error', param: null, code: null };
       assert.is(response.status, 404, path);
       assert.equal(await response.json(), { name: 'NotFoundError', data: { message }, error }, path);
     }
