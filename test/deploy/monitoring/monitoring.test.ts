@@ -23,6 +23,8 @@ const NO_PROMTOOL = spawnSync('promtool', ['--version']).error === undefined ? u
 
 type Rule = { readonly alert: string; readonly expr: string; readonly annotations: Readonly<Record<string, string>> };
 type Rules = { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
+type Tried = { readonly alertname: string; readonly exp_alerts: readonly unknown[] };
+type RuleTests = { readonly tests: readonly { readonly alert_rule_test: readonly Tried[] }[] };
 
 const rules = (parse(readFileSync(RULES, 'utf8')) as Rules).groups.flatMap((group) => group.rules);
 const promtool = (...words: readonly string[]) => spawnSync('promtool', words, { encoding: 'utf8' });
@@ -50,16 +52,17 @@ describe('the alerts', (check) => {
   });
 
   check('have each a test where it fires and one where it does not yet', () => {
-    const tests = PROMTOOL_TESTS.flatMap((file) => parse(readFileSync(file, 'utf8')).tests);
-    const tried = tests.flatMap((one: { alert_rule_test: readonly unknown[] }) => one.alert_rule_test);
+    const tried = PROMTOOL_TESTS.flatMap((file) => (parse(readFileSync(file, 'utf8')) as RuleTests).tests).flatMap(
+      ({ alert_rule_test }) => alert_rule_test,
+    );
     for (const { alert } of rules) {
-      const own = tried.filter((one: { alertname: string }) => one.alertname === alert);
+      const own = tried.filter((one) => one.alertname === alert);
       assert.ok(
-        own.some((one: { exp_alerts: readonly unknown[] }) => one.exp_alerts.length === 0),
+        own.some((one) => one.exp_alerts.length === 0),
         alert,
       );
       assert.ok(
-        own.some((one: { exp_alerts: readonly unknown[] }) => one.exp_alerts.length > 0),
+        own.some((one) => one.exp_alerts.length > 0),
         alert,
       );
     }
