@@ -124,6 +124,22 @@ describe('a JSON Schema', (check) => {
     }
   });
 
+  check('is applied also where other processes had the processor for longer than a check may take', () => {
+    const fits = compile(PERSON);
+    let reads = 0;
+    const value = {
+      get name() {
+        reads += 1;
+        if (reads === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+        return 'Ann';
+      },
+      age: 3,
+    };
+    assert.is(fits(value), undefined);
+    assert.is(fits({ name: 'Ann', age: 3 }), undefined);
+    assert.ok(reads > 1);
+  });
+
   check('may hold the event loop once, where another pattern takes long for a long text', () => {
     const fits = compile({ properties: { a: { pattern: `^${'a*'.repeat(8)}$` } } });
     const refused = (error: unknown): boolean => error instanceof SchemaError;
