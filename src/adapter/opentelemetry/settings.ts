@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, OneOf, readVariables, type Variables, WholeNumber } from '../../core/config.ts';
+import { ConfigError, OneOf, readVariables, unknownVariables, type Variables, WholeNumber } from '../../core/config.ts';
 
 const SAMPLERS = [
   'always_on',
@@ -23,6 +23,8 @@ export type TracingSettings = {
   readonly sampling: Sampling;
   /** Settings that were set and are not followed, each with why. */
   readonly ignored: ReadonlyMap<string, string>;
+  /** Settings that are followed and likely wrong, each with why. */
+  readonly doubtful: ReadonlyMap<string, string>;
 };
 
 const Address = v.pipe(
@@ -31,6 +33,15 @@ const Address = v.pipe(
   v.check(
     (text) => /^https?:\/\//i.test(text) && URL.canParse(text),
     'expected an address such as http://collector.example:4318',
+  ),
+);
+
+/** A path is put behind this one, which a query would swallow. */
+const BaseAddress = v.pipe(
+  Address,
+  v.check(
+    (text) => !/[?#]/.test(text),
+    'expected an address such as http://collector.example:4318, without query or fragment; OTEL_EXPORTER_OTLP_TRACES_ENDPOINT takes a whole address',
   ),
 );
 
@@ -86,7 +97,7 @@ const Flag = v.pipe(
 export const TracingVariables = v.object({
   OTEL_SDK_DISABLED: v.optional(Flag),
   OTEL_TRACES_EXPORTER: v.optional(OneOf(['otlp', 'none']), 'otlp'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: v.optional(Address),
+  OTEL_EXPORTER_OTLP_ENDPOINT: v.optional(BaseAddress),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: v.optional(Address),
   OTEL_EXPORTER_OTLP_HEADERS: v.optional(Headers),
   OTEL_EXPORTER_OTLP_TRACES_HEADERS: v.optional(Headers),
@@ -103,6 +114,16 @@ const samplingOf = (sampler: (typeof SAMPLERS)[number], ratio: number): Sampling
   share: sampler.endsWith('ratio') ? ratio : sampler.endsWith('on') ? 1 : 0,
   asCaller: sampler.startsWith('parentbased'),
 });
+
+/** Names that are a slip away from one that is followed. Any other variable of OpenTelemetry may be there for other programs. */
+const misspeltNames = (variables: Variables): readonly (readonly [string, string])[] => {
+  const unknown = unknownVariables(variables, /^\b$/, Object.keys(TracingVariables.entries));
+  return [...unknown].map(([name, meant]) => [name, `the nearest known one is ${meant}`]);
+};
+
+/** The port of OTLP over gRPC, which answers no HTTP/1.1. Source: https://opentelemetry.io/docs/specs/otlp/ */
+const GRPC_PORT = '4317';
+const isForGrpc = (url: string): boolean => new URL(url).port === GRPC_PORT;
 
 const tracesUrl = (endpoint: string): string => `${endpoint.replace(/\/+$/, '')}/v1/traces`;
 
@@ -137,6 +158,19 @@ export const readTracingSettings = (variables: Variables): TracingSettings | und
     serviceName: given.OTEL_SERVICE_NAME,
     resource: given.OTEL_RESOURCE_ATTRIBUTES ?? {},
     sampling: samplingOf(given.OTEL_TRACES_SAMPLER, given.OTEL_TRACES_SAMPLER_ARG),
-    ignored: new Map(otherProtocols.map((name) => [name, 'spans are sent as http/json'])),
+    ignored: new Map([
+      ...otherProtocols.map((name) => [name, 'spans are sent as http/json'] as const),
+      ...misspeltNames(variables),
+    ]),
+    doubtful: new Map(
+      isForGrpc(url)
+        ? [
+            [
+              own === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+              'by convention collectors take gRPC at port 4317, and HTTP, as which spans are sent, at 4318',
+            ],
+          ]
+        : [],
+    ),
   };
 };

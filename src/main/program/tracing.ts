@@ -15,6 +15,7 @@ export const openTracing = async (variables: Variables, service: string, log: Lo
   const settings = readTracingSettings(variables);
   if (settings === undefined) return { beginSpan: passOn, close: async () => {} };
   for (const [setting, reason] of settings.ignored) log('warn', 'setting-without-effect', { setting, reason });
+  for (const [setting, reason] of settings.doubtful) log('warn', 'doubtful-setting', { setting, reason });
   const { createTracing } = await import('../../adapter/opentelemetry/tracing.ts');
   return createTracing(settings, { service, version: VERSION, log });
 };

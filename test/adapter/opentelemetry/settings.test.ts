@@ -85,6 +85,42 @@ describe('the variables of tracing', (check) => {
       assert.is(problemsOf({ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: headers }).length, 1, headers);
   });
 
+  check('a name that is a slip away is named, and what other programs may follow is not', () => {
+    const others = {
+      OTEL_METRICS_EXPORTER: 'x',
+      OTEL_LOGS_EXPORTER: 'x',
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'x',
+      OTEL_EXPORTER_OTLP_LOGS_HEADERS: 'x',
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'x',
+      OTEL_PROPAGATORS: 'x',
+      OTEL_BSP_SCHEDULE_DELAY: 'x',
+    };
+    assert.is(readTracingSettings({ ...ENDPOINT, ...others })?.ignored.size, 0);
+    assert.equal(
+      [...(readTracingSettings({ ...ENDPOINT, OTEL_TRACES_SAMPLR: 'always_on' })?.ignored ?? [])],
+      [['OTEL_TRACES_SAMPLR', 'the nearest known one is OTEL_TRACES_SAMPLER']],
+    );
+    assert.is(readTracingSettings({ OTEL_TRACES_SAMPLR: 'always_on' }), undefined);
+  });
+
+  check('the port of gRPC is doubtful, and nothing else', () => {
+    const doubtful = (variables: Variables) => [...(readTracingSettings(variables)?.doubtful.keys() ?? [])];
+    assert.equal(doubtful({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317' }), ['OTEL_EXPORTER_OTLP_ENDPOINT']);
+    const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:4317/v1/traces' };
+    assert.equal(doubtful({ ...ENDPOINT, ...own }), ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
+    assert.equal(doubtful(ENDPOINT), []);
+    assert.equal(doubtful({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1/4317' }), []);
+  });
+
+  check('a query is part of the whole address alone', () => {
+    for (const address of ['http://collector.test:4318?key=canary', 'http://collector.test/#canary'])
+      assert.equal(problemsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: address }), [
+        'OTEL_EXPORTER_OTLP_ENDPOINT: expected an address such as http://collector.example:4318, without query or fragment; OTEL_EXPORTER_OTLP_TRACES_ENDPOINT takes a whole address',
+      ]);
+    const whole = 'http://collector.test/v1/traces?key=a';
+    assert.is(readTracingSettings({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole })?.url, whole);
+  });
+
   check('a protocol that is not spoken is named as having no effect', () => {
     const settings = readTracingSettings({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' });
     assert.equal([...(settings?.ignored.keys() ?? [])], ['OTEL_EXPORTER_OTLP_PROTOCOL']);

@@ -47,6 +47,12 @@ describe('tracing of a program', (check) => {
     }
   });
 
+  check('warns of the port of gRPC', async () => {
+    const { close, logged } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317' });
+    await close();
+    assert.match(logged.join(), /^doubtful-setting .*"OTEL_EXPORTER_OTLP_ENDPOINT".*4318/);
+  });
+
   check('refuses a start with what is wrong', async () => {
     const error = await rejection(open({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }));
     assert.instance(error, ConfigError);
