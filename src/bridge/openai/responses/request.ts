@@ -158,7 +158,10 @@ const impliedConversation = (
 const CONTINUE = 'Continue.';
 
 const isNothing = (input: unknown): boolean =>
-  input === undefined || input === null || isEmpty(typeof input === 'string' ? input.trim() : input);
+  input === undefined ||
+  input === null ||
+  (typeof input === 'string' && input.trim() === '') ||
+  (Array.isArray(input) && input.length === 0);
 
 /** OpenAI's models go on where a request with `previous_response_id` or `conversation` has no input. */
 const inputOf = ({ input }: Body, place: ConversationReference): unknown =>

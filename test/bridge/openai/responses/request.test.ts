@@ -129,7 +129,7 @@ describe('a request for a response', (check) => {
       assert.match(refused({ input, instructions: 'Be brief.' }), 'input');
       assert.match(refused({ input, conversation: ' ' }), 'input');
     }
-    assert.is(refused({ input: 3, previous_response_id }), 'invalid_type at input');
+    for (const input of [3, false, {}]) assert.is(refused({ input, previous_response_id }), 'invalid_type at input');
   });
 
   check('is refused where something is of a wrong type, with its place', () => {
