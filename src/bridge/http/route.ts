@@ -233,11 +233,16 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
         shape(filterEcho(settings.showsReasoning ? output : withoutReasoning(output), parsed));
       const answer = { ...started, output: toShown(started.output) };
       if (parsed.isBackground === true)
-        options.runningStreams.add(started, owner, (again, startingAfter) => {
-          const reader = activeRequests.track(again);
-          const { output, delivery } = started.readAgain(reader.signal);
-          return sendStream({ ...started, output: toShown(output), delivery }, parsed, { ...reader, startingAfter });
-        });
+        options.runningStreams.add(
+          started,
+          owner,
+          (again, startingAfter) => {
+            const reader = activeRequests.track(again);
+            const { output, delivery } = started.readAgain(reader.signal);
+            return sendStream({ ...started, output: toShown(output), delivery }, parsed, { ...reader, startingAfter });
+          },
+          active.signal,
+        );
       if (!parsed.isStreamed) return await sendBody(answer, parsed, { measurement, signal: active.signal });
       const response = sendStream(answer, parsed, { ...active, measurement, end });
       isStreaming = true;

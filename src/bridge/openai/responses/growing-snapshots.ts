@@ -44,9 +44,10 @@ export const createSnapshotEncoder = (after: number) => {
     const text = textIn(item);
     const sent = known?.sent ?? '';
     // One that the model has begun again: its end has all of it.
-    const more = text.startsWith(sent) ? text.slice(sent.length) : '';
+    const isContinued = text.startsWith(sent);
+    const more = isContinued ? text.slice(sent.length) : '';
     const isDone = item.status !== 'in_progress';
-    begun[index] = { id, type, sent: sent + more, isDone };
+    begun[index] = { id, type, sent: isContinued ? text : sent, isDone };
     return [
       ...(known === undefined ? [{ kind: 'added', index, item: asBegun(item) } as const] : []),
       ...(more === '' ? [] : [{ kind: 'delta', index, text: more } as const]),

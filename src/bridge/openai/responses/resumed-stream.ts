@@ -1,4 +1,4 @@
-import { pause, pauseUntil } from '../../../core/async.ts';
+import { pause, pauseUntil, untilAborted } from '../../../core/async.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import { pushedSseResponse, type SendSse } from '../../../core/http/sse.ts';
@@ -13,8 +13,8 @@ import type { ActiveRequest } from '../tracked.ts';
 import { createSnapshotEncoder, hasEnded } from './growing-snapshots.ts';
 import type { ResponseObject } from './response.ts';
 
-/** At least so long between two looks at a response, each of which reads the messages of its session. */
-const BETWEEN_MS = 200;
+/** A response is looked at once at most in each such interval of the clock, for all its streams: each look reads its session's messages. */
+const INTERVAL_MS = 200;
 /** A look without any event of the agent: its event stream may be cut. */
 const LOOK_MS = 2000;
 
@@ -35,8 +35,31 @@ export const parseStreamQuery = ({ url }: Request): number | undefined => {
 /** A response as it is now. `isHeld`: its texts are shown at its end only. */
 type LookedAt = { readonly response: ResponseObject; readonly isHeld: boolean };
 
+type Look = (signal: AbortSignal) => Promise<LookedAt>;
+
+const never = new AbortController().signal;
+
+/** The streams of one response share its looks. One may be older than the call, but not than the interval that the call is in. */
+export const createSharedLooks = ({ now }: Pick<Clock, 'now'>) => {
+  const running = new Map<string, { readonly interval: number; readonly result: Promise<LookedAt> }>();
+  return (key: string, look: Look): Look =>
+    (signal) => {
+      const interval = Math.floor(now() / INTERVAL_MS);
+      const known = running.get(key);
+      if (known?.interval === interval) return untilAborted(known.result, signal);
+      const started = { interval, result: look(never) };
+      running.set(key, started);
+      const end = (): void => {
+        if (running.get(key) === started) running.delete(key);
+      };
+      started.result.then(end, end);
+      return untilAborted(started.result, signal);
+    };
+};
+
 export type ResumedStreamNeeds = {
-  readonly look: (id: string, signal: AbortSignal) => Promise<LookedAt>;
+  /** Of the response, shared by its streams. */
+  readonly look: Look;
   readonly feed: Pick<AgentEventStream, 'subscribe'>;
   readonly track: (request: Request) => ActiveRequest;
   readonly clock: Clock;
@@ -44,8 +67,6 @@ export type ResumedStreamNeeds = {
   readonly runInSlices: RunInSlices;
   readonly hasHeartbeat: boolean;
 };
-
-const never = new AbortController().signal;
 
 const sendAll = async (
   events: readonly EncodedEvent[],
@@ -79,14 +100,15 @@ export const streamResumed = async (
     changed.resolve();
     const unsubscribe = feed.subscribe(() => changed.resolve(), readResponseID(id)?.sessionID);
     try {
-      for (let { response, isHeld } = first; ; { response, isHeld } = await look(id, signal)) {
+      for (let { response, isHeld } = first; ; { response, isHeld } = await look(signal)) {
         const isOver = hasEnded(response);
         const shown = isHeld && !isOver ? { ...response, output: [] } : response;
         await sendAll(encoder.eventsFor(shown), { send, runInSlices }, signal);
         if (isOver) return;
         await pauseUntil(clock, { ms: LOOK_MS, woken: changed.promise }, signal);
-        await pause(clock, BETWEEN_MS, signal);
+        // Before the pause: the look after it may have begun with the interval, and what comes later needs another one.
         changed = Promise.withResolvers();
+        await pause(clock, INTERVAL_MS - (clock.now() % INTERVAL_MS), signal);
       }
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -95,7 +117,7 @@ export const streamResumed = async (
     }
   };
   try {
-    const first = await look(id, signal);
+    const first = await look(signal);
     if (!first.response.background)
       throw badInput(
         'unsupported_value',

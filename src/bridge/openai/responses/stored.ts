@@ -18,7 +18,7 @@ import type { TrackRequest } from '../tracked.ts';
 import { NO_ECHO } from './echo.ts';
 import { rebuildResponse, resultsBefore } from './rebuild.ts';
 import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
-import { parseStreamQuery, type ResumedStreamNeeds, streamResumed } from './resumed-stream.ts';
+import { createSharedLooks, parseStreamQuery, type ResumedStreamNeeds, streamResumed } from './resumed-stream.ts';
 import type { RunningStreams } from './running-streams.ts';
 import { messagesOfTurn } from './turn-segments.ts';
 
@@ -119,6 +119,7 @@ const createResponseReader = ({
 export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
   const { tracked, authenticate, conversations, agent, clock, runInSlices } = options;
   const read = createResponseReader(options);
+  const shareLooks = createSharedLooks(clock);
   const toResponse = async (response: ResponseObject): Promise<Response> =>
     jsonTextResponse(200, await runInSlices(writeJson(response), never));
 
@@ -163,9 +164,8 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         if (after === undefined) return toResponse((await read(id, owner, signal)).response);
         const streamAgain = options.runningStreams.find(id, owner);
         if (streamAgain !== undefined) return streamAgain(request, after);
-        return streamResumed(request, id, after, {
-          ...{ ...options, look: (looked, untilSignal) => read(looked, owner, untilSignal) },
-        });
+        const look = shareLooks(`${owner} ${id}`, (untilSignal) => read(id, owner, untilSignal));
+        return streamResumed(request, id, after, { ...options, look });
       }),
       DELETE: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
