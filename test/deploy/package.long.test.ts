@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
@@ -43,6 +43,8 @@ const directory = mkdtempSync(join(tmpdir(), 'gatehouse-package-'));
 process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
 const home = join(directory, 'home');
 mkdirSync(home);
+// Without it npm installs into the next directory above that has one.
+writeFileSync(join(home, 'package.json'), '{}');
 
 const npm = (folder: string, ...words: readonly string[]) =>
   run('npm', [...words, '--offline', '--no-audit', '--no-fund', '--no-update-notifier'], {
