@@ -118,6 +118,8 @@ describe('the approvals page in Chromium', ({ needing }) => {
     await card.getByRole('button', { name: 'Reject…' }).click();
     // The focus is in it already.
     await page.getByLabel('Reason (optional)').and(page.locator(':focus')).waitFor();
+    // Chromium would log that it does not follow the attribute where something has the focus.
+    assert.is(await page.locator('[autofocus]').count(), 0);
     await page.keyboard.type('Not on a Friday');
     await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
     await card.getByText('Rejected by you').waitFor();

@@ -12,7 +12,7 @@ type DialogProps = {
 
 let lastId = 0;
 
-/** A modal dialog, open as long as it is rendered. The focus moves into it, and back when it goes. */
+/** A modal dialog, open as long as it is rendered. The focus moves into it, to what has `data-first-focus`, and back when it goes. */
 export const Dialog = ({ title, onClose, children }: DialogProps) => {
   const element = useSignal<HTMLDialogElement | null>(null);
   const id = useSignal(0);
@@ -25,6 +25,7 @@ export const Dialog = ({ title, onClose, children }: DialogProps) => {
     if (dialog === null) return;
     const before = document.activeElement;
     dialog.showModal();
+    dialog.querySelector<HTMLElement>('[data-first-focus]')?.focus();
     return () => {
       dialog.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

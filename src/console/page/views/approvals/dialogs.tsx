@@ -76,7 +76,7 @@ export const RejectDialog = ({
       <label class="field">
         <span>{texts.approvals.rejectReason}</span>
         <textarea
-          autoFocus
+          data-first-focus
           rows={3}
           maxLength={LONGEST_REASON}
           aria-describedby="reject-hint"
