@@ -366,3 +366,27 @@ describe('a request without a key and a mark, behind two bridges that are killed
   };
   for (const [what, script] of Object.entries(stories)) check(what, async () => void (await play(script, 2)));
 });
+
+const PAY_MARKED = { ...PAY, manner: 'mark' } as const;
+const PAY_MARKED_SLOWLY = { ...PAY_SLOWLY, manner: 'mark' } as const;
+
+describe('a marked retry beside an equal request of another client', (check) => {
+  const stories: Readonly<Record<string, readonly Command[]>> = {
+    // The other client asks when the retry leaves, and takes the turn that this one has joined.
+    'joins its turn at once, also when that has waited long for it and its bridge was killed': [
+      ...[PAY_MARKED, LEAVE, RESTART, pass(11_000)],
+      ...[RETRY, LEAVE, PAY, pass(9000), LEAVE, COMPLETE],
+      ...[RETRY, COMPLETE, RETRY, COMPLETE],
+    ],
+    'gets its own answer, which it has left while it was being sent the last of it': [
+      ...[PAY_MARKED_SLOWLY, COMPLETE, LEAVE, pass(15_000)],
+      ...[RETRY, PAY, LEAVE, RETRY, LEAVE_LAST, RETRY],
+    ],
+  };
+  for (const [what, script] of Object.entries(stories))
+    for (const [count, where] of [
+      [1, 'one bridge'],
+      [2, 'two bridges'],
+    ] as const)
+      check(`${what}: ${where}`, async () => void (await play(script, count)));
+});

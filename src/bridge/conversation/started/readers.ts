@@ -16,9 +16,12 @@ export type ChangeConversation = (
 /** An id that begins with the time at which the bridge was started. */
 export const createBridgeID = (nowMs: number, token: string): string => `${nowMs.toString(36)}.${token}`;
 const startedMsOf = (bridgeID: string): number => Number.parseInt(bridgeID, 36);
-/** Whether all bridges where clients read were started before this one. Then they may have been killed, this one in their place. */
-export const areAllOlder = ({ readers = [] }: RequestMark, bridgeID: string): boolean =>
-  readers.every((id) => startedMsOf(id) < startedMsOf(bridgeID));
+/**
+ * Whether all bridges where clients read, or the one that the last of them has left, were started before this one. Then they may
+ * have been killed, this one in their place.
+ */
+export const areAllOlder = ({ readers = [], left }: RequestMark, bridgeID: string): boolean =>
+  [...readers, ...(left === undefined ? [] : [left.by])].every((id) => startedMsOf(id) < startedMsOf(bridgeID));
 
 type TurnReadersNeeds = {
   /** Of this bridge among all over one agent. */

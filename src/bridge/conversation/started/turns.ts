@@ -17,6 +17,7 @@ import { promptIDsAfter } from '../transcript.ts';
 import type { Conversations, LockedConversation, MarkedRequest, RequestMark, StartedTurn } from '../types.ts';
 import type { RequestMarks } from './marks.ts';
 import { createMeantMarks, type MeantMark } from './meant.ts';
+import { areAllOlder } from './readers.ts';
 import { promptOfResults, readTurn } from './turn-records.ts';
 
 type StartedTurnsNeeds = {
@@ -117,7 +118,11 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
     if (stored === undefined) return 'gone';
     const isLast = stored.request?.token === mark.token;
     const isRepeated = mark.keyDigest !== undefined || sent.isRetry || sent.isKnown || mark.failedAtMs !== undefined;
+    const mayBeKilled = (current: RequestMark): boolean =>
+      marked.storedAtMs === undefined && areAllOlder(current, bridgeID);
+    /** A bridge that was killed aborts nothing, and a client that waited for that and has left would have joined nothing. */
     const isAborting = (current: RequestMark): boolean =>
+      !mayBeKilled(current) &&
       clock.now() - (marks.times.leftAtOf(current) ?? Number.POSITIVE_INFINITY) >= sent.times.abortedAfterMs;
     /**
      * Whether the turn's clients are still those of the mark that was found. Of requests that do not say that they are sent again

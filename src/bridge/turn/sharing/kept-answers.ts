@@ -64,8 +64,11 @@ const REPEATED_AT_MOST_MS = 30_000;
 const isWanted = ({ identity, isOfResults, ended, leftAt }: KeptAnswer<unknown>): boolean =>
   ended?.result !== 'void' && (identity.key !== undefined || isOfResults || leftAt !== undefined);
 
+/** Whether it has ended and no client is being sent what is left of it. Who leaves before that is done comes back for it. */
+const isOver = ({ ended, readers }: KeptAnswer<unknown>): boolean => ended !== undefined && readers === 0;
+
 const isExpired = (kept: KeptAnswer<unknown>, now: number): boolean =>
-  kept.ended !== undefined && now - kept.usedAt >= (isWanted(kept) ? KEPT_MS : KEPT_AFTER_READING_MS);
+  isOver(kept) && now - kept.usedAt >= (isWanted(kept) ? KEPT_MS : KEPT_AFTER_READING_MS);
 
 /** Since when it has no reader at any bridge, if the last one has left before it had everything. */
 const leftAtOf = ({ readers, leftAt, turnReaders }: KeptAnswer<unknown>): number | undefined => {
@@ -120,7 +123,7 @@ export type KeptAnswers<T> = {
   readonly drop: (entries: Set<KeptAnswer<T>>, kept: KeptAnswer<T>) => void;
   /** Counts the text of an answer that has ended. Over the limit, texts are given up: those that were read first, then the oldest. */
   readonly hold: (kept: KeptAnswer<T>, chars: number) => void;
-  /** Removes what has expired or is too much. Never what runs: the same request would run twice. */
+  /** Removes what has expired or is too much. Never what runs or is being read: the same request would run twice. */
   readonly sweep: (entries: Set<KeptAnswer<T>>, now: number) => void;
 };
 
@@ -135,7 +138,6 @@ export const createKeptAnswers = <T>(): KeptAnswers<T> => {
   const drop = (entries: Set<KeptAnswer<T>>, kept: KeptAnswer<T>): void => {
     if (entries.delete(kept)) forget(kept);
   };
-  const hasEnded = ({ ended, readers }: KeptAnswer<T>): boolean => ended !== undefined && readers === 0;
   return {
     of(owner) {
       const entries = owners.get(owner) ?? new Set<KeptAnswer<T>>();
@@ -150,7 +152,7 @@ export const createKeptAnswers = <T>(): KeptAnswers<T> => {
       const unreadLast = (one: KeptAnswer<T>): number => (one.leftAt === undefined ? 0 : 1);
       const others = [...owners.values()]
         .flatMap((entries) => [...entries])
-        .filter((one) => one !== kept && one.chars > 0 && hasEnded(one))
+        .filter((one) => one !== kept && one.chars > 0 && isOver(one))
         .sort((one, other) => unreadLast(one) - unreadLast(other) || (one.ended?.at ?? 0) - (other.ended?.at ?? 0));
       for (const one of others) {
         if (heldChars <= CHARS_LIMIT) return;
@@ -160,7 +162,7 @@ export const createKeptAnswers = <T>(): KeptAnswers<T> => {
     sweep(entries, now) {
       for (const kept of entries) if (isExpired(kept, now)) drop(entries, kept);
       if (entries.size <= TEXTS_LIMIT) return;
-      const ended = [...entries].filter(hasEnded);
+      const ended = [...entries].filter(isOver);
       const surplus = ended.slice(0, Math.max(0, ended.length - TEXTS_LIMIT));
       for (const kept of surplus) {
         if (isWanted(kept)) forget(kept);

@@ -68,6 +68,11 @@ describe('bridges where clients read a turn', (check) => {
     assert.is(areAllOlder(marked({ readers: [HERE] }).request, HERE), false);
     assert.is(areAllOlder(marked().request, HERE), true);
   });
+  check('may not if the last client has left one that was started later', () => {
+    assert.is(areAllOlder(marked({ readers: [], left: { by: BEFORE, atMs: 1 } }).request, HERE), true);
+    for (const by of [HERE, BESIDE])
+      assert.is(areAllOlder(marked({ readers: [], left: { by, atMs: 1 } }).request, HERE), false);
+  });
 });
 
 describe('a client that reads a turn', (check) => {

@@ -36,17 +36,17 @@ describe('a request without a key that is marked as a retry', (check) => {
   });
 
   check('gets a read answer for ten seconds, and one that no one has read for ten minutes', async () => {
-    const { read, begun, numberOf, clock } = withAnswers();
-    await read({ digest: 'read' });
-    const left = await begun({ digest: 'left' });
-    left.leave();
-    left.answer.end('answered');
-    await clock.advance(9999);
-    assert.is(await numberOf({ ...AGAIN, digest: 'read' }), 1);
-    await clock.advance(1);
-    assert.is(await numberOf({ ...AGAIN, digest: 'read' }), 3);
-    await clock.advance(589_999);
-    assert.is(await numberOf({ ...AGAIN, digest: 'left' }), 2);
+    const after = async (waitedMs: number, digest: 'read' | 'left'): Promise<number> => {
+      const { read, begun, numberOf, clock } = withAnswers();
+      await read({ digest: 'read' });
+      const left = await begun({ digest: 'left' });
+      left.leave();
+      left.answer.end('answered');
+      await clock.advance(waitedMs);
+      return numberOf({ ...AGAIN, digest });
+    };
+    assert.equal([await after(9999, 'read'), await after(10_000, 'read')], [1, 3]);
+    assert.equal([await after(599_999, 'left'), await after(600_000, 'left')], [2, 3]);
   });
 });
 
@@ -100,6 +100,19 @@ describe('a request without a key that is not marked as a retry', (check) => {
       first.leave();
       first.answer.end('answered');
       assert.is(await aborting.numberOf(), 2);
+    },
+  );
+
+  check(
+    'gets the answer that it has left while it was sent the last of it, though others came since that ended',
+    async () => {
+      const { begun, numberOf, clock } = withAnswers();
+      const first = await begun();
+      first.answer.end('answered');
+      await clock.advance(10_000);
+      await begun({ digest: 'other' });
+      first.leave();
+      assert.is(await numberOf(), 1);
     },
   );
 
