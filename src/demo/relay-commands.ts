@@ -31,7 +31,7 @@ const chatLine = ({ relay, relayKey }: CommandSettings, ...messages: readonly Me
 const adminCurl = ({ relay, adminKey }: CommandSettings, path: string, more = ''): string =>
   `curl -s --noproxy '*' ${more}${relay}/api/v1/admin/prompt-audit/${path} -H ${quote(`x-api-key: ${adminKey}`)}`;
 
-/** A chat while the relay asks nobody, because its prompt audit is sent elsewhere, and one after it was sent back. */
+/** A chat while the relay asks no gateway, because its prompt audit is sent elsewhere, and one after it was sent back. */
 const downLine = (facts: CommandSettings): string => {
   const body = String.raw`"{\"expected_config_version\":$version,\"endpoints\":[{\"id\":\"guard-1\",\"base_url\":\"$1\"}]}"`;
   const put = `${adminCurl(facts, 'config', '-o /dev/null -X PUT ')} -d ${body}`;
@@ -52,7 +52,7 @@ const checkPassed = (output: string): CommandResult => {
   return content === undefined ? unexpected(output) : { isAsExpected: true, summary: shorten(content) };
 };
 
-/** Expects a refusal while the audit asks nobody, and behind it an answer of the model. */
+/** Expects a refusal while the audit asks no gateway, and after it an answer of the model. */
 const checkDown = (output: string): CommandResult => {
   const [refusal = '', answer = ''] = output.split('\n');
   const refused = checkRefused('prompt_guard_unavailable')(refusal);

@@ -11,7 +11,7 @@ export const createPrometheusConsoleMetrics = (version: string): ConsoleMetrics 
   const followers = gauge('event_followers', 'Browsers that follow the events');
   const services = gauge('services', 'Services that the settings name');
   const up = gauge('services_up', 'Services of these that answer, are ready and take the key of the console');
-  const inDoubt = gauge('recharges_in_doubt', 'Recharges of which nobody knows whether they were credited');
+  const inDoubt = gauge('recharges_in_doubt', 'Recharges of which it is not known whether they were credited');
   let read: (() => ConsoleReadings) | undefined;
   return {
     recordRequest: answered,

@@ -53,7 +53,7 @@ export const parseUsers = (text: string): readonly ConsoleUser[] | undefined => 
 };
 
 /** Stands in for the hash of a name that is not known, so that trying one takes as long as trying any other. */
-const NOBODY: PasswordHash = { ...SCRYPT_COST, salt: 'A'.repeat(22), key: 'A'.repeat(43) };
+const UNKNOWN_USER: PasswordHash = { ...SCRYPT_COST, salt: 'A'.repeat(22), key: 'A'.repeat(43) };
 
 /** Those who may use the console. */
 export type Accounts = {
@@ -68,7 +68,11 @@ export const createAccounts = (users: readonly ConsoleUser[], deriveKey: DeriveK
   const byName = new Map(users.filter(({ name }) => name !== ANY_NAME).map((user) => [user.name, user]));
   const others = users.find(({ name }) => name === ANY_NAME);
   // Of a cost that the users have: a cheaper one would show in the time which names there are.
-  const nobody: PasswordHash = { ...NOBODY, ...users.find(({ hash }) => hash !== undefined)?.hash, key: NOBODY.key };
+  const unknownUser: PasswordHash = {
+    ...UNKNOWN_USER,
+    ...users.find(({ hash }) => hash !== undefined)?.hash,
+    key: UNKNOWN_USER.key,
+  };
   return {
     find: (name) => byName.get(name),
     findAuthenticated(name) {
@@ -78,9 +82,9 @@ export const createAccounts = (users: readonly ConsoleUser[], deriveKey: DeriveK
     },
     async verify(name, password) {
       const user = byName.get(name);
-      const hash = user?.hash ?? nobody;
+      const hash = user?.hash ?? unknownUser;
       const isRight = equalSecrets(await keyOfPassword(password, hash, deriveKey), hash.key);
-      return isRight && hash !== nobody ? user : undefined;
+      return isRight && hash !== unknownUser ? user : undefined;
     },
   };
 };

@@ -71,7 +71,7 @@ export const approvalTexts = {
   agentUnseen: (agent: string, reason: string): string =>
     `${agent} does not answer${reason === '' ? '' : `: ${reason}`}. Requests that wait there are not shown.`,
   columns: { when: 'When', what: 'Decision', tool: 'Tool', who: 'Who', reason: 'Reason' },
-  nobody: '–',
+  none: '–',
   money: {
     user: 'User',
     adds: 'Adds',

@@ -46,7 +46,7 @@ export const DecisionTable = () => (
               </td>
               <td data-label={columns.who}>{deciderOf(decision)}</td>
               <td data-label={columns.reason} class={decision.message === undefined ? 'nothing' : ''}>
-                {decision.message === undefined ? words.nobody : <SafeLine text={decision.message} limit={500} />}
+                {decision.message === undefined ? words.none : <SafeLine text={decision.message} limit={500} />}
               </td>
             </tr>
           ))}

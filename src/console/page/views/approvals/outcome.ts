@@ -7,7 +7,7 @@ import { texts } from '../../texts.ts';
 export const deciderOf = ({ by, reply }: Decision, isOwn = false): string => {
   if (isOwn) return texts.approvals.byYou;
   if (by !== undefined && by !== '') return plainLine(by, 60);
-  return reply === 'expired' || reply === 'cancelled' ? texts.approvals.nobody : texts.approvals.bySomebody;
+  return reply === 'expired' || reply === 'cancelled' ? texts.approvals.none : texts.approvals.bySomebody;
 };
 
 /** What was decided, as a sentence with who did. */
