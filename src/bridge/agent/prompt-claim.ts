@@ -17,8 +17,8 @@ export type PromptClaim = {
   readonly settle: (outcome: ClaimOutcome) => void;
   readonly outcome: Promise<ClaimOutcome>;
   /**
-   * Asks the agent whether it has stored a prompt whose answer was lost. Once that is false, the prompt is refused should it still
-   * arrive. Rejects where the agent cannot be asked.
+   * Asks the agent whether it holds the claim of a prompt whose answer was lost. Once that is false, the prompt is refused should it
+   * still arrive; it may be stored where another bridge has claimed the conversation since. Rejects where the agent cannot be asked.
    */
   readonly isStored: (signal: AbortSignal) => Promise<boolean>;
 };

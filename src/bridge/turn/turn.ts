@@ -99,8 +99,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   const ending = new AbortController();
   const { signal } = ending;
   const knownMessageIDs: ReadonlySet<string> = start.kind === 'prompt' ? start.knownMessageIDs : new Set();
-  const claim = start.kind === 'prompt' ? start.prompt.claim : undefined;
-  const watch = watchTurn(needs, { writer, claim, knownMessageIDs, sessionID: () => sessionID, signal });
+  const firstPrompt = start.kind === 'prompt' ? start.prompt : undefined;
+  const watch = watchTurn(needs, { writer, prompt: firstPrompt, knownMessageIDs, sessionID: () => sessionID, signal });
   const { reducer, logFailure } = watch;
   const loaded = Promise.withResolvers<void>();
   let aborting: Promise<void> | undefined;
@@ -170,7 +170,8 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
   const sendPrompt = async (prompt: Prompt, renewSession?: RenewSession): Promise<TurnEnd> => {
     let last: MessageRecord;
     try {
-      last = await agent.prompt(sessionID, prompt, signal);
+      const sending = agent.prompt(sessionID, prompt, signal);
+      last = await (prompt.claim === undefined ? sending : Promise.race([sending, watch.untilKeptOut()]));
     } catch (error) {
       if (signal.aborted || !isBridgeFault(error)) throw error;
       if (error.detail.kind === 'not-found' && renewSession !== undefined) return promptNewSession(renewSession);
@@ -207,7 +208,7 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
       isLost = true;
       writer.finish(signal.aborted ? { kind: 'answered', finish: 'stop' } : INTERRUPTED);
     } finally {
-      claim?.settle('unknown');
+      firstPrompt?.claim?.settle('unknown');
       watch.stop();
       ending.abort(STOPPED);
     }

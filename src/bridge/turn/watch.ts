@@ -3,9 +3,8 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { withRetries } from '../agent/errors.ts';
-import type { PromptClaim } from '../agent/prompt-claim.ts';
-import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
-import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply } from '../agent/types.ts';
+import { type PartRecord, type PermissionRecord, sessionOf } from '../agent/schema.ts';
+import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply, Prompt } from '../agent/types.ts';
 import {
   createTurnPermissions,
   type SessionFamilies,
@@ -29,8 +28,8 @@ export type TurnWatchNeeds = {
 
 type WatchedTurn = {
   readonly writer: TurnLogWriter;
-  /** Of its prompt. Until it is stored the events of the session may be of another bridge's turn, and wait. */
-  readonly claim: PromptClaim | undefined;
+  /** Until its claim is stored, if it has one, the events of the session may be of another bridge's turn, and wait. */
+  readonly prompt: Prompt | undefined;
   /** Ids of the user messages that were in the session before the turn. */
   readonly knownMessageIDs: ReadonlySet<string>;
   readonly sessionID: () => string;
@@ -56,15 +55,24 @@ type TurnWatch = {
   readonly logFailure: (event: string) => (error: unknown) => void;
   /** Whether the agent has the prompt, whose answer was lost. What has no claim is taken to be there. */
   readonly isAccepted: () => Promise<boolean>;
+  /** Rejects once the agent has said nothing of the prompt's claim for long, and has not got the prompt. Else it never settles. */
+  readonly untilKeptOut: () => Promise<never>;
   /** The turn has got another session, of its own. */
   readonly followSession: () => void;
   readonly stop: () => void;
 };
 
+/** The head of an answer comes at once. After this long without it the agent is asked whether it has the prompt. */
+const HEAD_LIMIT_MS = 30_000;
+
+const textOf = (parts: readonly (PartRecord | Prompt['parts'][number])[]): string =>
+  JSON.stringify(parts.flatMap((part) => (part.type === 'text' && part.synthetic !== true ? [part.text] : [])));
+
 export const watchTurn = (
   needs: TurnWatchNeeds,
-  { writer, claim, knownMessageIDs, sessionID, signal }: WatchedTurn,
+  { writer, prompt, knownMessageIDs, sessionID, signal }: WatchedTurn,
 ): TurnWatch => {
+  const claim = prompt?.claim;
   const { agent, feed, sessionFamilies, sharedRequests, clock, chance, log, autoRejection } = needs;
   const reducer = createTurnReducer(writer, knownMessageIDs);
   const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, chance, signal });
@@ -142,9 +150,27 @@ export const watchTurn = (
     held = undefined;
     for (const update of updates) onUpdate(update);
   };
-  void claim?.outcome.then((outcome) => {
+  /** Where another bridge may have prompted as well: the first new message may be its one. */
+  const findPrompt = async (): Promise<boolean> => {
+    const records = await retry(() => agent.messages(sessionID(), signal));
+    const words = textOf(prompt?.parts ?? []);
+    const own = records.findLast(
+      ({ info, parts }) => info.role === 'user' && !knownMessageIDs.has(info.id) && textOf(parts) === words,
+    );
+    if (own !== undefined) reducer.setPrompt(own.info.id);
+    return own !== undefined;
+  };
+  void claim?.outcome.then(async (outcome) => {
+    if (outcome === 'ignored') await findPrompt().catch(logFailure('agent-not-read'));
     if (outcome === 'stored' || outcome === 'ignored') release();
   });
+  const isAccepted = async (): Promise<boolean> => {
+    if (claim === undefined || held === undefined) return true;
+    // It is there without its claim, too, where another bridge has written its own since, or the server does not know of claims.
+    const isStored = (await retry(() => claim.isStored(signal))) || (await findPrompt());
+    if (isStored) claim.settle('stored');
+    return isStored;
+  };
   let unsubscribe = feed.subscribe(onUpdate, sessionID());
   return {
     reducer,
@@ -162,11 +188,16 @@ export const watchTurn = (
       }
     },
     nextIdle: () => idle.promise,
-    async isAccepted() {
-      if (claim === undefined || held === undefined) return true;
-      const isStored = await retry(() => claim.isStored(signal));
-      if (isStored) claim.settle('stored');
-      return isStored;
+    isAccepted,
+    async untilKeptOut() {
+      while (held !== undefined) {
+        await pause(clock, HEAD_LIMIT_MS, signal);
+        // An agent that cannot be asked is asked again later.
+        if (await isAccepted().catch(() => true)) continue;
+        const message = 'The agent server did not take the prompt in time';
+        throw new Fault({ kind: 'agent-failed', status: 504, code: 'agent_lost', message, isRetryable: false });
+      }
+      return new Promise<never>(() => {});
     },
     followSession() {
       unsubscribe();
