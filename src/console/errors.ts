@@ -14,6 +14,8 @@ export type ConsoleFault =
   | { readonly kind: 'wrong-login' }
   /** What is asked for needs a setting, which `message` names. */
   | { readonly kind: 'not-configured'; readonly message: string }
+  /** `limit` answers to chats of this account are being written. */
+  | { readonly kind: 'too-many-answers'; readonly limit: number }
   /** No whole answer came. `reason` is our own sentence or the platform's code. */
   | { readonly kind: 'service-down'; readonly part: ServicePart; readonly reason: string }
   /** The service answered with a status of failure. `message` is the service's, made safe to show. */
@@ -58,6 +60,12 @@ export const consoleErrorResponse = (detail: ConsoleFault): Response => {
       return clientError(403, 'forbidden', detail.message);
     case 'not-configured':
       return clientError(404, 'not_configured', detail.message);
+    case 'too-many-answers':
+      return serverError(
+        429,
+        'too_many_answers',
+        `${detail.limit} answers to your chats are being written: wait until one has ended, or stop one in its chat`,
+      );
     case 'service-down':
       return serverError(502, 'service_down', `The ${detail.part} does not answer: ${detail.reason}`);
     case 'service-refused':

@@ -148,4 +148,55 @@ describe('a conversation of the console', (check) => {
     assert.is(nameOf(world, 1), nameOf(world));
     world.stop();
   });
+
+  check(
+    'is kept alive while nothing comes of it, and has broken off after two minutes of a silent bridge',
+    async () => {
+      const { world, bob, answer } = await withChat();
+      const [chat] = chatsOf(world);
+      let text = '';
+      const read = async (): Promise<void> => {
+        for await (const bytes of answer.body ?? []) text += new TextDecoder().decode(bytes);
+      };
+      void read();
+      for (let minute = 1; minute <= 5; minute += 1) {
+        chat?.send(': ping\n\n');
+        await world.clock.advance(60_000);
+      }
+      assert.is(text, ': ping\n\n'.repeat(30));
+      assert.is(chat?.signal.aborted, false);
+      await world.clock.advance(60_000);
+      assert.is(chat?.signal.aborted, true);
+      assert.match(text, /"code":"service_down"\}\}\n\n$/);
+      const found = await bob('GET', '/api/chat/conversations/c-1');
+      assert.is(((await found.json()) as { isAnswering: boolean }).isAnswering, false);
+      world.stop();
+    },
+  );
+
+  check('is not begun while eight of its account are answered, and of another account it is', async () => {
+    const { world, bob, ann } = await withChat();
+    const begin = (conversation: string, ask = bob) => ask('POST', '/api/chat', { text: 'hello', conversation });
+    for (let chat = 2; chat <= 8; chat += 1) assert.is((await begin(`c-${chat}`)).status, 200);
+    const refused = await begin('c-9');
+    assert.is(refused.status, 429);
+    const { error } = (await refused.json()) as { error: { code: string; message: string } };
+    assert.is(error.code, 'too_many_answers');
+    assert.match(error.message, 'wait until one has ended, or stop one');
+    assert.is((await begin('c-9', ann)).status, 200);
+    chatsOf(world)[1]?.end();
+    await world.clock.advance(0);
+    assert.is((await begin('c-9')).status, 200);
+    await bob('POST', '/api/chat/conversations/c-9/stop');
+    assert.is((await begin('c-10')).status, 200);
+    world.stop();
+  });
+
+  check('whose bridge refuses it takes no place', async () => {
+    const world = await createConsoleWorld();
+    const bob = await world.as('bob');
+    world.services.away.add('http://bridge');
+    for (let chat = 0; chat < 9; chat += 1) assert.is((await bob('POST', '/api/chat', { text: 'hello' })).status, 502);
+    world.stop();
+  });
 });

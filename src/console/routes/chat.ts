@@ -11,7 +11,7 @@ import { fitting } from '../services/fitting.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 import { type ApiContext, changing, parseGiven, reading } from './context.ts';
-import { passStream } from './passed-stream.ts';
+import { passEvents } from './passed-stream.ts';
 
 type ChatRoutesNeeds = ApiContext & {
   /** The bridge; undefined where it is not set. */
@@ -37,17 +37,21 @@ const ChatBody = v.object({
 const ModelRecord = v.object({ id: v.string() });
 
 const MODELS_SHOWN = 1000;
-const BROKEN_OFF = `data: ${JSON.stringify({ error: { message: 'The connection to the bridge broke off', code: 'service_down' } })}\n\n`;
+const BROKEN_OFF = JSON.stringify({
+  error: { message: 'The connection to the bridge broke off', code: 'service_down' },
+});
+/** Answers of one account that are written at the same time: each holds a connection here and a run of an agent. */
+const ANSWERS_OF_ACCOUNT = 8;
 
 /** An answer of the bridge that is read here, whether its page is there or not. */
-type RunningAnswer = { readonly name: string; readonly abort: () => void };
+type RunningAnswer = { readonly account: string; readonly name: string; readonly abort: () => void };
 
 /**
  * Chats with the agent through the bridge: a stream is passed on as it comes, and read to its end also when its page is closed or
  * reloaded, as the bridge aborts a turn without a reader. `stop` aborts one.
  */
 export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
-  const { bodies, reply, bridge, agents, names, newToken, notConfigured, hide } = needs;
+  const { bodies, clock, reply, bridge, agents, names, newToken, notConfigured, hide } = needs;
   const running = new Set<RunningAnswer>();
   const configured = (): ServiceClient => {
     if (bridge === undefined) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
@@ -58,6 +62,10 @@ export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
     if (text !== undefined && text.trim() !== '') return [{ role: 'user', content: text }];
     const message = 'body: expected text, or messages';
     throw new Fault({ kind: 'bad-input', code: 'invalid_body', param: 'text', message });
+  };
+  const requirePlace = (account: string): void => {
+    if ([...running].filter((answer) => answer.account === account).length < ANSWERS_OF_ACCOUNT) return;
+    throw new Fault<ConsoleFault>({ kind: 'too-many-answers', limit: ANSWERS_OF_ACCOUNT });
   };
   const answersIn = (name: string) => [...running].filter((answer) => answer.name === name);
   /** Faults where it is not found and an agent server that may have it does not answer. */
@@ -79,26 +87,22 @@ export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
         const { model, conversation = newToken() } = given;
         const name = names.nameOf(account, conversation);
         const messages = messagesOf(given);
+        requirePlace(account);
         const body = { ...(model === undefined ? {} : { model }), messages, stream: true };
         const leaving = new AbortController();
         const end = (): void => {
           running.delete(answer);
           leaving.abort();
         };
-        const answer = { name, abort: end };
+        const answer = { account, name, abort: end };
         running.add(answer);
         try {
           const headers = { 'x-session-id': name };
           const source = await client.open({ path: '/v1/chat/completions', body, headers }, leaving.signal);
-          return passStream({
-            ...{ source, hide, brokenOff: BROKEN_OFF, abort: end, isReadToEnd: true },
-            headers: {
-              'content-type': 'text/event-stream',
-              'cache-control': 'no-store, no-transform',
-              'x-accel-buffering': 'no',
-              'x-session-id': conversation,
-            },
-          });
+          const response = passEvents({ source, hide, abort: end }, BROKEN_OFF, clock);
+          response.headers.set('cache-control', 'no-store, no-transform');
+          response.headers.set('x-session-id', conversation);
+          return response;
         } catch (error) {
           end();
           throw error;

@@ -1,38 +1,36 @@
+import type { Clock } from '../../core/clock.ts';
 import type { HttpStream } from '../../core/http/client.ts';
+import { pushedSseResponse } from '../../core/http/sse.ts';
+import { createSseParser } from '../../core/http/sse-parser.ts';
 import { streamedResponse } from '../../core/http/streamed-response.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 
 type PassedStreamNeeds = {
   readonly source: HttpStream;
-  readonly headers: Readonly<Record<string, string>>;
   readonly hide: SecretFilter;
-  /** Ends the request to the service. */
+  /** Ends the request to the service. Called at the end in any case. */
   readonly abort: () => void;
-  /** What stands at the end of a text that broke off. */
-  readonly brokenOff: string;
-  /** Whether the rest is read when the client has left, as what the service does would end with its reader. */
-  readonly isReadToEnd?: boolean;
 };
 
 /** Longer than any secret, however JSON writes it. */
 const HELD_CHARS = 8192;
+const EVENT_LIMIT_CHARS = 8 * 1024 * 1024;
 
 /**
- * Passes a service's text on line by line, as it comes. A client that reads slowly is waited for, and one that leaves ends the request
- * unless it is read to its end.
+ * Passes a service's text on line by line, as it comes. A client that reads slowly is waited for, and one that leaves ends the request.
+ * A text that breaks off ends there.
  */
-export const passStream = ({ source, headers, hide, abort, brokenOff, isReadToEnd }: PassedStreamNeeds): Response =>
+export const passLines = (
+  { source, hide, abort }: PassedStreamNeeds,
+  headers: Readonly<Record<string, string>>,
+): Response =>
   streamedResponse(async ({ write }, left) => {
-    if (isReadToEnd !== true) left.addEventListener('abort', abort, { once: true });
+    left.addEventListener('abort', abort, { once: true });
     const decoder = new TextDecoder();
     // The end of a line may be the beginning of a secret.
     let held = '';
     try {
       for await (const bytes of source.chunks) {
-        if (left.aborted) {
-          if (isReadToEnd === true) continue;
-          break;
-        }
         held = hide(held + decoder.decode(bytes, { stream: true }));
         const end = Math.max(held.lastIndexOf('\n') + 1, held.length - HELD_CHARS);
         await write(held.slice(0, end));
@@ -40,9 +38,29 @@ export const passStream = ({ source, headers, hide, abort, brokenOff, isReadToEn
       }
       await write(held);
     } catch {
-      // Its head is sent: only the text itself can say that it is not whole.
-      if (!left.aborted) await write(brokenOff);
+      // Its head is sent: the text shows by its end that it is not whole.
     } finally {
       abort();
     }
   }, headers);
+
+/**
+ * Passes the data of a service's events on as they come, with heartbeats of our own while none comes. They are read to the end also when
+ * the client has left, as what the service does would end with its reader. `brokenOff` is the last one of a stream that breaks off.
+ */
+export const passEvents = ({ source, hide, abort }: PassedStreamNeeds, brokenOff: string, clock: Clock): Response =>
+  pushedSseResponse(
+    async (send) => {
+      const parser = createSseParser({ limitChars: EVENT_LIMIT_CHARS });
+      try {
+        for await (const bytes of source.chunks)
+          for (const item of parser.push(bytes))
+            await send({ data: item.kind === 'event' ? hide(item.data) : brokenOff });
+      } catch {
+        await send({ data: brokenOff });
+      } finally {
+        abort();
+      }
+    },
+    { clock, heartbeat: () => ({ comment: 'ping' }), onBug: () => {} },
+  );

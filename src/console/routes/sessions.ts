@@ -8,7 +8,7 @@ import { askEveryAgent } from '../services/every-agent.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 import { type ApiContext, changing, pathSegment, reading } from './context.ts';
-import { passStream } from './passed-stream.ts';
+import { passLines } from './passed-stream.ts';
 
 type SessionRoutesNeeds = ApiContext & {
   readonly agents: readonly ServiceClient[];
@@ -110,14 +110,13 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
         request.signal.addEventListener('abort', leave, { once: true });
         const source = await agentAt(agent).open({ path: `/session/${pathSegment(id)}/export` }, leaving.signal);
         request.signal.removeEventListener('abort', leave);
-        return passStream({
-          // A document without its last line has broken off.
-          ...{ source, hide, brokenOff: '', abort: leave },
-          headers: {
+        return passLines(
+          { source, hide, abort: leave },
+          {
             'content-type': 'application/x-ndjson',
             'content-disposition': `attachment; filename="${id}.jsonl"`,
           },
-        });
+        );
       }),
     },
   };

@@ -32,7 +32,7 @@ export type ServiceClient = {
   readonly call: (call: ServiceCall, signal: AbortSignal) => Promise<ServiceAnswer>;
   /** The same, and faults with `service-refused` for a status of failure. */
   readonly ask: (call: ServiceCall, signal: AbortSignal) => Promise<ServiceAnswer>;
-  /** Opens an answer that goes on. A status of failure faults with `service-refused`. */
+  /** Opens an answer that goes on. A status of failure faults with `service-refused`. Two minutes of silence end it. */
   readonly open: (
     call: Pick<ServiceCall, 'path' | 'body'> & { readonly headers?: Readonly<Record<string, string>> },
     signal: AbortSignal,
@@ -53,6 +53,8 @@ type ServiceClientNeeds = {
 const CALL_LIMIT_MS = 10_000;
 /** A chat may wait for the one before it. */
 const OPEN_LIMIT_MS = 60_000;
+/** Of an open answer. A bridge sends a heartbeat every ten seconds; one that was told to send none may call a tool for a minute. */
+const SILENCE_LIMIT_MS = 120_000;
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 const ERROR_LIMIT_BYTES = 65_536;
 const MESSAGE_CHARS = 300;
@@ -78,6 +80,24 @@ const readAll = async ({ chunks }: HttpStream): Promise<string> => {
   }
   return text;
 };
+
+/** Chunks as they come. Calls `onSilent` when the next one takes too long; how long a caller needs for one does not count. */
+async function* watchSilence(
+  chunks: HttpStream['chunks'],
+  clock: Clock,
+  onSilent: () => void,
+): AsyncGenerator<Uint8Array> {
+  let cancel = clock.after(SILENCE_LIMIT_MS, onSilent);
+  try {
+    for await (const bytes of chunks) {
+      cancel();
+      yield bytes;
+      cancel = clock.after(SILENCE_LIMIT_MS, onSilent);
+    }
+  } finally {
+    cancel();
+  }
+}
 
 export const createServiceClient = (needs: ServiceClientNeeds): ServiceClient => {
   const { part, address, headers, httpClient, stream, clock } = needs;
@@ -128,7 +148,8 @@ export const createServiceClient = (needs: ServiceClientNeeds): ServiceClient =>
       const abort = (): void => controller.abort(new Fault({ kind: 'client-left' }));
       if (signal.aborted) abort();
       else signal.addEventListener('abort', abort, { once: true });
-      const cancel = clock.after(OPEN_LIMIT_MS, () => controller.abort(new Fault({ kind: 'backend-timeout' })));
+      const giveUp = (): void => controller.abort(new Fault({ kind: 'backend-timeout' }));
+      const cancel = clock.after(OPEN_LIMIT_MS, giveUp);
       try {
         const answer = await stream({
           url: `${address}${path}`,
@@ -136,7 +157,8 @@ export const createServiceClient = (needs: ServiceClientNeeds): ServiceClient =>
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
           signal: controller.signal,
         });
-        if (answer.status >= 200 && answer.status < 300) return answer;
+        if (answer.status >= 200 && answer.status < 300)
+          return { ...answer, chunks: watchSilence(answer.chunks, clock, giveUp) };
         const text = await readAll(answer);
         controller.abort();
         throw refused(answer.status, parseJsonValue(text));
