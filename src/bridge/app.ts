@@ -196,7 +196,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       authenticate,
       conversations,
       agent: sharingAgent,
-      ...{ feed, clock, log, runInSlices },
+      ...{ feed, clock, chance: options.chance, log, runInSlices },
       track: activeRequests.track,
       runningStreams,
       showsReasoning: settings.showsReasoning,

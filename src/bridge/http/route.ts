@@ -172,7 +172,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
       try {
         const output = measurement === undefined ? answer.output : measureOutput(answer.output, measurement);
         const paced = paceOutput(output, { clock: options.timers, chunkSize, delayMs, share: options.share });
-        // When the bridge stops, a client gets that failure. In the background its answer goes on: it asks for the rest elsewhere.
+        // When the bridge stops, a client gets that failure. In the background only its stream fails, and the answer goes on.
         const until = parsed.isBackground === true ? signal : disconnected;
         const { finish: onSent } = answer.delivery;
         await streamAnswer(paced, { encoder, clock, runInSlices, send, onSent }, until);

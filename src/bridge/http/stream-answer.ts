@@ -20,7 +20,7 @@ type StreamNeeds = {
 const never = new AbortController().signal;
 
 /**
- * Sends an answer until its last event, or until `disconnected` aborts. Waits only for the next piece's time, for a client that
+ * Sends an answer until its last event, or until `disconnected` aborts: with a fault as the reason, that is sent. Waits only for the next piece's time, for a client that
  * reads slowly and for JSON that is written in steps. Errors that are no faults are thrown once the client has been sent the failure.
  */
 export const streamAnswer = async (
@@ -43,9 +43,9 @@ export const streamAnswer = async (
   };
   /**
    * Sends each piece when its time has come. Resolves when the client has to be waited for, then to that, or when nothing more
-   * is to be sent. A promise for each piece would cost more than the piece.
+   * is to be sent: it has ended, or was cut off. A promise for each piece would cost more than the piece.
    */
-  const sendUntilBehind = (): Promise<{ readonly isOver: boolean }> =>
+  const sendUntilBehind = (): Promise<'behind' | 'ended' | 'cut-off'> =>
     new Promise((resolve, reject) => {
       const sendDue = (): void => {
         try {
@@ -59,11 +59,11 @@ export const streamAnswer = async (
             const sent = sendAll(encoder.eventsFor(event));
             const isOver = event.kind === 'end' || event.kind === 'failure';
             if (sent !== undefined || isOver) {
-              resolve(Promise.resolve(sent).then(() => ({ isOver })));
+              resolve(Promise.resolve(sent).then(() => (isOver ? 'ended' : 'behind')));
               return;
             }
           }
-          resolve({ isOver: true });
+          resolve('cut-off');
         } catch (error) {
           reject(error);
         }
@@ -72,9 +72,10 @@ export const streamAnswer = async (
     });
   disconnected.addEventListener('abort', output.stop, { once: true });
   try {
-    if (disconnected.aborted) return;
-    await sendAll(await encoder.first());
-    while (!(await sendUntilBehind()).isOver);
+    if (!disconnected.aborted) await sendAll(await encoder.first());
+    let how = await sendUntilBehind();
+    while (how === 'behind') how = await sendUntilBehind();
+    if (how === 'cut-off' && disconnected.reason instanceof Fault) throw disconnected.reason;
     if (!disconnected.aborted) onSent();
   } catch (error) {
     await sendAll(await encoder.errorEvents(error));

@@ -28,7 +28,7 @@ const lastEventOf = ({ status }: ResponseObject): string =>
  * new since the one before. Nothing up to the number `after`, and nothing of what is queued.
  */
 export const createSnapshotEncoder = (after: number) => {
-  const { begin, eventsIn, end } = createRepeatableEncoder(after);
+  const { begin, eventsIn, end, interrupted } = createRepeatableEncoder(after);
   const begun: BegunItem[] = [];
   let isBegun = false;
 
@@ -73,5 +73,6 @@ export const createSnapshotEncoder = (after: number) => {
       const changes = eventsIn(response.output.flatMap(changesOf));
       return [...beginning, ...changes, ...(hasEnded(response) ? last(response) : [])];
     },
+    interrupted,
   };
 };

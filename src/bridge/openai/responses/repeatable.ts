@@ -1,3 +1,4 @@
+import type { AnswerFailure } from '../../errors.ts';
 import { endOfPiece } from '../../stream/graphemes.ts';
 import type { EncodedEvent } from '../stream-encoder.ts';
 import { createEventEncoder, type GivenEvent, type ResponseEvents } from './events.ts';
@@ -96,13 +97,27 @@ const createRepeatableOrder = () => {
   };
 };
 
+/** Events that a reader can ask for again. */
+type RepeatableEvents = ResponseEvents & {
+  /**
+   * The end of a stream that cannot go on while its response may. It has the number of the event before it, after which its reader
+   * asks for the rest. OpenAI's clients throw it: that for Python only at a member `error`.
+   */
+  readonly interrupted: (failure: AnswerFailure) => readonly EncodedEvent[];
+};
+
+const RESUMED = 'This stream has ended before its response: read the rest with stream=true and starting_after';
+
 /** Encodes the events of a response with numbers that are the same for every reader, and leaves out those up to `after`. */
-export const createRepeatableEncoder = (after = -1): ResponseEvents => {
+export const createRepeatableEncoder = (after = -1): RepeatableEvents => {
   const { setNext, eventOf, eventsOf } = createEventEncoder();
   const order = createRepeatableOrder();
+  let last = Math.max(0, after);
   const numberedFrom = (first: number, encode: () => readonly EncodedEvent[]): readonly EncodedEvent[] => {
     setNext(first);
-    return encode().filter((_, index) => first + index > after);
+    const encoded = encode();
+    last = Math.max(last, first + encoded.length - 1);
+    return encoded.filter((_, index) => first + index > after);
   };
   const encodeGiven = (given: readonly GivenEvent[], first: number) =>
     numberedFrom(first, () => given.map(([type, members]) => eventOf(type, members)));
@@ -111,5 +126,10 @@ export const createRepeatableEncoder = (after = -1): ResponseEvents => {
     eventsIn: (changes) =>
       order.add(changes).flatMap(({ change, number }) => numberedFrom(number, () => eventsOf(change))),
     end: (...given) => encodeGiven(given, order.last() - given.length + 1),
+    interrupted({ code, message }) {
+      const members = { code, message: `${message}. ${RESUMED}`, param: null };
+      setNext(last);
+      return [eventOf('error', { ...members, error: { type: 'server_error', ...members } })];
+    },
   };
 };

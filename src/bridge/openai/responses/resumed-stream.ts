@@ -5,6 +5,7 @@ import { pushedSseResponse, type SendSse } from '../../../core/http/sse.ts';
 import { writeJson } from '../../../core/json.ts';
 import type { Log } from '../../../core/log.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
+import { withRetries } from '../../agent/errors.ts';
 import type { AgentEventStream } from '../../agent/types.ts';
 import { readResponseID } from '../../conversation/response-id.ts';
 import { badInput } from '../../request.ts';
@@ -12,6 +13,7 @@ import type { EncodedEvent } from '../stream-encoder.ts';
 import type { ActiveRequest } from '../tracked.ts';
 import { createSnapshotEncoder, hasEnded } from './growing-snapshots.ts';
 import type { ResponseObject } from './response.ts';
+import { toStreamFailure } from './stream.ts';
 
 /** A response is looked at once at most in each such interval of the clock, for all its streams: each look reads its session's messages. */
 const INTERVAL_MS = 200;
@@ -63,6 +65,8 @@ export type ResumedStreamNeeds = {
   readonly feed: Pick<AgentEventStream, 'subscribe'>;
   readonly track: (request: Request) => ActiveRequest;
   readonly clock: Clock;
+  /** 0 to 1; shortens the wait before a look is repeated. */
+  readonly chance: () => number;
   readonly log: Log;
   readonly runInSlices: RunInSlices;
   readonly hasHeartbeat: boolean;
@@ -71,10 +75,10 @@ export type ResumedStreamNeeds = {
 const sendAll = async (
   events: readonly EncodedEvent[],
   { send, runInSlices }: { readonly send: SendSse; readonly runInSlices: RunInSlices },
-  signal: AbortSignal,
+  left: AbortSignal,
 ): Promise<void> => {
   for (const event of events) {
-    signal.throwIfAborted();
+    if (left.aborted) return;
     const data = 'data' in event ? event.data : await runInSlices(writeJson(event.value), never);
     await send({ event: event.event ?? 'message', data });
   }
@@ -82,28 +86,31 @@ const sendAll = async (
 
 /**
  * Streams the events of a response in the background after a number, from its beginning or from wherever its client has lost it:
- * looks at it whenever the agent has an event of its session, until it has ended. What cannot be looked at any more ends the stream
- * without a last event, and its client resumes it again. Faults where it cannot be looked at at first.
+ * looks at it whenever the agent has an event of its session, until it has ended. What cannot be looked at for two minutes, and a
+ * bridge that stops, ends the stream with an `error` that is none of the response, and its client resumes it again. Faults where it
+ * cannot be looked at at first.
  */
 export const streamResumed = async (
   request: Request,
   id: string,
   after: number,
-  { look, feed, track, clock, log, runInSlices, hasHeartbeat }: ResumedStreamNeeds,
+  { look, feed, track, clock, chance, log, runInSlices, hasHeartbeat }: ResumedStreamNeeds,
 ): Promise<Response> => {
   const active = track(request);
   const { signal } = active;
-  const follow = async (first: LookedAt, send: SendSse): Promise<void> => {
+  const follow = async (first: LookedAt, send: SendSse, left: AbortSignal): Promise<void> => {
+    const lookAgain = () => withRetries(() => look(signal), { clock, chance, signal });
+    const sink = { send, runInSlices };
     const encoder = createSnapshotEncoder(after);
     // It may have changed since it was looked at.
     let changed = Promise.withResolvers<void>();
     changed.resolve();
     const unsubscribe = feed.subscribe(() => changed.resolve(), readResponseID(id)?.sessionID);
     try {
-      for (let { response, isHeld } = first; ; { response, isHeld } = await look(signal)) {
+      for (let { response, isHeld } = first; ; { response, isHeld } = await lookAgain()) {
         const isOver = hasEnded(response);
         const shown = isHeld && !isOver ? { ...response, output: [] } : response;
-        await sendAll(encoder.eventsFor(shown), { send, runInSlices }, signal);
+        await sendAll(encoder.eventsFor(shown), sink, left);
         if (isOver) return;
         await pauseUntil(clock, { ms: LOOK_MS, woken: changed.promise }, signal);
         // Before the pause: the look after it may have begun with the interval, and what comes later needs another one.
@@ -111,6 +118,8 @@ export const streamResumed = async (
         await pause(clock, INTERVAL_MS - (clock.now() % INTERVAL_MS), signal);
       }
     } catch (error) {
+      const failure = toStreamFailure(error);
+      if (failure !== undefined) await sendAll(encoder.interrupted(failure), sink, left);
       if (!(error instanceof Fault)) throw error;
     } finally {
       unsubscribe();
@@ -128,7 +137,7 @@ export const streamResumed = async (
       async (send, left) => {
         left.addEventListener('abort', active.disconnect, { once: true });
         try {
-          await follow(first, send);
+          await follow(first, send, left);
         } finally {
           active.end();
         }

@@ -25,7 +25,7 @@ const statusOfOpenItems = (event: Extract<OutputEvent, { kind: 'end' | 'failure'
   event.kind === 'end' && isCompleted(event.end) ? 'completed' : 'incomplete';
 
 /** The failure to report for an error; undefined for a client that has disconnected. */
-const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
+export const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
   if (!isBridgeFault(error)) return BUG;
   return error.detail.kind === 'client-left' ? undefined : toAnswerFailure(error.detail);
 };
@@ -52,7 +52,8 @@ const createResponseWriter = (
   id: string,
   { model, echo, createdSeconds, nowSeconds, startingAfter }: ResponseStart,
 ) => {
-  const { begin, eventsIn, end } = echo.isBackground ? createRepeatableEncoder(startingAfter) : createPlainEncoder();
+  const repeatable = echo.isBackground ? createRepeatableEncoder(startingAfter) : undefined;
+  const { begin, eventsIn, end } = repeatable ?? createPlainEncoder();
   const items = createOutputItems(placeOfResponse(id));
   const facts = { id, model, createdSeconds, echo };
   const responseEvent = (state: ResponseState, event = eventFor(state)): GivenEvent => [
@@ -76,22 +77,30 @@ const createResponseWriter = (
     },
     eventsFor: (event: OutputEvent): readonly EncodedEvent[] =>
       event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(items.applyEvent(event)),
+    /** Its stream cannot go on. In the background the response does. */
+    interrupted: (failure: AnswerFailure): readonly EncodedEvent[] =>
+      repeatable?.interrupted(failure) ?? last({ kind: 'failure', failure }),
   };
 };
 
-type EventWriter = { readonly eventsFor: (event: OutputEvent) => readonly EncodedEvent[] };
+type EventWriter = {
+  readonly eventsFor: (event: OutputEvent) => readonly EncodedEvent[];
+  readonly interrupted: (failure: AnswerFailure) => readonly EncodedEvent[];
+};
 
 /** Writes only the error of an answer that never started, as there is no response. */
 const createFailureWriter = (): EventWriter => {
   const { end } = createPlainEncoder();
+  const interrupted = (failure: AnswerFailure) => end(errorEvent(failure));
   return {
-    eventsFor: (event) => (event.kind === 'failure' ? end(errorEvent(event.failure)) : []),
+    eventsFor: (event) => (event.kind === 'failure' ? interrupted(event.failure) : []),
+    interrupted,
   };
 };
 
 /**
  * Encodes the events of a streamed response. A failure is its last two events: `error`, and `response.failed` if the response
- * had started.
+ * had started. A stream in the background that cannot go on ends with `error` alone.
  */
 export const createResponseEncoder = (start: ResponseStart): StreamEncoder => {
   let writer: EventWriter = createFailureWriter();
@@ -107,7 +116,7 @@ export const createResponseEncoder = (start: ResponseStart): StreamEncoder => {
     eventsFor: (event) => writer.eventsFor(event),
     async errorEvents(error) {
       const failure = toStreamFailure(error);
-      return failure === undefined ? [] : writer.eventsFor({ kind: 'failure', failure });
+      return failure === undefined ? [] : writer.interrupted(failure);
     },
     // Every event of a response has a meaning, so there is none without content.
     empty: () => undefined,

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { NO_ECHO } from '../../../../src/bridge/openai/responses/echo.ts';
 import { createResponse, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
 import { createResponseEncoder } from '../../../../src/bridge/openai/responses/stream.ts';
 import type { OutputEvent } from '../../../../src/bridge/output.ts';
@@ -44,6 +45,24 @@ const namesOf = async (...outputEvents: Reported[]): Promise<string[]> =>
 const ALL = [thought('r', 'H', 'm'), textEvents('a', 'I ', 'look.'), BESIDE, textEvents('b', 'Five.'), ended()];
 
 describe('the events of a response', (check) => {
+  check(
+    'end with an error alone where it is in the background and its stream is cut off: the response goes on',
+    async () => {
+      const stopping = new Fault({ kind: 'unavailable', message: 'The bridge stops', retryAfterMs: 1 });
+      const valuesAfter = async (isBackground: boolean) => {
+        const encoder = createResponseEncoder(startOf({ echo: { ...NO_ECHO, isBackground } }));
+        const events = [...(await encoder.first()), ...(await encoder.errorEvents(stopping))];
+        return events.map((event) => 'value' in event && event.value) as Event[];
+      };
+      const [, , last, ...more] = await valuesAfter(true);
+      assert.equal([last.type, last.sequence_number, last.error.code, more.length], ['error', 1, 'unavailable', 0]);
+      assert.equal(
+        (await valuesAfter(false)).slice(-2).map(({ type }) => type),
+        ['error', 'response.failed'],
+      );
+    },
+  );
+
   check('write a text from its beginning to its end', async () => {
     assert.equal(await namesOf(textEvents('a', 'Hel', 'lo'), ended()), [
       'created',
