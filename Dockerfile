@@ -16,9 +16,9 @@ COPY build.mjs agent.example.json ./
 COPY supply supply
 COPY src src
 COPY LICENSE container/health.mjs /out-app/
-# A directory that the services' user may write to: there is no shell to make it later.
+# Directories that the services' user may write to: there is no shell to make them later. The second one is the console's.
 # Whatever the modes in the checkout were, the services' user can read these.
-RUN node build.mjs && mkdir -p /out/data && chmod 0644 /out-app/*
+RUN node build.mjs && mkdir -p /out/data /out/state && chmod 0644 /out-app/*
 
 FROM ${BASE} AS service
 LABEL org.opencontainers.image.version="v0.1.0" \

@@ -9,6 +9,7 @@ import { createSemaphore } from '../core/semaphore.ts';
 import type { RunInSlices } from '../core/time-slices.ts';
 import { createAccess } from './accounts/access.ts';
 import { createDeviceCookies } from './accounts/device-cookie.ts';
+import { createEndedSessions, type LogoutFile } from './accounts/ended-sessions.ts';
 import { createLoginThrottle } from './accounts/login-throttle.ts';
 import type { DeriveKey } from './accounts/password-hash.ts';
 import { createSessionCookies } from './accounts/session-cookie.ts';
@@ -36,6 +37,8 @@ export type ConsoleOptions = PartNeeds & {
   /** Twenty random letters and digits that no one can guess. */
   readonly newToken: () => string;
   readonly newRequestId: () => string;
+  /** Undefined where logouts are forgotten at the end of the process. */
+  readonly logouts: LogoutFile | undefined;
   /** Undefined where no journal is set. */
   readonly readJournal: ReadJournal | undefined;
   readonly runInSlices: RunInSlices;
@@ -85,7 +88,8 @@ export const createConsole = (options: ConsoleOptions): Console => {
   const { clients, hide } = running;
   const accounts = createAccounts(settings.users, options.deriveKey);
   const signed = { accounts, secret, mac, publicUrl: settings.publicUrl };
-  const cookies = createSessionCookies({ ...signed, clock, newSessionID: options.newToken });
+  const ended = createEndedSessions({ clock, file: options.logouts, log });
+  const cookies = createSessionCookies({ ...signed, ended, clock, newSessionID: options.newToken });
   const devices = createDeviceCookies({ ...signed, newDeviceID: options.newToken });
   const access = createAccess({ way: settings.way, accounts, cookies, secret, mac });
   const budget = createServiceBudget({

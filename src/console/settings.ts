@@ -77,6 +77,7 @@ export const ConsoleVariables = v.object({
   RELAY_JOURNAL: v.optional(v.pipe(v.string(), v.trim())),
   CONSOLE_USERS: v.optional(Users, ''),
   CONSOLE_SECRET: v.optional(v.pipe(v.string(), v.trim(), v.minLength(32, SECRET_RULE))),
+  CONSOLE_DATA_DIRECTORY: v.optional(v.pipe(v.string(), v.trim())),
   CONSOLE_TRUST_HEADER: v.optional(
     v.pipe(v.string(), v.trim(), v.toLowerCase(), v.regex(/^[a-z0-9-]{1,64}$/, HEADER_RULE)),
   ),
@@ -101,6 +102,8 @@ export type ConsoleSettings = {
   readonly users: readonly ConsoleUser[];
   /** Signs cookies and links; undefined: one is made at the start. */
   readonly secret: string | undefined;
+  /** Where logouts are kept; undefined: in memory. */
+  readonly dataDirectory: string | undefined;
   readonly publicUrl: string | undefined;
   readonly gateway: { readonly url: string | undefined; readonly key: string | undefined };
   readonly agents: { readonly urls: readonly string[]; readonly credentials: Credentials | undefined };
@@ -168,6 +171,7 @@ export const readConsoleSettings = (variables: Variables): ConsoleSettings => {
     way,
     users: read.CONSOLE_USERS,
     secret: read.CONSOLE_SECRET,
+    dataDirectory: read.CONSOLE_DATA_DIRECTORY,
     publicUrl: read.CONSOLE_PUBLIC_URL,
     gateway: { url: read.CONSOLE_GATEWAY_URL, key: read.GATEWAY_ADMIN_KEY },
     agents: {

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import * as v from 'valibot';
+import { documentLines } from '../adapter/files/document-lines.ts';
 import { systemClock } from '../adapter/node/clock.ts';
-import { documentLines } from '../adapter/node/files.ts';
 import { randomBytes } from '../adapter/web/crypto.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readSessionDocument, SessionDocumentError } from '../agent/session/document.ts';

@@ -1,15 +1,20 @@
 import { gzipSync } from 'node:zlib';
 import { createJournalReader } from '../adapter/files/journal-reader.ts';
+import { openLogoutFiles } from '../adapter/files/logout-files.ts';
 import { systemClock } from '../adapter/node/clock.ts';
 import { deriveScryptKey, nodeDigest } from '../adapter/node/crypto.ts';
+import { errorCode } from '../adapter/node/error-code.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
 import { createPrometheusConsoleMetrics } from '../adapter/prometheus/console.ts';
 import { newId, webMac } from '../adapter/web/crypto.ts';
+import type { LogoutFile } from '../console/accounts/ended-sessions.ts';
 import { createConsole } from '../console/app.ts';
 import { BUILT_PAGE } from '../console/assets/built-page.ts';
 import { readConsoleSettings, unknownConsoleVariables } from '../console/settings.ts';
+import type { Clock } from '../core/clock.ts';
+import { ConfigError } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
 import { runHashPassword } from './console/hash-password.ts';
@@ -20,9 +25,20 @@ import { VERSION } from './program/version.ts';
 /** An agent server that is away must not hold up what the others list. */
 const CONNECT_LIMIT_MS = 3000;
 
+const openLogouts = async (directory: string, clock: Clock): Promise<LogoutFile> => {
+  try {
+    return await openLogoutFiles(directory, clock);
+  } catch (error) {
+    const code = errorCode(error) ?? 'unknown';
+    throw new ConfigError([
+      `CONSOLE_DATA_DIRECTORY: expected a directory that this user may write, or a new one in a directory that exists (${code})`,
+    ]);
+  }
+};
+
 const build = async ({ variables, writeLine, isStopping }: ProcessContext): Promise<Service> => {
   const settings = readConsoleSettings(variables);
-  const { host, port, journalFile } = settings;
+  const { host, port, journalFile, dataDirectory } = settings;
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'console', clock, write: writeLine });
   const limits = { connectLimitMs: CONNECT_LIMIT_MS };
@@ -42,6 +58,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     deriveKey: deriveScryptKey,
     newToken: () => newId().replaceAll('-', ''),
     newRequestId: () => `req-${newId()}`,
+    logouts: dataDirectory === undefined ? undefined : await openLogouts(dataDirectory, clock),
     readJournal: journalFile === undefined ? undefined : createJournalReader(journalFile),
     runInSlices: beginAtOnce(createTimeSlices(clock)),
     version: VERSION,
@@ -51,6 +68,11 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   log('info', 'starting', { version: VERSION });
   if (settings.secret === undefined)
     log('info', 'secret-made', { reason: 'CONSOLE_SECRET is not set: logins and links end with this process' });
+  else if (settings.way.kind === 'password' && dataDirectory === undefined)
+    log('info', 'logouts-in-memory', {
+      reason:
+        'CONSOLE_DATA_DIRECTORY is not set: after a restart, a copied cookie of a user who has logged out is valid again',
+    });
   if (settings.isLocalWithoutUsers)
     log('warn', 'this-machine-only', {
       reason: 'no CONSOLE_USERS are set: everyone on this machine is an admin, and no one else is let in',

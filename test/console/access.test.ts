@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
-import { codeOf, createConsoleWorld, hashText } from './harness/world.ts';
+import { codeOf, createConsoleWorld, createLogoutLines, hashText } from './harness/world.ts';
 
 /** Every route of the API, who may use it, and a body that it takes. */
 const ROUTES: readonly (readonly [
@@ -152,6 +152,37 @@ describe('a login', (check) => {
       );
       next.stop();
     }
+  });
+
+  check('that has ended is over after a restart too, and at a console beside, for its copies alone', async () => {
+    const file = createLogoutLines();
+    const [world, beside] = [await createConsoleWorld({ logouts: file }), await createConsoleWorld({ logouts: file })];
+    const [ended, other] = [await world.login('bob'), await world.login('bob')];
+    const statusAt = async ({ send }: typeof world, { cookie }: typeof ended) =>
+      (await send('GET', '/api/approvals', { headers: { cookie } })).status;
+    assert.is(await statusAt(beside, ended), 200);
+    assert.is((await world.send('POST', '/api/logout', { headers: ended.headers })).status, 204);
+    const restarted = await createConsoleWorld({ logouts: file });
+    for (const one of [world, beside, restarted])
+      assert.equal([await statusAt(one, ended), await statusAt(one, other)], [401, 200]);
+    for (const one of [world, beside, restarted]) one.stop();
+  });
+
+  check('ends where its file fails, and the log says what that means', async () => {
+    const file = createLogoutLines();
+    const world = await createConsoleWorld({ logouts: file });
+    const { headers } = await world.login('bob');
+    file.fail('ENOSPC: no space left on device');
+    assert.is((await world.send('GET', '/api/approvals', { headers })).status, 200);
+    assert.is((await world.send('POST', '/api/logout', { headers })).status, 204);
+    for (let each = 0; each < 2; each += 1)
+      assert.is((await world.send('GET', '/api/approvals', { headers })).status, 401);
+    const told = world.lines.map((line) => JSON.parse(line) as { event: string; reason?: string });
+    assert.equal(
+      told.flatMap(({ event, reason }) => (event.startsWith('logout') ? [[event, reason]] : [])),
+      ['logouts-not-read', 'logout-not-kept'].map((event) => [event, 'ENOSPC: no space left on device']),
+    );
+    world.stop();
   });
 
   check('is not had by a cookie that was changed', async () => {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalSecrets } from '../../core/http/auth.ts';
 import { parseJson } from '../../core/json.ts';
 import { cookieHeader, cookieValues } from './cookies.ts';
+import { type EndedSessions, SESSION_LIFETIME_MS } from './ended-sessions.ts';
 import type { Accounts, ConsoleUser } from './users.ts';
 
 /** Makes and reads the cookies of those who have logged in with a password. */
@@ -12,12 +12,13 @@ export type SessionCookies = {
   readonly begin: (user: ConsoleUser, request: Request) => Promise<string>;
   /** The user and the session of a request's cookie, if it is whole, not over and not logged out, and its user unchanged. */
   readonly read: (request: Request) => Promise<{ readonly user: ConsoleUser; readonly sessionID: string } | undefined>;
-  /** Ends a session for good, also for those who have copied its cookie. Returns the header that removes the cookie. */
-  readonly end: (sessionID: string, request: Request) => string;
+  /** Ends a session, also for those who have copied its cookie. Returns the header that removes the cookie. */
+  readonly end: (sessionID: string, request: Request) => Promise<string>;
 };
 
 type CookieNeeds = {
   readonly accounts: Pick<Accounts, 'find'>;
+  readonly ended: EndedSessions;
   readonly secret: string;
   readonly clock: Clock;
   /** HMAC with SHA-256 as base64url. */
@@ -27,10 +28,6 @@ type CookieNeeds = {
   readonly publicUrl: string | undefined;
 };
 
-/** How long a login lasts. */
-export const SESSION_LIFETIME_MS = 12 * 3_600_000;
-/** Only those who were logged in can fill it. */
-const ENDED_LIMIT = 10_000;
 const NAME = 'gatehouse';
 
 const Payload = v.strictObject({ name: v.string(), id: v.string(), ends: v.number() });
@@ -52,8 +49,7 @@ const fromBase64Url = (text: string): string => {
 
 /** The signature covers the user's role and password hash, so that a change of either ends the sessions of that user. */
 export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
-  const { accounts, secret, clock, mac, newSessionID, publicUrl } = needs;
-  const ended = new Map<string, number>();
+  const { accounts, ended, secret, clock, mac, newSessionID, publicUrl } = needs;
   const sign = (payload: string, { role, hash }: ConsoleUser): Promise<string> =>
     mac(secret, JSON.stringify(['session', payload, role, hash?.key ?? '']));
   const readOne = async (value: string) => {
@@ -62,7 +58,7 @@ export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
     const user = payload === undefined ? undefined : accounts.find(payload.name);
     if (payload === undefined || user === undefined) return undefined;
     if (!equalSecrets(offered, await sign(encoded, user))) return undefined;
-    if (clock.now() >= payload.ends || ended.has(payload.id)) return undefined;
+    if (clock.now() >= payload.ends || (await ended.has(payload.id))) return undefined;
     return { user, sessionID: payload.id };
   };
   return {
@@ -79,9 +75,8 @@ export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
       }
       return undefined;
     },
-    end(sessionID, request) {
-      for (const [id, endsAt] of ended) if (endsAt <= clock.now()) ended.delete(id);
-      setNewest(ended, [sessionID, clock.now() + SESSION_LIFETIME_MS], ENDED_LIMIT);
+    async end(sessionID, request) {
+      await ended.add(sessionID);
       return cookieHeader({ name: NAME, value: '', lifetimeMs: 0 }, request, publicUrl);
     },
   };

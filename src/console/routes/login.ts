@@ -84,7 +84,7 @@ export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
         const visitor = await access.visitorOf(request);
         if (visitor === undefined || access.way !== 'password') return new Response(null, { status: 204 });
         await access.requireCsrf(request, visitor);
-        const cookie = cookies.end(visitor.session, request);
+        const cookie = await cookies.end(visitor.session, request);
         return new Response(null, { status: 204, headers: { 'set-cookie': cookie } });
       },
     },

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import type { LogoutFile } from '../../../src/console/accounts/ended-sessions.ts';
 import type { DeriveKey } from '../../../src/console/accounts/password-hash.ts';
 import { formatPasswordHash, hashPassword } from '../../../src/console/accounts/password-hash.ts';
 import { createConsole } from '../../../src/console/app.ts';
@@ -40,12 +41,35 @@ export const USERS = (
   )
 ).join(',');
 
+/** The lines of logouts of several consoles, until they fail. */
+export const createLogoutLines = () => {
+  const lines: string[] = [];
+  let failure: string | undefined;
+  const file: LogoutFile = {
+    async append(line) {
+      if (failure !== undefined) throw new Error(failure);
+      lines.push(line);
+    },
+    async readNew() {
+      if (failure !== undefined) throw new Error(failure);
+      return [...lines, '{"id":'];
+    },
+  };
+  return {
+    ...file,
+    fail(reason: string): void {
+      failure = reason;
+    },
+  };
+};
+
 type WorldNeeds = {
   readonly variables?: Readonly<Record<string, string>>;
   readonly gateway?: Answering;
   readonly bridge?: Answering;
   readonly hook?: Answering;
   readonly readJournal?: ReadJournal;
+  readonly logouts?: LogoutFile;
 };
 
 const createMeter = () => {
@@ -68,7 +92,14 @@ const createMeter = () => {
 export type ConsoleWorld = Awaited<ReturnType<typeof createConsoleWorld>>;
 
 /** A console before two agent servers of one store each, a gateway, a bridge and a webhook, all of them fake. */
-export const createConsoleWorld = async ({ variables = {}, gateway, bridge, hook, readJournal }: WorldNeeds = {}) => {
+export const createConsoleWorld = async ({
+  variables = {},
+  gateway,
+  bridge,
+  hook,
+  readJournal,
+  logouts,
+}: WorldNeeds = {}) => {
   const clock = createFakeClock();
   const agents = [createFakeAgent(clock.now), createFakeAgent(clock.now)] as const;
   const services = createFakeServices({
@@ -110,6 +141,7 @@ export const createConsoleWorld = async ({ variables = {}, gateway, bridge, hook
     newToken: () => `token${tokens++}`,
     newRequestId: () => 'req-1',
     readJournal,
+    logouts,
     runInSlices: async (steps) => runAtOnce(steps),
     version: '0.1.0',
     isStopping: () => isStopping,

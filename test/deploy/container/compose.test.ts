@@ -160,7 +160,12 @@ describe('compose.yaml', (check) => {
   check('keeps what the agent remembers on a volume, and the journal of every agent server on the same', () => {
     for (const name of ['agent', 'agent-1', 'agent-2'])
       assert.is(SERVICES[name]?.volumes?.[1], 'agent-data:/data', name);
-    assert.equal(Object.keys(parse(FILE, { merge: true }).volumes), ['agent-data', 'agent-database']);
+    assert.equal(Object.keys(parse(FILE, { merge: true }).volumes), ['agent-data', 'agent-database', 'console-data']);
+  });
+  check('keeps what the console remembers on a volume, in a directory of its image that its user may write', () => {
+    const { environment, volumes } = SERVICES.console ?? {};
+    assert.is(volumes?.[1], `console-data:${environment?.CONSOLE_DATA_DIRECTORY}`);
+    assert.match(DOCKERFILE, `/out${environment?.CONSOLE_DATA_DIRECTORY} `);
   });
   check('runs agent servers on one database that are alike in all but their port, and a bridge before each', () => {
     const [one, other] = [SERVICES['agent-1'], SERVICES['agent-2']];

@@ -347,11 +347,11 @@ describe('settings by name', (check) => {
       ...['HOST', 'PORT', 'BRIDGE_CONFIG', 'BRIDGE_API_KEYS', 'BRIDGE_ALLOW_ANONYMOUS'],
       ...['AGENT_BASE_URL', 'AGENT_SERVER_USERNAME', 'AGENT_SERVER_PASSWORD'],
     ],
-    // Those of a file of another service's, and of a proxy that runs beside it in one pod, have no value.
+    // Those of a file of another service's, of a volume, and of a proxy that runs beside it in one pod, have no value.
     console: [
       ...['HOST', 'PORT', 'CONSOLE_GATEWAY_URL', 'GATEWAY_ADMIN_KEY', 'CONSOLE_AGENT_URLS', 'AGENT_SERVER_USERNAME'],
       ...['AGENT_SERVER_PASSWORD', 'CONSOLE_BRIDGE_URL', 'CONSOLE_BRIDGE_KEY', 'RELAY_JOURNAL', 'CONSOLE_USERS'],
-      ...['CONSOLE_SECRET', 'CONSOLE_TRUST_HEADER', 'CONSOLE_NOTIFY_URL'],
+      ...['CONSOLE_SECRET', 'CONSOLE_DATA_DIRECTORY', 'CONSOLE_TRUST_HEADER', 'CONSOLE_NOTIFY_URL'],
     ],
   };
   for (const [service, { entries }] of Object.entries({
