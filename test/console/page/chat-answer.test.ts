@@ -4,7 +4,8 @@ import { describe } from '../../check.ts';
 
 const chunk = (delta: unknown, finish: string | null = null, more: object = {}): string =>
   JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }], ...more });
-const answerOf = (...events: readonly string[]) => events.reduce(takeChunk, NO_ANSWER);
+const answerOf = (...events: readonly string[]) =>
+  events.reduce((answer, event) => takeChunk(answer, event, true), NO_ANSWER);
 const shown = (...events: readonly string[]) =>
   answerOf(...events).parts.map((part) =>
     part.kind === 'tool' ? `${part.tool} ${part.state}` : 'text' in part ? `${part.kind}: ${part.text}` : part.kind,
@@ -66,6 +67,17 @@ describe('an answer of the bridge', (check) => {
     ];
     const asking = chunk({}, 'stop', { gatehouse: { approvals: [{ id: 'per_1' }] } });
     assert.equal(shown(...events, asking), ['look error', 'text: Then so.', 'pay pending', 'task pending']);
+  });
+
+  check('keeps the words of a request where the page cannot show it, so that a message can answer it', () => {
+    const words = 'The agent asks for approval: pay\n\nReply "approve ab12cd" or "reject ab12cd".';
+    const asking = chunk({}, 'stop', { gatehouse: { approvals: [{ id: 'per_1' }] } });
+    const { parts, approvals } = [chunk({ content: words }), asking].reduce(
+      (answer, event) => takeChunk(answer, event, false),
+      NO_ANSWER,
+    );
+    assert.equal([parts, approvals], [[{ kind: 'text', id: '0', text: words }], []]);
+    assert.equal(shown(chunk({ content: words }), asking), []);
   });
 
   check('keeps what came before an error, and takes nothing for an event that is none', () => {

@@ -63,8 +63,11 @@ const withoutAsking = (parts: readonly ShownPart[]): readonly ShownPart[] =>
     return text === '' ? [] : [{ ...part, text }];
   });
 
-/** The answer with one more event of its stream: a chunk of a chat completion, an error, or the mark of the end. */
-export const takeChunk = (answer: StreamedAnswer, data: string): StreamedAnswer => {
+/**
+ * The answer with one more event of its stream: a chunk of a chat completion, an error, or the mark of the end. Where the page cannot show
+ * requests, the bridge's words about them stay, and a message answers them.
+ */
+export const takeChunk = (answer: StreamedAnswer, data: string, showsRequests: boolean): StreamedAnswer => {
   if (data === '[DONE]') return answer;
   const chunk = parsed(data);
   if (chunk.error !== undefined) {
@@ -77,7 +80,9 @@ export const takeChunk = (answer: StreamedAnswer, data: string): StreamedAnswer 
   parts = addReasoning(parts, textOf(delta.reasoning_content));
   parts = addText(parts, 'text', textOf(delta.content));
   parts = addText(parts, 'text', textOf(delta.refusal));
-  const asked = listOf(fieldsOf(chunk.gatehouse).approvals).map((one) => textOf(fieldsOf(one).id));
+  const asked = (showsRequests ? listOf(fieldsOf(chunk.gatehouse).approvals) : []).map((one) =>
+    textOf(fieldsOf(one).id),
+  );
   const approvals = [...answer.approvals, ...asked.filter((id) => id !== '')];
   const finish = textOf(choice.finish_reason);
   if (finish === '') return { ...answer, parts, approvals };

@@ -27,5 +27,6 @@ export const chatTexts = {
   requestAway: 'The request is looked for. If it does not appear, its time may be over.',
   openSession: 'Open the session',
   earlier: 'Earlier messages are in its session.',
+  withoutSessions: 'A reload of the page begins a new chat, and a message answers requests for approval.',
   notFound: 'This session is no chat of yours, so it cannot go on here.',
 };

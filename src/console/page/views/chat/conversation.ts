@@ -7,7 +7,7 @@ import { failureText } from '../../parts/states.tsx';
 import { isOpen, shownApprovals } from '../../state/approvals.ts';
 import { forgetConversation, rememberConversation, rememberedConversation } from '../../state/tab-memory.ts';
 import { showToast } from '../../state/toasts.ts';
-import { api } from '../../state/visitor.ts';
+import { api, missingPart } from '../../state/visitor.ts';
 import { conversationPath, findSession, followSession, MOST_TURNS, type SessionAddress } from './follow.ts';
 import { findTurn, type SessionTurn } from './session-turns.ts';
 
@@ -44,6 +44,9 @@ let conversation: string = crypto.randomUUID();
 let running: AbortController | undefined;
 let lastId = 0;
 
+/** Without agent servers nothing but the stream is known of an answer. */
+const hasSessions = (): boolean => missingPart('sessions') === undefined;
+
 const change = (id: number, changed: Partial<Turn>): void => {
   turns.value = turns.value.map((turn) => (turn.id === id ? { ...turn, ...changed } : turn));
 };
@@ -67,7 +70,7 @@ const perFrame = (show: (answer: StreamedAnswer) => void) => {
   };
   return {
     take(data: string): void {
-      answer = takeChunk(answer, data);
+      answer = takeChunk(answer, data, hasSessions());
       frame ??= requestAnimationFrame(flush);
     },
     /** The answer as it is now. Nothing is shown any more after this. */
@@ -86,7 +89,7 @@ const stateAfter = ({ approvals, error, finish }: StreamedAnswer): TurnState => 
 /** Sends a message in the conversation, and takes its answer as it is written. Never rejects. */
 export const sendMessage = async (text: string): Promise<void> => {
   if (isAnswering(turns.peek()) || resuming.peek() !== undefined) return;
-  rememberConversation(conversation);
+  if (hasSessions()) rememberConversation(conversation);
   lastId += 1;
   const id = lastId;
   const mine = new AbortController();

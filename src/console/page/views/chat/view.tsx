@@ -8,7 +8,7 @@ import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import { navigate, pathPieces } from '../../state/route.ts';
 import { showToast } from '../../state/toasts.ts';
-import { api, mayDecide } from '../../state/visitor.ts';
+import { api, mayDecide, missingPart } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 import { Composer } from './composer.tsx';
 import {
@@ -118,6 +118,16 @@ const Earlier = () => {
   );
 };
 
+const WithoutSessions = () => {
+  const missing = missingPart('sessions');
+  if (missing === undefined) return null;
+  return (
+    <p class="muted">
+      {words.withoutSessions} {missing}.
+    </p>
+  );
+};
+
 /** A conversation with the agent through the bridge. */
 export const ChatView = () => {
   useScrollToEnd();
@@ -136,6 +146,7 @@ export const ChatView = () => {
       {models.failure.value === undefined ? null : (
         <Failure failure={models.failure.value} onRetry={() => void models.load()} />
       )}
+      <WithoutSessions />
       <Announcement />
       <Resuming />
       <Earlier />
