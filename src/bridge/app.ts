@@ -19,6 +19,7 @@ import type { NewHash } from './conversation/digest.ts';
 import { BRIDGE_ERROR_RESPONSES } from './errors.ts';
 import { createAuthentication, withCors } from './http/auth.ts';
 import { createModelsRoutes } from './http/models.ts';
+import { trackWithin } from './http/reservation.ts';
 import { createAnswerRoute } from './http/route.ts';
 import { createActiveRequests, trackRequests } from './http/shutdown.ts';
 import { hintForBridgePath } from './http/unknown-path.ts';
@@ -144,6 +145,9 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const activeRequests = createActiveRequests();
   const tracked = trackRequests(activeRequests);
   const semaphore = createSemaphore(settings.answersAtATime, 0);
+  // Apart from the answers: a client that has lost its stream finds its answer running, and the places may be full of such.
+  const readers = createSemaphore(settings.answersAtATime, 0);
+  const trackReader = trackWithin(readers, activeRequests.track);
   const limitBytes = settings.bodyLimitBytes;
   const budget = createServiceBudget({
     limitBytes,
@@ -158,6 +162,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     answers,
     authenticate,
     activeRequests,
+    trackReader,
     semaphore,
     bodies,
     clock,
@@ -176,6 +181,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const readiness = createReadiness({ feed, catalog, servers, clock, log, isStopping });
   meter.watch(() => ({
     answersRunning: semaphore.running(),
+    streamsResumed: readers.running(),
     conversations: conversations.count(),
     bytesInFlight: budget.usedBytes(),
     isAgentConnected: feed.isOpen(),
@@ -197,7 +203,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       conversations,
       agent: sharingAgent,
       ...{ feed, clock, chance: options.chance, log, runInSlices },
-      track: activeRequests.track,
+      track: trackReader,
       runningStreams,
       showsReasoning: settings.showsReasoning,
       hasHeartbeat: settings.heartbeat !== 'off',

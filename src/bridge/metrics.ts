@@ -3,6 +3,8 @@ import type { AnsweredRequest } from '../core/http/handler.ts';
 /** The current values of the gauges. */
 export type BridgeReadings = {
   readonly answersRunning: number;
+  /** Streams of responses in the background that are read again. */
+  readonly streamsResumed: number;
   readonly conversations: number;
   /** The size of what the requests in flight hold. */
   readonly bytesInFlight: number;

@@ -8,6 +8,7 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
   const answerTime = timer('answer_duration_seconds', 'Time from request to the end of an answer', ['endpoint']);
   const firstWordTime = timer('first_word_seconds', 'Time from request to the first word of an answer', ['endpoint']);
   const running = gauge('answers_running', 'Answers that are being sent');
+  const resumed = gauge('streams_resumed', 'Streams of responses in the background that are read again');
   const conversations = gauge('conversations', 'Conversations that this process knows');
   const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
   const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
@@ -28,6 +29,7 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
     text() {
       const now = read?.();
       running.set(now?.answersRunning ?? 0);
+      resumed.set(now?.streamsResumed ?? 0);
       conversations.set(now?.conversations ?? 0);
       bodies.set(now?.bytesInFlight ?? 0);
       connected.set(now?.isAgentConnected === true ? 1 : 0);

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
+import type { ActiveRequest } from '../openai/tracked.ts';
 import type { AnswerReservation } from '../turn/answers.ts';
 
 /** What a request takes of the limits: a place among the answers, if it starts one, and the memory of its body. */
@@ -11,6 +12,27 @@ export type RequestReservation = {
 };
 
 const RETRY_AFTER_MS = 1000;
+
+const takePlace = ({ tryAcquire }: Pick<Semaphore, 'tryAcquire'>): (() => void) => {
+  const release = tryAcquire();
+  if (release === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: RETRY_AFTER_MS });
+  return release;
+};
+
+/** Tracks requests each of which takes a place until it ends. Faults with `overloaded` when there is none. */
+export const trackWithin =
+  (semaphore: Pick<Semaphore, 'tryAcquire'>, track: (request: Request) => ActiveRequest) =>
+  (request: Request): ActiveRequest => {
+    const release = takePlace(semaphore);
+    const active = track(request);
+    return {
+      ...active,
+      end() {
+        active.end();
+        release();
+      },
+    };
+  };
 
 /** `releaseBody` gives back the bytes of the body, and may be called more than once. */
 export const createRequestReservation = (
@@ -28,9 +50,7 @@ export const createRequestReservation = (
   };
   return {
     startAnswer() {
-      const release = semaphore.tryAcquire();
-      if (release === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: RETRY_AFTER_MS });
-      releasePlace = release;
+      releasePlace = takePlace(semaphore);
       isAnswering = true;
       isHeld = true;
       return {

@@ -45,6 +45,8 @@ type AnswerRouteOptions = {
   readonly answers: Answers;
   readonly authenticate: (request: Request) => Owner;
   readonly activeRequests: Pick<ActiveRequests, 'track'>;
+  /** Tracks who reads an answer again. Faults with `overloaded` when there are too many. */
+  readonly trackReader: ActiveRequests['track'];
   readonly bodies: Pick<RequestBodies, 'readJson' | 'hold'>;
   /** Limits the answers at a time. */
   readonly semaphore: Pick<Semaphore, 'tryAcquire'>;
@@ -237,7 +239,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
           started,
           owner,
           (again, startingAfter) => {
-            const reader = activeRequests.track(again);
+            const reader = options.trackReader(again);
             const { output, delivery } = started.readAgain(reader.signal);
             return sendStream({ ...started, output: toShown(output), delivery }, parsed, { ...reader, startingAfter });
           },

@@ -67,6 +67,7 @@ describe("the bridge's meter for Prometheus", (check) => {
     ]);
     let readings = {
       answersRunning: 3,
+      streamsResumed: 2,
       bytesInFlight: 4096,
       conversations: 41,
       isAgentConnected: true,

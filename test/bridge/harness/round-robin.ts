@@ -34,6 +34,7 @@ export const sumReadings = (all: readonly BridgeReadings[]): BridgeReadings => {
     all.reduce((total, readings) => total + read(readings), 0);
   return {
     answersRunning: sum(({ answersRunning }) => answersRunning),
+    streamsResumed: sum(({ streamsResumed }) => streamsResumed),
     conversations: sum(({ conversations }) => conversations),
     bytesInFlight: sum(({ bytesInFlight }) => bytesInFlight),
     isAgentConnected: all.length > 0 && all.every(({ isAgentConnected }) => isAgentConnected),

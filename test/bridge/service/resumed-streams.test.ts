@@ -191,4 +191,30 @@ describe('the stream of a response in the background', (check) => {
       await untilStatus(client, id, 'completed');
     }),
   );
+
+  for (const bridges of [1, 2])
+    check(
+      `is one of a limited number, apart from the answers${bridges === 1 ? '' : ', also where another bridge makes it'}`,
+      () =>
+        withJob({ bridges, settings: { answersAtATime: 1 } }, async (world, _client, model) => {
+          const streamed = readStream(await createStreamed(world));
+          await model.begun;
+          const id = await streamed.id();
+          if (bridges === 1) assert.is(world.readings().answersRunning, 1);
+          const [first, second, refused] = await Promise.all([1, 2, 3].map(() => resumeStream(world, id)));
+          const others = bridges === 1 ? [second, refused] : [refused];
+          for (const response of others) {
+            assert.equal([response?.status, response?.headers.get('retry-after')], [503, '1']);
+            const { error } = (await (response as Response).json()) as { error: { code: string } };
+            assert.is(error.code, 'overloaded');
+          }
+          assert.is(world.readings().streamsResumed, bridges);
+          model.end();
+          await streamed.whole;
+          await first?.text();
+          if (bridges === 2) await second?.text();
+          assert.is(world.readings().streamsResumed, 0);
+          assert.is((await eventsIn(await resumeStream(world, id))).at(-1)?.type, 'response.completed');
+        }),
+    );
 });
