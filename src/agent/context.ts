@@ -39,6 +39,8 @@ export type RouteContext = {
   readonly spanOf: RequestSpans['of'];
   readonly readBody: ReadBody;
   readonly acceptPrompt: AcceptPrompt;
+  /** The largest session that may grow further. */
+  readonly sessionLimitBytes: number;
   /** Takes the results of client tools. */
   readonly takeClientResults: ReturnType<typeof createClientResults>;
   /** Bodies of the routes that show the configuration, without its secrets. */
@@ -48,10 +50,11 @@ export type RouteContext = {
   readonly onBug: (error: unknown) => void;
 };
 
-/** The configuration in the shapes of `GET /config`, `/provider`, `/config/providers` and `/agent`. */
+/** The configuration in the shapes of `GET /config`, `/provider`, `/config/providers`, `/agent` and `/command`. */
 export type ConfigViews = {
   readonly config: unknown;
   readonly provider: unknown;
   readonly configProviders: unknown;
   readonly agent: unknown;
+  readonly command: unknown;
 };

@@ -101,6 +101,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
   const runInSlices = createTimeSlices(clock);
   const bodies = createRequestBodies({ clock, limitBytes: needs.memory.limitBytes, budget, runInSlices });
   const { publish } = publisher;
+  const limitBytes = sessionLimitBytes(budget);
   const sessions = createSessions({ store, publisher, ids, clock, version });
   const approvals = createApprovals({
     board: peers.permissionRequests,
@@ -125,7 +126,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     leases,
     compileSchema: needs.compileSchema,
     usableClientTools,
-    sessionLimitBytes: sessionLimitBytes(budget),
+    sessionLimitBytes: limitBytes,
     isClosing,
   });
   const taskTracker = createTaskTracker(MAX_TASKS_PER_PROMPT);
@@ -207,6 +208,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     approvals,
     mcp,
     acceptPrompt,
+    sessionLimitBytes: limitBytes,
     takeClientResults,
     recovery,
     runs,

@@ -8,7 +8,12 @@ import { newId, randomBytes } from '../adapter/web/crypto.ts';
 import { createAgentCatalog } from '../agent/agents/from-config.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { readAgentConfig } from '../agent/config/load.ts';
-import { createAgentList, createConfigProviders, createProviderList } from '../agent/config/views.ts';
+import {
+  createAgentList,
+  createCommandList,
+  createConfigProviders,
+  createProviderList,
+} from '../agent/config/views.ts';
 import { createMcpServers } from '../agent/mcp/servers.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readAgentSettings, unknownAgentVariables } from '../agent/settings.ts';
@@ -94,6 +99,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
       provider: createProviderList(config),
       configProviders: createConfigProviders(config),
       agent: createAgentList(config),
+      command: createCommandList(config),
     },
     async *model(...asked) {
       yield* (await models())(...asked);

@@ -69,7 +69,7 @@ const namesIn = (schema: unknown, path: string): Names => {
 
 const SETTINGS = namesIn(ConfigFile, '');
 const sameIds = (path: string): string => path.replace(/<\w+>/g, '<id>');
-const PREFIXES = ['provider.<id>', 'provider.<id>.models.<key>', 'agent.<id>', 'mcp.<id>'];
+const PREFIXES = ['provider.<id>', 'provider.<id>.models.<key>', 'agent.<id>', 'mcp.<id>', 'command.<name>'];
 const listedSettings = (): string[] => [
   ...firstCells(sectionOf('### Top level')),
   ...PREFIXES.flatMap((prefix) => firstCells(sectionOf(`### \`${prefix}\``)).map((name) => `${prefix}.${name}`)),

@@ -13,10 +13,18 @@ export type KnownAgent = AgentProfile & {
   readonly description: string;
 };
 
-/** The configured agents and models. */
+/** A prompt that clients send by name: `template` with its placeholders, and who answers it, if that is not left open. */
+export type KnownCommand = {
+  readonly template: string;
+  readonly agent: string | undefined;
+  readonly model: ModelRef | undefined;
+};
+
+/** The configured agents, models and commands. */
 export type AgentCatalog = {
   readonly agents: ReadonlyMap<string, KnownAgent>;
   readonly defaultAgent: string;
+  readonly commands: ReadonlyMap<string, KnownCommand>;
   readonly defaultModel: ModelRef;
   /** What writes the title of a session in which this model answers; undefined when sessions keep their default titles. */
   readonly titlerFor: (ref: ModelRef) => Titler | undefined;

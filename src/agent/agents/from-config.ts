@@ -133,6 +133,7 @@ export const createAgentCatalog = (config: AgentServerConfig, secrets: readonly 
   return {
     agents: new Map([...config.agents].map(([name, agent]) => [name, toKnownAgent(agent, instructions)])),
     defaultAgent: config.defaultAgent,
+    commands: config.commands,
     defaultModel: config.defaultModel,
     titlerFor,
     models: [...config.providers.values()].flatMap(({ id, models }) => [...models.keys()].map((key) => `${id}/${key}`)),

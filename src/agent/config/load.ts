@@ -3,7 +3,7 @@ import { isRecord } from '../../core/json.ts';
 import { parsePermissionRules } from '../protocol/permission-rules.ts';
 import { type ConfigIssue, modelNames, parseModelRef } from './names.ts';
 import { redactConfig } from './redacted.ts';
-import { resolveAgents, resolveMcpServers, resolveProviders } from './resolve.ts';
+import { resolveAgents, resolveCommands, resolveMcpServers, resolveProviders } from './resolve.ts';
 import type { ConfigSettings } from './schema.ts';
 import { type ConfigSource, findSource, mergeConfig, readConfigSources } from './sources.ts';
 import { type AgentServerConfig, DEFAULT_RULES, FIRST_AGENT, primaryAgentIds } from './types.ts';
@@ -59,6 +59,7 @@ const resolveConfig = (settings: ConfigSettings, loaded: LoadedParts): AgentServ
     smallModel: settings.small_model === undefined ? undefined : parseModelRef(settings.small_model),
     agents: resolveAgents(settings.agent ?? {}, { rules, steps }),
     defaultAgent,
+    commands: resolveCommands(settings.command ?? {}),
     mcp: resolveMcpServers(settings.mcp ?? {}),
     rules,
     permissionTimeoutMs: settings.permission_timeout ?? PERMISSION_TIMEOUT_MS,

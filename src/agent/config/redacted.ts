@@ -40,6 +40,7 @@ const FREE_NAMES = [
   'provider.*.models.*',
   'provider.*.models.*.variants.*',
   'agent.*',
+  'command.*',
   'permission.*',
   'permission.*.*',
   'agent.*.permission.*',

@@ -2,12 +2,13 @@ import { DEFAULT_LIMITS } from '../model/http.ts';
 import { parsePermissionRules } from '../protocol/permission-rules.ts';
 import type { Rule } from '../protocol/types.ts';
 import { parseModelRef, variantNames } from './names.ts';
-import type { AgentEntrySettings, McpSettings } from './schema.ts';
+import type { AgentEntrySettings, CommandEntrySettings, McpSettings } from './schema.ts';
 import { adapterOf, type ModelSettings, type ProviderSettings } from './schema-provider.ts';
 import {
   type AgentConfig,
   agentIds,
   builtInAgentFor,
+  type CommandConfig,
   type McpServerConfig,
   type ModelConfig,
   type ProviderConfig,
@@ -42,6 +43,18 @@ export const resolveAgents = (
   shared: AgentDefaults,
 ): ReadonlyMap<string, AgentConfig> =>
   new Map(agentIds({ agent: settings }).map((id) => [id, resolveAgent(id, settings[id] ?? {}, shared)]));
+
+/** The commands by their names. */
+export const resolveCommands = (
+  settings: Readonly<Record<string, CommandEntrySettings>>,
+): ReadonlyMap<string, CommandConfig> =>
+  new Map(
+    Object.entries(settings).map(([name, { template, description, agent, model, variant }]) => {
+      const ref = model === undefined ? undefined : parseModelRef(model);
+      const chosen = ref === undefined || variant === undefined ? ref : { ...ref, variant };
+      return [name, { name, template, description, agent, model: chosen }];
+    }),
+  );
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 

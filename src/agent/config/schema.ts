@@ -9,6 +9,7 @@ import {
   Headers,
   IdSetting,
   IntegerFrom,
+  ModelKey,
   ModelNameSetting,
   NumberFrom,
   OneOfSetting,
@@ -56,6 +57,21 @@ const Agent = v.object({
 /** `agent`: the agents. Other options of the model belong under `options`. */
 const Agents = v.record(IdSetting, Agent);
 export type AgentEntrySettings = v.InferOutput<typeof Agent>;
+
+const Command = v.object({
+  template: v.pipe(
+    TextSetting,
+    v.check((text) => text.trim() !== '', 'expected a text that is not blank'),
+  ),
+  description: v.optional(TextSetting),
+  agent: v.optional(PlainText),
+  model: v.optional(ModelNameSetting),
+  variant: v.optional(PlainText),
+  subtask: unsupported('a command is a prompt of its own session; an agent hands work on with task'),
+});
+/** `command`: prompts that clients send by name. */
+const Commands = v.record(ModelKey, Command);
+export type CommandEntrySettings = v.InferOutput<typeof Command>;
 
 const Environment = v.record(
   v.pipe(
@@ -122,6 +138,7 @@ export const ConfigFile = v.object({
   default_agent: v.optional(PlainText),
   provider: v.optional(Providers),
   agent: v.optional(Agents),
+  command: v.optional(Commands),
   mcp: v.optional(McpServersSetting),
   permission: v.optional(Permission),
   permission_timeout: v.optional(Duration),
@@ -157,7 +174,6 @@ export const ConfigFile = v.object({
   watcher: unsupported('no files are watched'),
   experimental: unsupported('nothing of it is built'),
   server: unsupported('HOST, PORT and AGENT_SERVER_PASSWORD say where it listens and to whom'),
-  command: unsupported('there are no commands'),
   skills: unsupported('there are no skills'),
   reference: unsupported(NO_REFERENCES),
   references: unsupported(NO_REFERENCES),

@@ -65,14 +65,18 @@ export const agentIds = (file: unknown): readonly string[] => {
   );
 };
 
-/** The ids of the agents of a configuration, valid or not, that answer users. */
+/** The ids of the agents of a configuration, valid or not, that prompts may name. */
+export const answeringAgentIds = (file: unknown): readonly string[] => {
+  const written = objectField(file, 'agent');
+  return agentIds(file).filter((id) => (objectField(written, id).hidden ?? builtInAgentFor(id).isHidden) !== true);
+};
+
+/** The ids of those of them that answer users. */
 export const primaryAgentIds = (file: unknown): readonly string[] => {
   const written = objectField(file, 'agent');
-  return agentIds(file).filter((id) => {
-    const { mode, hidden } = objectField(written, id);
-    const { isHidden, mode: builtInMode } = builtInAgentFor(id);
-    return (mode ?? builtInMode) !== 'subagent' && (hidden ?? isHidden) !== true;
-  });
+  return answeringAgentIds(file).filter(
+    (id) => (objectField(written, id).mode ?? builtInAgentFor(id).mode) !== 'subagent',
+  );
 };
 
 export type Medium = 'text' | 'audio' | 'image' | 'video' | 'pdf';
@@ -140,6 +144,17 @@ export type AgentConfig = {
   readonly rules: readonly Rule[];
 };
 
+/** A prompt that clients send by name. */
+export type CommandConfig = {
+  readonly name: string;
+  /** With placeholders for arguments, as `expandTemplate` takes them. */
+  readonly template: string;
+  readonly description: string | undefined;
+  /** Undefined: the one that the client names, or the session's. The same holds for the model. */
+  readonly agent: string | undefined;
+  readonly model: ModelRef | undefined;
+};
+
 type McpServerCommon = {
   readonly name: string;
   readonly isEnabled: boolean;
@@ -177,6 +192,7 @@ export type AgentServerConfig = {
   /** Every agent that is not disabled, the hidden ones too. */
   readonly agents: ReadonlyMap<string, AgentConfig>;
   readonly defaultAgent: string;
+  readonly commands: ReadonlyMap<string, CommandConfig>;
   readonly mcp: ReadonlyMap<string, McpServerConfig>;
   /** The default rules and the configuration's own, with which the rules of each agent begin. */
   readonly rules: readonly Rule[];

@@ -19,7 +19,7 @@ import {
 import { ConfigFile, type ConfigSettings } from './schema.ts';
 import { adapterOf } from './schema-provider.ts';
 import { unsupportedReason } from './schema-values.ts';
-import { primaryAgentIds } from './types.ts';
+import { answeringAgentIds, primaryAgentIds } from './types.ts';
 
 /** What valibot does not find by itself. `unsupported` settings have no effect and only warn; the others are errors. */
 type SchemaIssue = ConfigIssue & { readonly kind: 'unknown-name' | 'list' | 'unsupported' };
@@ -101,22 +101,21 @@ const defaultModelIssues = (file: unknown, names: readonly string[]): readonly C
   ];
 };
 
-const variantIssues = (file: unknown, id: string, agent: unknown): readonly ConfigIssue[] => {
+/** Of an agent or a command that names a model. */
+const variantIssues = (file: unknown, path: ConfigPath, agent: unknown): readonly ConfigIssue[] => {
   if (!isRecord(agent) || typeof agent.model !== 'string' || typeof agent.variant !== 'string') return [];
   const { providerID, modelID } = parseModelRef(agent.model);
   const models = objectField(objectField(objectField(file, 'provider'), providerID), 'models');
   if (!Object.hasOwn(models, modelID)) return [];
   const names = variantNames(models[modelID]);
   if (names.includes(agent.variant)) return [];
-  return [
-    { path: ['agent', id, 'variant'], text: `expected a variant of its model${nearestText(agent.variant, names)}` },
-  ];
+  return [{ path: [...path, 'variant'], text: `expected a variant of its model${nearestText(agent.variant, names)}` }];
 };
 
 const agentIssues = (file: unknown, names: readonly string[]): readonly ConfigIssue[] => {
   const agents = Object.entries(objectField(file, 'agent')).flatMap(([id, agent]) => [
     ...modelIssues(isRecord(agent) ? agent.model : undefined, ['agent', id, 'model'], names),
-    ...variantIssues(file, id, agent),
+    ...variantIssues(file, ['agent', id], agent),
   ]);
   const primary = primaryAgentIds(file);
   const chosen = isRecord(file) ? file.default_agent : undefined;
@@ -125,6 +124,25 @@ const agentIssues = (file: unknown, names: readonly string[]): readonly ConfigIs
   if (typeof chosen !== 'string' || primary.includes(chosen)) return agents;
   const listed = primary.map(quoteName).join(', ');
   return [...agents, { path: ['default_agent'], text: `expected an agent ${rule}: ${listed}` }];
+};
+
+const commandIssues = (file: unknown, names: readonly string[]): readonly ConfigIssue[] => {
+  const agents = answeringAgentIds(file);
+  return Object.entries(objectField(file, 'command')).flatMap(([name, command]): readonly ConfigIssue[] => {
+    if (!isRecord(command)) return [];
+    const { agent, model, variant } = command;
+    const path = ['command', name];
+    const isKnown = typeof agent !== 'string' || agents.includes(agent);
+    return [
+      ...(isKnown
+        ? []
+        : [{ path: [...path, 'agent'], text: `expected an agent that is not hidden${nearestText(agent, agents)}` }]),
+      ...modelIssues(model, [...path, 'model'], names),
+      ...(model === undefined && variant !== undefined
+        ? [{ path: [...path, 'variant'], text: 'expected a model beside it, of which it is a variant' }]
+        : variantIssues(file, path, command)),
+    ];
+  });
 };
 
 const providerIssues = (file: unknown): readonly ConfigIssue[] =>
@@ -175,6 +193,7 @@ const referenceIssues = (file: unknown): readonly ConfigIssue[] => {
     ...defaultModelIssues(file, names),
     ...providerIssues(file),
     ...agentIssues(file, names),
+    ...commandIssues(file, names),
     ...mcpIssues(file),
   ];
 };

@@ -1,3 +1,4 @@
+import { placeholdersOf } from '../protocol/command-template.ts';
 import type { Rule } from '../protocol/types.ts';
 import { objectField, textField } from './names.ts';
 import {
@@ -61,6 +62,22 @@ export const createAgentList = ({ agents, defaultAgent, redacted }: AgentServerC
   [...agents.values()]
     .toSorted((left, right) => Number(right.name === defaultAgent) - Number(left.name === defaultAgent))
     .map((agent) => toAgentView(agent, objectField(objectField(redacted, 'agent'), agent.name)));
+
+/** The body of `GET /command` (OpenCode 1.x, `Command`): what clients offer by name. */
+export const createCommandList = ({ commands, redacted }: AgentServerConfig) =>
+  [...commands.values()].map(({ name, template, agent, model }) => {
+    const shown = objectField(objectField(redacted, 'command'), name);
+    const description = textField(shown, 'description');
+    return {
+      name,
+      ...(description === undefined ? {} : { description }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined ? {} : { model: `${model.providerID}/${model.modelID}` }),
+      source: 'command',
+      template: textField(shown, 'template') ?? '',
+      hints: placeholdersOf(template),
+    };
+  });
 
 type Media = Readonly<Record<Medium, boolean>>;
 

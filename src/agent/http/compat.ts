@@ -11,7 +11,6 @@ const PROJECT = 'global';
 
 /** Paths that clients request when they start, and that are empty lists here. */
 const EMPTY_LISTS = [
-  '/command',
   '/skill',
   '/question',
   '/lsp',
@@ -87,8 +86,7 @@ export const compatRoutes = ({
 const UNSUPPORTED: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/session\/[^/]+\/share$/, 'sharing'],
   [/^\/session\/[^/]+\/shell$/, 'shell commands'],
-  [/^\/session\/[^/]+\/(?:command|init)$/, 'commands'],
-  [/^\/session\/[^/]+\/message\/[^/]+\/part\/[^/]+$/, 'changing single parts'],
+  [/^\/session\/[^/]+\/init$/, 'commands that write files'],
   [/^\/(?:find|file)(?:\/|$)/, 'files and searching them'],
   [/^\/(?:auth(?:\/|$)|provider\/[^/]+\/oauth\/|mcp\/[^/]+\/auth(?:\/|$))/, 'credentials at run time'],
   [/^\/question\//, 'questions of the model'],
@@ -115,7 +113,7 @@ export const createUnsupportedReport =
   ({ store, publisher }: Pick<RouteContext, 'store' | 'publisher'>) =>
   async ({ method, url }: Request): Promise<void> => {
     const [, path = '', id] =
-      /^\w+:\/\/[^/?#]*(\/session\/(ses_\w{1,60})\/(?:share|shell|command|init))(?:[?#]|$)/.exec(url) ?? [];
+      /^\w+:\/\/[^/?#]*(\/session\/(ses_\w{1,60})\/(?:share|shell|init))(?:[?#]|$)/.exec(url) ?? [];
     const message = unsupportedText(path);
     if (id === undefined || message === undefined || (method !== 'POST' && method !== 'DELETE')) return;
     const session = await store.session(id);

@@ -135,6 +135,7 @@ export const otherRoutes = (context: RouteContext): RouteTable => ({
   '/config/providers': { GET: () => jsonResponse(200, context.configViews.configProviders) },
   '/provider': { GET: () => jsonResponse(200, context.configViews.provider) },
   '/agent': { GET: () => jsonResponse(200, context.configViews.agent) },
+  '/command': { GET: () => jsonResponse(200, context.configViews.command) },
   '/path': {
     GET(request) {
       const directory = requestDirectory(request, context.directory);

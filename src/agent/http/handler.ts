@@ -15,6 +15,7 @@ import { otherRoutes } from './events.ts';
 import { exportRoutes } from './export.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiDocument } from './openapi.ts';
+import { partRoutes } from './parts.ts';
 import { conversationRoutes, sessionRoutes } from './sessions.ts';
 
 const USUAL_PORT = /:(?:80|443)$/;
@@ -84,6 +85,7 @@ const createRouteTable = (
     ...sessionRoutes(context),
     ...messageRoutes(context),
     ...conversationRoutes(context),
+    ...partRoutes(context),
     ...clientToolRoutes(context),
     ...exportRoutes(context),
     ...otherRoutes(context),

@@ -3,9 +3,10 @@ import { Fault } from '../../core/fault.ts';
 import { IF_REVISION_HEADER } from '../../core/http/metadata-revision.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
+import { toCommandPrompt } from '../agents/command.ts';
 import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
-import { PromptBody } from '../protocol/request-schemas.ts';
+import { CommandBody, PromptBody } from '../protocol/request-schemas.ts';
 import type { AssistantMessage } from '../protocol/types.ts';
 import type { AcceptedPrompt } from '../session/prompt.ts';
 import type { MessageQuery, MessageWithParts, Store } from '../store/store.ts';
@@ -115,6 +116,7 @@ export const messageRoutes = ({
   clock,
   store,
   sessions,
+  catalog,
   runs,
   streams,
   spanOf,
@@ -124,7 +126,17 @@ export const messageRoutes = ({
   onBug,
 }: Pick<
   RouteContext,
-  'clock' | 'store' | 'sessions' | 'runs' | 'streams' | 'spanOf' | 'readBody' | 'acceptPrompt' | 'ending' | 'onBug'
+  | 'clock'
+  | 'store'
+  | 'sessions'
+  | 'catalog'
+  | 'runs'
+  | 'streams'
+  | 'spanOf'
+  | 'readBody'
+  | 'acceptPrompt'
+  | 'ending'
+  | 'onBug'
 >): RouteTable => {
   const readAnswer = async (
     { session }: AcceptedPrompt,
@@ -134,9 +146,9 @@ export const messageRoutes = ({
     return (await store.message(session.id, message.id)) ?? { info: message, parts: [] };
   };
   /** Accepts a prompt, and begins to answer it unless it wants no answer. */
-  const beginPrompt = (id: string, request: Request) =>
+  const beginPrompt = (id: string, request: Request, readPrompt = () => readBody(request, PromptBody)) =>
     runs.whileAccepting(async () => {
-      const prompt = await readBody(request, PromptBody);
+      const prompt = await readPrompt();
       const isOwed = prompt.noReply !== true;
       const ifRevision = request.headers.get(IF_REVISION_HEADER);
       const accepted = await acceptPrompt(id, prompt, { isOwed, ifRevision });
@@ -150,6 +162,18 @@ export const messageRoutes = ({
     });
   const isAborted = ({ info }: MessageWithParts): boolean =>
     info.role === 'assistant' && info.error?.name === 'MessageAbortedError';
+  /** The answer to a prompt once it is there; the prompt itself if it wants none. */
+  const respond = ({ accepted, answer, observed }: Awaited<ReturnType<typeof beginPrompt>>): Response => {
+    if (answer === undefined) return observed(jsonResponse(200, accepted.message));
+    // A client that aborts a prompt does not wait for earlier events.
+    const hold = { clock, streams, ending };
+    const held = holdUntilDelivered(hold, readAnswer(accepted, answer), (message) => !isAborted(message));
+    const response = jsonResponseWhenReady(clock, held, (error) => {
+      onBug(error);
+      return toFailureBody(error, '');
+    });
+    return observed(response);
+  };
   return {
     '/session/:id/message': {
       async GET(request, { id = '' }) {
@@ -167,18 +191,13 @@ export const messageRoutes = ({
         };
         return jsonChunksResponse(messageListChunks(store, id, page), onBug);
       },
-      async POST(request, { id = '' }) {
-        const { accepted, answer, observed } = await beginPrompt(id, request);
-        if (answer === undefined) return observed(jsonResponse(200, accepted.message));
-        // A client that aborts a prompt does not wait for earlier events.
-        const hold = { clock, streams, ending };
-        const held = holdUntilDelivered(hold, readAnswer(accepted, answer), (message) => !isAborted(message));
-        const response = jsonResponseWhenReady(clock, held, (error) => {
-          onBug(error);
-          return toFailureBody(error, '');
-        });
-        return observed(response);
-      },
+      POST: async (request, { id = '' }) => respond(await beginPrompt(id, request)),
+    },
+    '/session/:id/command': {
+      POST: async (request, { id = '' }) =>
+        respond(
+          await beginPrompt(id, request, async () => toCommandPrompt(catalog, await readBody(request, CommandBody))),
+        ),
     },
     '/session/:id/prompt_async': {
       async POST(request, { id = '' }) {

@@ -1,7 +1,9 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
 import type { RouteTable } from '../../core/http/router.ts';
+import { PartChangeBody } from '../protocol/part-schemas.ts';
 import {
+  CommandBody,
   ForkBody,
   LogBody,
   PermissionReplyBody,
@@ -88,6 +90,11 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     body: PromptBody,
     answers: 'the answer to this very prompt, with its parts, or 409 when x-gatehouse-if-revision does not fit',
   },
+  'POST /session/{id}/command': {
+    summary: 'Prompts with the text of a command of the configuration, and waits for the answer',
+    body: CommandBody,
+    answers: 'the answer to this very prompt, with its parts',
+  },
   'POST /session/{id}/prompt_async': {
     summary: 'Prompts without waiting',
     body: PromptBody,
@@ -99,6 +106,15 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: 'accepted, settled and waiting: lists of call ids',
   },
   'GET /session/{id}/message/{messageID}': { summary: 'One message', answers: 'the message with its parts' },
+  'PATCH /session/{id}/message/{messageID}/part/{partID}': {
+    summary: 'Changes the text or the file of a part',
+    body: PartChangeBody,
+    answers: 'the part, or 409 when the session is busy',
+  },
+  'DELETE /session/{id}/message/{messageID}/part/{partID}': {
+    summary: 'Deletes a part of a message',
+    answers: 'true, or 409 when the session is busy',
+  },
   'GET /session/{id}/message/{messageID}/part/{partID}/output': {
     summary: 'The whole output of a tool call whose part holds only the beginning',
     answers: 'text',
@@ -142,7 +158,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /project': { summary: 'Projects', answers: 'the one project' },
   'GET /project/current': { summary: 'The project', answers: 'its id, and the directory' },
   'GET /project/{id}/directories': { summary: 'Further directories of a project', answers: NONE },
-  'GET /command': { summary: 'Commands', answers: NONE },
+  'GET /command': { summary: 'Commands of the configuration', answers: 'a list of commands' },
   'GET /skill': { summary: 'Skills', answers: NONE },
   'GET /question': { summary: 'Questions that models ask', answers: NONE },
   'GET /lsp': { summary: 'Language servers', answers: NONE },

@@ -127,17 +127,6 @@ export const sessionRoutes = ({
         return jsonResponse(200, true);
       },
     },
-    '/session/:id/message/:messageID/part/:partID/output': {
-      async GET(_request, { id = '', messageID = '', partID = '' }) {
-        await sessions.get(id);
-        const message = await store.message(id, messageID);
-        if (message === undefined) throw notFound('message', messageID);
-        const isInMessage = message.parts.some((part) => part.id === partID);
-        const output = isInMessage ? await store.output(id, partID) : undefined;
-        if (output === undefined) throw notFound('output of part', partID);
-        return new Response(output, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
-      },
-    },
   };
 };
 

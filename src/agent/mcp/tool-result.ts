@@ -1,5 +1,5 @@
 import { isRecord, parseJsonValue } from '../../core/json.ts';
-import { dataUrlError } from '../protocol/request-schemas.ts';
+import { dataUrlError } from '../protocol/part-schemas.ts';
 import type { ToolFile } from '../tools/tool.ts';
 import { McpServerError } from './errors.ts';
 

@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/json.ts';
 import { visibleLines } from '../../core/text.ts';
-import { dataUrlError, parseDataUrl } from '../protocol/request-schemas.ts';
+import { dataUrlError, parseDataUrl } from '../protocol/part-schemas.ts';
 import { type BundledAdapter, type Effort, isEffort } from './adapters.ts';
 import type { ModelMessage, ModelTarget } from './types.ts';
 

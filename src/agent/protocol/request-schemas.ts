@@ -4,91 +4,16 @@ import { issueOf } from '../../core/http/body.ts';
 import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
+import { CommandParts, PromptParts } from './part-schemas.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
 import { ClientToolsBody, FormatBody, NAME_CHARS, TextUpTo } from './tool-schemas.ts';
 import type { ModelRef } from './types.ts';
 import { findMisspelledField } from './unknown-fields.ts';
 
-/** A `data:` URL, taken apart but not decoded. */
-type DataUrl = { readonly isBase64: boolean; readonly data: string };
-
-const START = /^data:[\w.+-]{1,100}\/[\w.+-]{1,100}(;[^,]{0,200})?,/;
-const NO_BASE64 = /[^A-Za-z0-9+/]/;
-
-/** Parses a `data:` URL; undefined when it is none, or has no media type. */
-export const parseDataUrl = (url: string): DataUrl | undefined => {
-  const [start, parameters = ''] = START.exec(url) ?? [];
-  if (start === undefined) return undefined;
-  return { isBase64: /;base64$/i.test(parameters), data: url.slice(start.length) };
-};
-
-const withoutPadding = (data: string): string => {
-  if (data.endsWith('==')) return data.slice(0, -2);
-  return data.endsWith('=') ? data.slice(0, -1) : data;
-};
-const hasValidEscapes = (data: string): boolean => {
-  try {
-    decodeURIComponent(data);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-/** What is expected of malformed data, undefined for sound data. A malformed file cannot be sent to any model. */
-export const dataUrlError = ({ isBase64, data }: DataUrl): string | undefined => {
-  if (!isBase64) return hasValidEscapes(data) ? undefined : 'text in UTF-8 with sound percent escapes behind the comma';
-  const isSound = data.length % 4 === 0 && !NO_BASE64.test(withoutPadding(data));
-  return isSound ? undefined : 'base64 behind the comma, padded and without blanks';
-};
-
 const Title = v.pipe(TextUpTo(TITLE_CHARS), v.check(hasNoNul, 'expected a text without NUL'));
 
 /** What a part may be, in words. */
 const PART_TYPES = 'text or file';
-const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:\s*;[ -~]*)?$/;
-const DATA_URL = 'a data: URL with a media type; files of the server are not read';
-
-/** A malformed file could not be sent to a model later either: the session could never be answered again. */
-const DataUrlText = v.pipe(
-  v.string(),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    const url = parseDataUrl(dataset.value);
-    const expected = url === undefined ? DATA_URL : dataUrlError(url);
-    if (expected !== undefined) addIssue({ expected });
-  }),
-);
-
-const PartBody = v.variant('type', [
-  v.object({
-    type: v.literal('text'),
-    id: v.optional(v.string()),
-    text: v.string(),
-    synthetic: v.optional(v.boolean()),
-  }),
-  v.object({
-    type: v.literal('file'),
-    id: v.optional(v.string()),
-    mime: v.pipe(TextUpTo(NAME_CHARS), v.regex(MEDIA_TYPE)),
-    filename: v.optional(TextUpTo(TITLE_CHARS)),
-    url: DataUrlText,
-  }),
-]);
-type PartBody = v.InferOutput<typeof PartBody>;
-
-const isAnswerable = (part: PartBody): boolean => part.type === 'file' || part.text.trim() !== '';
-/** The parts of a prompt. At least one must be a file or a text that is not blank. */
-const PromptParts = v.pipe(
-  v.array(PartBody),
-  v.minLength(1),
-  v.maxLength(100),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (dataset.typed && !dataset.value.some(isAnswerable))
-      addIssue({ expected: 'a text that is not blank, or a file' });
-  }),
-);
-
 /** A model by name, `provider/key`; the key may hold slashes itself. */
 const ModelName = v.pipe(
   v.string(),
@@ -168,6 +93,21 @@ export const PromptBody = v.object({
   metadata: v.optional(Metadata),
 });
 export type PromptBody = v.InferOutput<typeof PromptBody>;
+
+/** Every placeholder of a template may repeat them. */
+const ARGUMENTS_CHARS = 1024 * 1024;
+
+/** A prompt by the name of a command. Clients send the model as `provider/key`, and files beside the arguments. */
+export const CommandBody = v.object({
+  command: v.string(),
+  arguments: TextUpTo(ARGUMENTS_CHARS),
+  parts: v.optional(CommandParts),
+  messageID: v.optional(v.string()),
+  model: v.optional(Model),
+  variant,
+  agent: v.optional(TextUpTo(NAME_CHARS)),
+});
+export type CommandBody = v.InferOutput<typeof CommandBody>;
 
 const PRINTABLE = /^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 /** Not of OpenCode: who replies, and the hash of the arguments that were shown. */

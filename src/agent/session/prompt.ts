@@ -88,20 +88,21 @@ export const usableFormat = (
   return format;
 };
 
-const createPromptParts = (
-  prompt: PromptBody,
-  place: { readonly sessionID: string; readonly messageID: string },
-  ids: Ids,
-) =>
-  prompt.parts.map((part): TextPart | FilePart => {
-    const placed = { id: ids('part'), ...place };
-    if (part.type === 'text') {
-      const { text, synthetic } = part;
-      return { ...placed, type: 'text', text, ...(synthetic === undefined ? {} : { synthetic }) };
-    }
-    const { mime, url, filename } = part;
-    return { ...placed, type: 'file', mime, url, ...(filename === undefined ? {} : { filename }) };
-  });
+type PartPlace = { readonly id: string; readonly sessionID: string; readonly messageID: string };
+
+/** A part that a client sends, as it is stored at its place. */
+export const toStoredPart = (
+  { id, sessionID, messageID }: PartPlace,
+  part: PromptBody['parts'][number],
+): TextPart | FilePart => {
+  const place = { id, sessionID, messageID };
+  if (part.type === 'text') {
+    const { text, synthetic } = part;
+    return { ...place, type: 'text', text, ...(synthetic === undefined ? {} : { synthetic }) };
+  }
+  const { mime, url, filename } = part;
+  return { ...place, type: 'file', mime, url, ...(filename === undefined ? {} : { filename }) };
+};
 
 const promptPublication = (user: UserMessage, parts: readonly (TextPart | FilePart)[]): Publication => ({
   changes: [{ kind: 'message', message: user }, ...parts.map((part) => ({ kind: 'part' as const, part }))],
@@ -156,7 +157,7 @@ export const createPromptAcceptance = ({
         ...(format === undefined ? {} : { format }),
         ...(clientTools === undefined ? {} : { clientTools }),
       };
-      const parts = createPromptParts(prompt, { sessionID, messageID: id }, ids);
+      const parts = prompt.parts.map((part) => toStoredPart({ id: ids('part'), sessionID, messageID: id }, part));
       /** What the prompt ends and removes. */
       let removal: Publication = {};
       const rememberChoices = async (now: Session): Promise<Session> => {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Publication } from '../events/publisher.ts';
+import { joinPublications, type Publication } from '../events/publisher.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Message, Revert, Session } from '../protocol/types.ts';
-import type { Store, StoreChange } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from './awaited-calls.ts';
 import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import type { RunQueue } from './run-queue.ts';
@@ -125,6 +125,20 @@ export const messagesRemoval = (sessionID: string, messageIDs: readonly string[]
         }),
       };
 
+/** Removes parts of messages, and sends that they were removed. */
+export const partsRemoval = (
+  sessionID: string,
+  parts: readonly { readonly messageID: string; readonly id: string }[],
+): Publication =>
+  parts.length === 0
+    ? {}
+    : {
+        changes: [{ kind: 'parts-removed', sessionID, partIDs: parts.map(({ id }) => id) }],
+        drafts: parts.map(({ messageID, id }): EventDraft => {
+          return { type: 'message.part.removed', properties: { sessionID, messageID, partID: id } };
+        }),
+      };
+
 /** Removes what comes after the revert point of a session. Empty where it has none. */
 export const revertedRemoval = async (
   store: Pick<Store, 'messages' | 'messageOutlines'>,
@@ -132,12 +146,5 @@ export const revertedRemoval = async (
 ): Promise<Publication> => {
   if (revert === undefined) return {};
   const { messageIDs, parts } = findRevertedContent(await readMessageShapes(store, id), revert);
-  const messages = messagesRemoval(id, messageIDs);
-  if (parts.length === 0) return messages;
-  const cut: StoreChange = { kind: 'parts-removed', sessionID: id, partIDs: parts.map((part) => part.id) };
-  const events = parts.map((part): EventDraft => {
-    const properties = { sessionID: id, messageID: part.messageID, partID: part.id };
-    return { type: 'message.part.removed', properties };
-  });
-  return { changes: [...(messages.changes ?? []), cut], drafts: [...(messages.drafts ?? []), ...events] };
+  return joinPublications(messagesRemoval(id, messageIDs), partsRemoval(id, parts));
 };

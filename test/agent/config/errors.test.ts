@@ -222,7 +222,7 @@ const WRONG: readonly (readonly [written: Json, problem: string])[] = [
 const UNKNOWN: readonly (readonly [written: Json, where: string, name: string, nearest: string])[] = [
   [{ permisson: {} }, 'top level', 'permisson', 'permission'],
   [{ mode: {} }, 'top level', 'mode', 'agent'],
-  [{ toString: {} }, 'top level', 'toString', 'model'],
+  [{ toString: {} }, 'top level', 'toString', 'command'],
   [{ tools: {} }, 'top level', 'tools', 'permission'],
   [provider({ modles: {} }), 'provider.home', 'modles', 'models'],
   [model({ limits: {} }), SMALL, 'limits', 'limit'],

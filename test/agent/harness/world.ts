@@ -1,6 +1,6 @@
 import { nodeHexDigest } from '../../../src/adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
-import type { AgentCatalog, KnownAgent } from '../../../src/agent/agents/catalog.ts';
+import type { AgentCatalog, KnownAgent, KnownCommand } from '../../../src/agent/agents/catalog.ts';
 import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
 import type { ResolvedModel, Summariser, Titler } from '../../../src/agent/agents/types.ts';
 import { type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
@@ -90,6 +90,7 @@ export type WorldGiven = {
   readonly resolvedModel?: Partial<ResolvedModel>;
   /** Models that there are beside the usual one. They speak as that one does. */
   readonly models?: readonly ModelRef[];
+  readonly commands?: readonly (readonly [name: string, command: KnownCommand])[];
   /** None: nobody names sessions. */
   readonly titler?: Partial<Titler> | null;
   readonly summariser?: Summariser;
@@ -167,6 +168,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
   const catalog: AgentCatalog = {
     agents: new Map([build, ...agents].map((agent) => [agent.name, agent])),
     defaultAgent: 'build',
+    commands: new Map(given.commands ?? []),
     defaultModel: resolvedModel.ref,
     titlerFor: (ref) =>
       given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...resolvedModel, ref }, ...given.titler },
@@ -196,7 +198,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     store,
     peers: createSingleServer(store),
     catalog,
-    configViews: { config: {}, provider: {}, configProviders: {}, agent: [] },
+    configViews: { config: {}, provider: {}, configProviders: {}, agent: [], command: [] },
     model,
     mcp: () => ({
       start: () => {},

@@ -14,7 +14,6 @@ const PROJECT = {
 
 /** What clients ask for when they start, and what they are told. */
 const ANSWERS: Readonly<Record<string, unknown>> = {
-  '/command': [],
   '/skill': [],
   '/question': [],
   '/lsp': [],
@@ -46,10 +45,8 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
 const UNOFFERED: readonly (readonly [method: string, path: string, name: string])[] = [
   ['POST', '/session/ses_1/share', 'sharing'],
   ['DELETE', '/session/ses_1/share', 'sharing'],
-  ['POST', '/session/ses_1/init', 'commands'],
-  ['POST', '/session/ses_1/command', 'commands'],
+  ['POST', '/session/ses_1/init', 'commands that write files'],
   ['POST', '/session/ses_1/shell', 'shell commands'],
-  ['DELETE', '/session/ses_1/message/msg_1/part/prt_1', 'changing single parts'],
   ['GET', '/find/file?query=x', 'files and searching them'],
   ['GET', '/file/content?path=x', 'files and searching them'],
   ['GET', '/pty', 'terminals (pty)'],
@@ -103,7 +100,7 @@ describe('what clients ask for beside sessions', (check) => {
     ['POST', 'shell', 'shell commands'],
     ['POST', 'share', 'sharing'],
     ['DELETE', 'share', 'sharing'],
-    ['POST', 'command', 'commands'],
+    ['POST', 'init', 'commands that write files'],
   ] as const)
     check(`is an error of its session too, which terminals show: ${method} ${what}`, async () => {
       const world = await createAgentWorld();

@@ -183,11 +183,18 @@ describe('the list of messages', (check) => {
 
 describe('what the other routes show', (check) => {
   check('is what they were given', async () => {
-    const shown = { config: { a: 1 }, provider: { b: 2 }, configProviders: { c: 3 }, agent: [{ d: 4 }] };
+    const shown = {
+      config: { a: 1 },
+      provider: { b: 2 },
+      configProviders: { c: 3 },
+      agent: [{ d: 4 }],
+      command: [{ e: 5 }],
+    };
     const world = await createAgentWorld({ changes: { configViews: shown } });
     assert.equal(await world.get('/config'), shown.config);
     assert.equal(await world.get('/provider'), shown.provider);
     assert.equal(await world.get('/config/providers'), shown.configProviders);
+    assert.equal(await world.get('/command'), shown.command);
     assert.equal(await world.get('/agent'), shown.agent);
     assert.equal(await world.get('/global/health'), {
       healthy: true,

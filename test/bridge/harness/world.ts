@@ -120,6 +120,7 @@ export const SHOWN = {
   provider: {},
   configProviders: PROVIDERS,
   agent: [],
+  command: [],
 };
 
 /** The machine's time until it is ended: then nothing falls due any more, and no timer keeps the process. */

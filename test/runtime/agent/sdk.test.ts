@@ -21,6 +21,7 @@ import {
 const CONFIG = {
   permission: { task: 'ask' },
   agent: { helper: { mode: 'subagent', description: 'Helps with one thing' } },
+  command: { weigh: { template: 'Weigh $ARGUMENTS.', description: 'Weighs', model: 'demo/small' } },
 };
 
 const clientsOf = ({ address }: AgentProcess, password = PASSWORD) => {
@@ -275,6 +276,33 @@ describe('the second client of the SDK', (check) => {
       const { error, response } = await second.session.get({ sessionID });
       assert.is(response?.status, 404);
       assert.is((error as { name?: string }).name, 'NotFoundError');
+    }),
+  );
+
+  check(
+    'lists the commands, sends one, and changes what it said',
+    inSdkWorld(async ({ second, model }) => {
+      model.addReply('About the same.', isNoTitle);
+      const commands = await dataOf(second.command.list());
+      assert.equal(
+        commands.map(({ name, description, hints }) => [name, description, hints]),
+        [['weigh', 'Weighs', ['$ARGUMENTS']]],
+      );
+      const { id: sessionID } = await dataOf(second.session.create({ title: 'a command' }));
+      const sent = { sessionID, command: 'weigh', arguments: 'gold', model: 'demo/main' };
+      const { info, parts } = await dataOf(second.session.command(sent));
+      assert.equal([info.role, info.modelID], ['assistant', 'small']);
+      assert.match(JSON.stringify(parts), 'About the same.');
+      const [asked] = await dataOf(second.session.messages({ sessionID }));
+      const [part] = asked?.parts ?? [];
+      assert.ok(part?.type === 'text' && part.text === 'Weigh gold.');
+      const { id: partID, messageID } = part;
+      const changed = { ...part, text: 'Weigh silver.' };
+      assert.equal(await dataOf(second.part.update({ sessionID, messageID, partID, part: changed })), changed);
+      assert.is(await dataOf(second.part.delete({ sessionID, messageID, partID })), true);
+      assert.equal((await dataOf(second.session.message({ sessionID, messageID }))).parts, []);
+      const { error, response } = await second.session.command({ sessionID, command: 'none', arguments: '' });
+      assert.equal([response?.status, (error as { name?: string }).name], [400, 'BadRequest']);
     }),
   );
 

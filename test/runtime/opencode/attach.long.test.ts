@@ -98,6 +98,26 @@ describe("OpenCode's terminal, attached", (check) => {
 
   check.needing(
     missing,
+    'offers the commands of the configuration, and sends one',
+    beside((world) =>
+      attached(world, async (terminal) => {
+        world.model.addReply('Gold is heavier.', isNoTitle);
+        await terminal.type('/wei');
+        await terminal.showing(/\/weigh +Weighs two things/);
+        await terminal.press('Tab');
+        await terminal.type('gold feathers');
+        await terminal.showing(/\/weigh gold feathers/);
+        await terminal.press('Enter');
+        await terminal.showing(/Gold is heavier\./);
+        const [asked, reply] = await messagesOf(world.agent, (await newest(world)).id);
+        assert.is(promptTexts(asked?.parts ?? []), 'Weigh gold against feathers.');
+        assert.is(reply?.info.agent, 'reviewer');
+      }),
+    ),
+  );
+
+  check.needing(
+    missing,
     'reverts the conversation, restores it, and summarises it',
     beside((world) =>
       attached(world, async (terminal) => {

@@ -129,6 +129,22 @@ describe("OpenCode's run, attached", (check) => {
 
   check.needing(
     missingOpencode,
+    'sends a command of the configuration, and says why there is no other',
+    beside(async (world) => {
+      addReply(world, 'About the same.');
+      assert.match((await run(world, ['--command', 'weigh', 'gold', 'two feathers'])).stdout, 'About the same.');
+      const [asked, reply] = await messagesOf(world.agent, await newest(world));
+      assert.is(promptTexts(asked?.parts ?? []), 'Weigh gold against two feathers.');
+      assert.is(reply?.info.agent, 'reviewer');
+      const { code, stderr, stdout } = await run(world, ['--command', 'weight', 'gold']);
+      assert.is(code, 1);
+      // It prints the error as JSON.
+      assert.match(stderr + stdout, 'is not configured; the nearest is \\"weigh\\"');
+    }),
+  );
+
+  check.needing(
+    missingOpencode,
     'asks the model that is named, with its variant',
     beside(async (world) => {
       addReply(world, 'Small.', 'High.');

@@ -14,6 +14,7 @@ export const missingOpencode = existsSync(PACKAGE) || process.env.CI !== undefin
 const CONFIG = {
   permission: { '*': 'allow', tools_sleep: 'ask', tools_echo: 'ask' },
   agent: { reviewer: { mode: 'primary', description: 'Looks at things' } },
+  command: { weigh: { template: 'Weigh $1 against $2.', description: 'Weighs two things', agent: 'reviewer' } },
   mcp: { tools: { type: 'local', command: [process.execPath, CHILD_FILE] } },
 };
 

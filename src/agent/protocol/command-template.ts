@@ -1,0 +1,36 @@
+/** The whole arguments, or one of them by its number from 1. */
+const PLACEHOLDER = /\$(ARGUMENTS|[1-9]\d{0,2})/g;
+const ARGUMENT = /"([^"]*)"|'([^']*)'|([^\s"']+)/g;
+
+const namesIn = (template: string): readonly string[] =>
+  [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+const isNumber = (name: string): boolean => name !== 'ARGUMENTS';
+
+/** The placeholders of a command's template as clients show them: the numbered ones in order, then `$ARGUMENTS`. */
+export const placeholdersOf = (template: string): readonly string[] => {
+  const names = [...new Set(namesIn(template))];
+  const numbers = names.filter(isNumber).toSorted((left, right) => Number(left) - Number(right));
+  return [...numbers, ...names.filter((name) => !isNumber(name))].map((name) => `$${name}`);
+};
+
+/**
+ * The text of a command (OpenCode 1.x): `$1` and so on are its arguments, split at white space outside quotes; the highest
+ * number takes all that are left, and one that is not given is empty. `$ARGUMENTS` is the whole text. Without a placeholder
+ * the arguments follow the template. What stands in the arguments is never taken for a placeholder.
+ */
+export const expandTemplate = (template: string, given: string): string => {
+  const names = namesIn(template);
+  if (names.length === 0)
+    return [template, given]
+      .filter((text) => text.trim() !== '')
+      .join('\n\n')
+      .trim();
+  const words = [...given.matchAll(ARGUMENT)].map(([, double, single, plain]) => double ?? single ?? plain ?? '');
+  const highest = Math.max(0, ...names.filter(isNumber).map(Number));
+  const textOf = (name: string): string => {
+    if (!isNumber(name)) return given;
+    const place = Number(name) - 1;
+    return place + 1 === highest ? words.slice(place).join(' ') : (words[place] ?? '');
+  };
+  return template.replace(PLACEHOLDER, (_, name: string) => textOf(name)).trim();
+};
