@@ -347,7 +347,13 @@ describe('the agent server, over HTTP', (check) => {
 
   check('reports its models', async () => {
     const providers = [{ id: 'demo', models: { main: { name: 'Main', limit: { context: 1000 } } } }];
-    const shown = { config: { model: 'demo/main' }, provider: {}, configProviders: { providers }, agent: [], command: [] };
+    const shown = {
+      config: { model: 'demo/main' },
+      provider: {},
+      configProviders: { providers },
+      agent: [],
+      command: [],
+    };
     await withAgent({ changes: { configViews: shown } }, async ({ agent, settled }) => {
       assert.equal(await settled(agent.models(never)), {
         models: [
