@@ -10,6 +10,8 @@ export type Piece =
   /** In parallel where the dialect can, the arguments in pieces. */
   | { readonly kind: 'calls'; readonly calls: readonly ScriptedCall[] }
   | { readonly kind: 'wait'; readonly ms: number }
+  /** Sends nothing more until this settles, or the caller disconnects. */
+  | { readonly kind: 'wait-for'; readonly event: Promise<unknown> }
   /** Text that is sent unchanged. */
   | { readonly kind: 'raw'; readonly text: string }
   | { readonly kind: 'error'; readonly code: string; readonly message: string }

@@ -70,6 +70,9 @@ async function* writeChunks({ writer, clock, answer, pieces, aborted }: AnswerSt
       case 'wait':
         await wait(clock, piece.ms, aborted);
         break;
+      case 'wait-for':
+        await Promise.race([piece.event, untilAborted(aborted)]);
+        break;
       case 'hang':
         await untilAborted(aborted);
         return;

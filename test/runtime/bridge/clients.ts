@@ -60,17 +60,25 @@ export const TRICKY_PIECES: readonly string[] = TRICKY.match(/.{1,5}/gsu) ?? [];
 
 type Sent = { readonly url: string; readonly headers: Headers; response: Response | undefined };
 /** A fetch, and what it was used for. */
-type Counted = { readonly fetch: typeof fetch; readonly sent: readonly Sent[] };
+type Counted = {
+  readonly fetch: typeof fetch;
+  readonly sent: readonly Sent[];
+  /** Resolves when it is used for the so-manieth time. */
+  readonly untilSent: (count: number) => Promise<void>;
+};
 
 /** The fetch of this process, which keeps account of what it was used for, also where nothing came of it. */
 export const countedFetch = (): Counted => {
   const sent: Sent[] = [];
+  const awaited = new Map<number, () => void>();
   return {
     sent,
+    untilSent: (count) => new Promise((resolve) => awaited.set(count, resolve)),
     async fetch(input, init) {
       const { url, headers } = new Request(input as string, { ...init, signal: null });
       const one: Sent = { url, headers, response: undefined };
       sent.push(one);
+      awaited.get(sent.length)?.();
       one.response = await fetch(input, init);
       return one.response;
     },

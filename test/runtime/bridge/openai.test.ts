@@ -22,8 +22,8 @@ const beside = sharedBridgeWorld({ bridge: { BRIDGE_ON_DISCONNECT: '200' } });
 const HANGING = answer([...text('so far '), { kind: 'hang' }]);
 
 const openaiAt = ({ baseURL }: Pick<BridgeProcess, 'baseURL'>, more: ConstructorParameters<typeof OpenAI>[0] = {}) => {
-  const { fetch, sent } = countedFetch();
-  return { openai: new OpenAI({ baseURL, apiKey: BRIDGE_KEY, fetch, ...more }), sent };
+  const counted = countedFetch();
+  return { openai: new OpenAI({ baseURL, apiKey: BRIDGE_KEY, fetch: counted.fetch, ...more }), ...counted };
 };
 const asking = (words: string) => ({ model: MODEL, messages: [{ role: 'user' as const, content: words }] });
 
@@ -320,14 +320,17 @@ const ASKING_WITH_A_TOOL: readonly (readonly [string, (openai: OpenAI, words: st
   ['a response', async (openai, words) => (await openai.responses.create({ model: MODEL, input: words })).output_text],
 ];
 
+/** In one attempt a turn begins and calls its tool, or hands over its answer: a busy machine takes half a second for that. */
+const IMPATIENT = { timeout: 800, maxRetries: 2 };
+
 describe("OpenAI's own client, with less patience than a turn with a tool takes", (check) => {
   for (const [what, ask] of ASKING_WITH_A_TOOL) {
     check(
       `tries ${what} three times, and has one turn and one call of the tool`,
       beside(async (world) => {
         const bridge = await world.startBridge({ BRIDGE_ON_DISCONNECT: '' });
-        const { openai, sent } = openaiAt(bridge, { timeout: 500, maxRetries: 2 });
-        scriptSlowTool(world, 2000);
+        const { openai, sent, untilSent } = openaiAt(bridge, IMPATIENT);
+        scriptSlowTool(world, untilSent(3));
         const before = (await sessionsOf(world)).length;
         assert.is(await ask(openai, newText()), 'It is five.');
         assert.is(sent.length, 3);
@@ -341,7 +344,7 @@ describe("OpenAI's own client, with less patience than a turn with a tool takes"
       `is told of ${what} that its leaving has aborted, and the tool is not called again`,
       beside(async (world) => {
         const bridge = await world.startBridge({ BRIDGE_ON_DISCONNECT: 'abort' });
-        const { openai, sent } = openaiAt(bridge, { timeout: 500, maxRetries: 2 });
+        const { openai, sent } = openaiAt(bridge, IMPATIENT);
         scriptSlowTool(world, 5000);
         const error = await failureOf(ask(openai, newText()));
         assert.equal([error.status, error.code, sent.length], [409, 'turn_aborted', 2]);
