@@ -20,7 +20,7 @@ export type Person = { readonly page: Page; readonly context: BrowserContext };
 
 export type TestBrowser = {
   readonly person: (look?: Look) => Promise<Person>;
-  /** What any page wrote to its console as an error or a warning, threw, or was refused by its policy. */
+  /** What any page wrote to its console as an error or a warning, with the address that it is about, threw, or was refused by its policy. */
   readonly problems: () => readonly string[];
   /** Every body and header that any page received. */
   readonly received: () => string;
@@ -35,7 +35,8 @@ const FAILED_REQUEST = /^Failed to load resource: the server responded with a st
 const watch = (page: Page, problems: string[], received: string[]): void => {
   page.on('console', (message) => {
     const isOurs = !FAILED_REQUEST.test(message.text());
-    if (isOurs && ['error', 'warning'].includes(message.type())) problems.push(message.text());
+    if (isOurs && ['error', 'warning'].includes(message.type()))
+      problems.push(`${message.text()} ${message.location().url}`);
   });
   page.on('pageerror', (error) => problems.push(error.stack ?? error.message));
   page.on('response', async (response) => {
