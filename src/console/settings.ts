@@ -124,6 +124,17 @@ const TRUST_WITHOUT_USERS =
 const NEEDS_ADDRESS =
   'CONSOLE_PUBLIC_URL: is required with CONSOLE_NOTIFY_URL: the address of the console, as those who get the links reach it';
 
+const NEEDS_TOPIC =
+  'CONSOLE_NOTIFY_URL: expected a topic at its end, such as https://ntfy.sh/approvals, of up to 64 letters, digits, - and _, as CONSOLE_NOTIFY_FORMAT is ntfy';
+const ENDS_IN_TOPIC = /\/[\w-]{1,64}\/*$/;
+
+const notifyProblems = (read: ParsedVariables): readonly string[] => {
+  const { CONSOLE_NOTIFY_URL: url, CONSOLE_NOTIFY_FORMAT: format, CONSOLE_PUBLIC_URL } = read;
+  if (url === undefined) return [];
+  const hasTopic = format !== 'ntfy' || ENDS_IN_TOPIC.test(new URL(url).pathname);
+  return [...(CONSOLE_PUBLIC_URL === undefined ? [NEEDS_ADDRESS] : []), ...(hasTopic ? [] : [NEEDS_TOPIC])];
+};
+
 const accessProblems = ({
   HOST,
   CONSOLE_USERS,
@@ -158,7 +169,7 @@ export const readConsoleSettings = (variables: Variables): ConsoleSettings => {
   if (access !== undefined) problems.push(...accessProblems(access));
   if (access?.CONSOLE_USERS.length === 0 && access.CONSOLE_TRUST_HEADER === undefined)
     problems.push(...misspeltAccess(unknownConsoleVariables(variables), ['CONSOLE_USERS', 'CONSOLE_TRUST_HEADER']));
-  if (read?.CONSOLE_NOTIFY_URL !== undefined && read.CONSOLE_PUBLIC_URL === undefined) problems.push(NEEDS_ADDRESS);
+  if (read !== undefined) problems.push(...notifyProblems(read));
   if (read === undefined || problems.length > 0) throw new ConfigError(problems);
   const way = wayOf(read);
   const { host, isLocalByDefault } = listenAddress({ host: read.HOST, hasSecret: way.kind === 'password' });

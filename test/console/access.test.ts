@@ -64,6 +64,17 @@ describe('the API of the console', (check) => {
     world.stop();
   });
 
+  check('is kept by no cache of a browser', async () => {
+    const world = await createConsoleWorld();
+    const ann = await world.as('ann');
+    for (const [method, path, , body] of ROUTES) {
+      const answer = await ann(method, path, body);
+      await answer.body?.cancel();
+      assert.match(answer.headers.get('cache-control') ?? '', /^no-store\b/, `${method} ${path}`);
+    }
+    world.stop();
+  });
+
   check('changes nothing without the CSRF token of the session', async () => {
     const world = await createConsoleWorld();
     const ann = await world.login('ann');

@@ -174,6 +174,19 @@ describe('a conversation of the console', (check) => {
     },
   );
 
+  check('is answered to the end when its reader stops reading, as a machine does that sleeps', async () => {
+    const { world, bob } = await withChat();
+    const [chat] = chatsOf(world);
+    chat?.send('data: 1\n\n');
+    await world.clock.advance(31_000);
+    chat?.send('data: 2\n\n');
+    chat?.end();
+    await world.clock.advance(0);
+    const found = await bob('GET', '/api/chat/conversations/c-1');
+    assert.is(((await found.json()) as { isAnswering: boolean }).isAnswering, false);
+    world.stop();
+  });
+
   check('is not begun while eight of its account are answered, and of another account it is', async () => {
     const { world, bob, ann } = await withChat();
     const begin = (conversation: string, ask = bob) => ask('POST', '/api/chat', { text: 'hello', conversation });

@@ -56,6 +56,20 @@ describe('what an agent server sends', (check) => {
   });
 });
 
+describe('the messages of a session', (check) => {
+  check('are shown however deeply they are nested', async () => {
+    const world = await createConsoleWorld();
+    const messages = `[{"info":{"id":"msg_1"},"parts":${'['.repeat(20_000)}${']'.repeat(20_000)}}]`;
+    world.agents[0].texts['/session/ses_1/message'] = messages;
+    const ann = await world.as('ann');
+    const answer = await ann('GET', '/api/sessions/0/ses_1/messages?limit=1');
+    assert.equal([answer.status, await answer.text()], [200, `{"messages":${messages},"next":"msg_1"}`]);
+    world.agents[0].texts['/session/ses_1/message'] = '{}';
+    assert.equal(await (await ann('GET', '/api/sessions/0/ses_1/messages')).json(), { messages: [] });
+    world.stop();
+  });
+});
+
 describe('a stream of a service', (check) => {
   check('holds no secret of the console, wherever it is cut, and its lines come at once', async () => {
     for (const at of [1, BRIDGE_KEY.length - 1]) {

@@ -62,6 +62,13 @@ describe('the settings of the console', (check) => {
     assert.is(text.split('\n').length, 8);
     assert.not.match(text, 'canary');
     assert.match(problemsOf({ CONSOLE_NOTIFY_URL: 'https://hook.example' }), /^CONSOLE_PUBLIC_URL: is required/);
+    const ntfy = { CONSOLE_NOTIFY_FORMAT: 'ntfy', CONSOLE_PUBLIC_URL: 'https://console.example' };
+    for (const path of ['', '/', '/a%zz', '/a b', `/${'a'.repeat(65)}`])
+      assert.match(
+        problemsOf({ ...ntfy, CONSOLE_NOTIFY_URL: `https://ntfy.sh${path}` }),
+        /^CONSOLE_NOTIFY_URL: expected a topic at its end/,
+      );
+    assert.is(problemsOf({ ...ntfy, CONSOLE_NOTIFY_URL: 'https://ntfy.sh/below/my-topic' }), '');
     assert.is(unknownConsoleVariables({ CONSOLE_USER: 'x' }).get('CONSOLE_USER'), 'CONSOLE_USERS');
   });
 

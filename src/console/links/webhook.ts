@@ -79,8 +79,7 @@ const forSlack = (text: string): string =>
 const ntfyPlace = (url: string): { readonly root: string; readonly topic: string } => {
   const { origin, pathname, search } = new URL(url);
   const parts = pathname.split('/').filter((part) => part !== '');
-  const topic = decodeURIComponent(parts.at(-1) ?? '');
-  return { root: `${origin}/${parts.slice(0, -1).join('/')}${search}`, topic };
+  return { root: `${origin}/${parts.slice(0, -1).join('/')}${search}`, topic: parts.at(-1) ?? '' };
 };
 
 /** Where a message goes, and what it says there. */

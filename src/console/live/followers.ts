@@ -137,7 +137,9 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
           onCountChange(followers.size);
         }
       };
-      return pushedSseResponse(sendEvents, { clock, heartbeat: () => PING, onBug });
+      const response = pushedSseResponse(sendEvents, { clock, heartbeat: () => PING, onBug });
+      response.headers.set('cache-control', 'no-store, no-transform');
+      return response;
     },
     mark(snapshot) {
       encoded.delete(snapshot);

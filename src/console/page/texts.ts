@@ -96,6 +96,7 @@ export const texts = {
     dismiss: 'Dismiss',
     copy: 'Copy',
     copied: 'Copied',
+    tooDeep: 'Nested too deeply to be shown',
     showAll: (hidden: string): string => `Show ${hidden} more`,
     characters: (count: number): string => counted(count, 'character', 'characters'),
     entries: (count: number): string => counted(count, 'entry', 'entries'),

@@ -44,20 +44,37 @@ export const passLines = (
     }
   }, headers);
 
+/** The connection of a machine that sleeps may seem open for a quarter of an hour. */
+const UNREAD_LIMIT_MS = 30_000;
+
+const isSettledSoon = (promise: Promise<void>, clock: Clock): Promise<boolean> =>
+  new Promise((resolve) => {
+    const cancel = clock.after(UNREAD_LIMIT_MS, () => resolve(false));
+    void promise.then(() => {
+      cancel();
+      resolve(true);
+    });
+  });
+
 /**
  * Passes the data of a service's events on as they come, with heartbeats of our own while none comes. They are read to the end also when
- * the client has left, as what the service does would end with its reader. `brokenOff` is the last one of a stream that breaks off.
+ * the client has left or reads no more, as what the service does would end with its reader. `brokenOff` is the last one of a stream that
+ * breaks off.
  */
 export const passEvents = ({ source, hide, abort }: PassedStreamNeeds, brokenOff: string, clock: Clock): Response =>
   pushedSseResponse(
     async (send) => {
       const parser = createSseParser({ limitChars: EVENT_LIMIT_CHARS });
+      let isRead = true;
+      const pass = async (data: string): Promise<void> => {
+        const taken = isRead ? send({ data }) : undefined;
+        if (taken !== undefined) isRead = await isSettledSoon(taken, clock);
+      };
       try {
         for await (const bytes of source.chunks)
-          for (const item of parser.push(bytes))
-            await send({ data: item.kind === 'event' ? hide(item.data) : brokenOff });
+          for (const item of parser.push(bytes)) await pass(item.kind === 'event' ? hide(item.data) : brokenOff);
       } catch {
-        await send({ data: brokenOff });
+        await pass(brokenOff);
       } finally {
         abort();
       }

@@ -89,12 +89,13 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
         const query = new URLSearchParams({ limit: String(limit), ...(before === null ? {} : { before }) });
         const path = `/session/${pathSegment(id)}/message?${query}`;
         const call = { method: 'GET', path, limitBytes: MESSAGES_LIMIT_BYTES } as const;
-        const { value } = await agentAt(agent).ask(call, signal);
+        const { value, text } = await agentAt(agent).ask(call, signal);
         const messages: readonly unknown[] = Array.isArray(value) ? value : [];
         const [first] = messages;
         const info = isRecord(first) && isRecord(first.info) ? first.info : {};
-        const next = messages.length < limit || typeof info.id !== 'string' ? {} : { next: info.id };
-        return reply.json({ messages, ...next });
+        const next = messages.length < limit || typeof info.id !== 'string' ? '' : `,"next":${JSON.stringify(info.id)}`;
+        // As they came: they may be megabytes, and nested more deeply than can be written.
+        return reply.text(`{"messages":${messages.length === 0 ? '[]' : text}${next}}`);
       }),
     },
     '/api/sessions/:agent/:id/abort': {

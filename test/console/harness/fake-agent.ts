@@ -10,6 +10,8 @@ export const createFakeAgent = (now: () => number) => {
   const open = new Map<string, Given>();
   const decisions: Given[] = [];
   const others: Record<string, Given | readonly Given[]> = {};
+  /** Answers that are no JSON, or such as nobody writes. */
+  const texts: Record<string, string> = {};
   const ask = (id: string, given: Given = { user_id: 7 }, more: Given = {}): void => {
     open.set(id, {
       ...{ id, sessionID: 'ses_1', permission: 'relay-admin_recharge', patterns: ['*'], always: ['*'] },
@@ -41,8 +43,10 @@ export const createFakeAgent = (now: () => number) => {
     if (id !== undefined && method === 'POST') return reply(id, body as Given);
     if (path === '/permission') return { value: [...open.values()] };
     if (path.startsWith('/permission/decisions')) return { value: decisions };
+    const text = texts[path.split('?')[0] ?? ''];
+    if (text !== undefined) return { text };
     const found = others[path] ?? others[path.split('?')[0] ?? ''];
     return found === undefined ? undefined : { value: found };
   };
-  return { open, decisions, others, ask, reply, answer, hashOf };
+  return { open, decisions, others, texts, ask, reply, answer, hashOf };
 };

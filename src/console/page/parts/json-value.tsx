@@ -22,11 +22,20 @@ const Name = ({ name }: { readonly name: string }) =>
 const isShortValue = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 
+/** What is nested in thousands of levels cannot be written. */
+const writtenJson = (value: unknown): string => {
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch {
+    return texts.common.tooDeep;
+  }
+};
+
 /** A JSON value that a person can read: names and values in full, long ones folded. Nothing of it is left out unsaid. */
 export const JsonValue = ({ value, depth = 0 }: { readonly value: unknown; readonly depth?: number }) => {
   const limit = useSignal(FIRST_ENTRIES);
   if (typeof value !== 'object' || value === null) return <Plain value={value} />;
-  if (depth >= DEEPEST) return <SafeText text={JSON.stringify(value, null, 2)} isCode />;
+  if (depth >= DEEPEST) return <SafeText text={writtenJson(value)} isCode />;
   const isList = Array.isArray(value);
   const entries = Object.entries(value);
   if (entries.length === 0) return <code>{isList ? '[]' : '{}'}</code>;
