@@ -38,10 +38,7 @@ export const texts = {
     throttledAWhile: 'Too many tries. Try again later.',
   },
   connection: {
-    connecting: 'Connecting',
     lost: 'No connection to the console. What is shown may be old. Trying again.',
-    lostToast: 'Connection to the console lost',
-    backToast: 'Connected again',
   },
   services: {
     label: 'Services',
@@ -94,8 +91,6 @@ export const texts = {
     close: 'Close',
     cancel: 'Cancel',
     dismiss: 'Dismiss',
-    copy: 'Copy',
-    copied: 'Copied',
     tooDeep: 'Nested too deeply to be shown',
     showAll: (hidden: string): string => `Show ${hidden} more`,
     characters: (count: number): string => counted(count, 'character', 'characters'),
@@ -103,13 +98,9 @@ export const texts = {
     showLess: 'Show less',
     empty: '(empty)',
     emptyText: '(empty text)',
-    yes: 'yes',
-    no: 'no',
     none: '(none)',
     hiddenCharacter: (name: string, meaning: string, count: number): string =>
       `hidden character ${name}, ${meaning}${count > 1 ? `, ${count} times` : ''}`,
-    ago: (time: string): string => `${time} ago`,
-    justNow: 'just now',
   },
   approvals: approvalTexts,
   recharges: rechargeTexts,

@@ -38,11 +38,3 @@ export const moneyText = (amount: string, isSigned = false): string =>
         signDisplay: isSigned ? 'exceptZero' : 'auto',
       }).format(amount)
     : amount;
-
-const UNITS = ['B', 'kB', 'MB', 'GB'];
-
-/** A size in bytes: `1.5 MB`. */
-export const bytesText = (size: number): string => {
-  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)));
-  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: power === 0 ? 0 : 1 }).format(size / 1000 ** power)} ${UNITS[power]}`;
-};

@@ -1,11 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { ApiError } from '../api/request.ts';
 import { plainLine } from '../format/hostile.ts';
 import { Icon } from '../parts/icon.tsx';
+import { failureText } from '../parts/states.tsx';
 import { waitingCount } from '../state/approvals.ts';
 import { pageName } from '../state/attention.ts';
 import { connection, startLive } from '../state/live.ts';
 import { path, pathPieces } from '../state/route.ts';
+import { showToast } from '../state/toasts.ts';
 import { logOut, me, visitor } from '../state/visitor.ts';
 import { texts } from '../texts.ts';
 import { VIEWS, viewOf } from '../views/views.ts';
@@ -44,6 +47,10 @@ const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
   );
 };
 
+/** Who goes away must see that the session has not ended. */
+const leave = (): Promise<void> =>
+  logOut().catch((error: unknown) => showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad'));
+
 const Who = () => {
   const who = visitor.value;
   if (who === null) return null;
@@ -59,7 +66,7 @@ const Who = () => {
           type="button"
           class="button quiet icon-only"
           aria-label={texts.visitor.logOut}
-          onClick={() => void logOut()}
+          onClick={() => void leave()}
         >
           <Icon name="logOut" />
         </button>

@@ -13,7 +13,6 @@ export const approvalTexts = {
   notifyRefused: 'Notifications are blocked in the settings of this browser',
   notificationTitle: 'An approval waits',
   notificationBody: (tool: string): string => `${tool} waits for a decision.`,
-  asksTo: 'asks to call',
   conversation: 'Conversation',
   task: 'Task',
   untitled: 'Untitled conversation',
