@@ -100,10 +100,11 @@ const evaluateFile = async (
 };
 
 /** Reads what is needed beside the rows, before anything is asked: a mistake in it must not cost a run. */
-const prepare = async ({ report, compare, policyOut, targets }: Options) => {
-  // Both are written at the end of a run.
-  for (const [flag, path] of Object.entries({ '--report': report, '--suggest-thresholds': policyOut }))
-    if (path !== undefined && !(await isDirectory(dirname(path))))
+const prepare = async ({ file, out, report, compare, policyOut, targets }: Options) => {
+  // Results are written from the first verdict on, the others at the end of a run. By default results are beside the file.
+  const written = { '--out': out, '--report': report, '--suggest-thresholds': policyOut };
+  for (const [flag, path] of Object.entries(written))
+    if (path !== undefined && dirname(path) !== dirname(file) && !(await isDirectory(dirname(path))))
       throw new EvaluationError(`${flag}: expected a path in a directory that exists, ${dirname(path)} is none`);
   if (policyOut !== undefined && (await readIfExists(policyOut)) !== undefined)
     throw new EvaluationError(`--suggest-thresholds: ${policyOut} is there already; give another path or remove it`);

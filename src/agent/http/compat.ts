@@ -3,7 +3,7 @@ import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
 import { sessionErrorPublication } from '../events/records.ts';
 import { LogBody } from '../protocol/request-schemas.ts';
-import { openAiPath } from './errors.ts';
+import { newerApi, openAiPath } from './errors.ts';
 import { parseQuery, requestDirectory } from './query.ts';
 
 /** The one project: sessions are grouped by their directories alone. */
@@ -96,7 +96,6 @@ const UNSUPPORTED: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/tui(?:\/|$)/, 'control of a terminal (tui)'],
   [/^\/sync(?:\/|$)/, 'syncing'],
   [/^\/experimental\//, 'this experimental part'],
-  [/^\/api\//, 'the newer API'],
   [/^\/global\//, 'control of the server from outside'],
 ];
 
@@ -128,10 +127,11 @@ const OPENAI_PATH =
 
 /**
  * The message of the 404 for a path: an id in it is empty, or it is unsupported here but part of OpenCode's API, or unknown.
- * Throws the fault for a path of OpenAI's API, whose clients read another form of error.
+ * Throws the fault for a path of OpenAI's API, or of OpenCode 2.x: their clients read other forms of errors.
  */
 export const unknownPathHint = (path: string): string => {
   if (OPENAI_PATH.test(path)) throw openAiPath();
+  if (/^\/api(?:\/|$)/.test(path)) throw newerApi();
   if (path.includes('//')) return 'A part of the path is empty (//): an id in it was not filled in';
   return `${unsupportedText(path) ?? 'No such path'}. GET /doc lists all`;
 };

@@ -14,6 +14,8 @@ type AgentFault =
   | { readonly kind: 'permission-decided'; readonly decision: PermissionDecision }
   /** A path of OpenAI's API, which the bridge answers. */
   | { readonly kind: 'openai-path' }
+  /** A path of OpenCode 2.x. */
+  | { readonly kind: 'newer-api' }
   /** A permission request is about other arguments than the client has seen. */
   | { readonly kind: 'arguments-changed' };
 
@@ -26,11 +28,16 @@ export const permissionDecided = (decision: PermissionDecision): Fault<AgentFaul
   new Fault<AgentFault>({ kind: 'permission-decided', decision });
 /** The fault for a path of OpenAI's API. */
 export const openAiPath = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: 'openai-path' });
+/** The fault for a path of OpenCode 2.x, all of whose paths begin with `/api/`. */
+export const newerApi = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: 'newer-api' });
 /** The fault for a reply with another hash than that of the request's arguments. */
 export const argumentsChanged = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: 'arguments-changed' });
 
 const OPENAI_PATH =
   "This server answers OpenCode's API, not OpenAI's: give this client the address of the bridge, such as http://127.0.0.1:4100/v1";
+
+const NEWER_API =
+  "This server answers OpenCode's 1.x API (/session, /event, /permission and so on), and this path is of 2.x. Use OpenCode 1.18, or the client of @opencode-ai/sdk without its v2 methods. GET /doc lists all paths";
 
 const DECIDED = {
   once: 'was allowed once',
@@ -120,6 +127,14 @@ const toErrorResponse = (detail: AgentFault): Response => {
       const error = { message: OPENAI_PATH, type: 'invalid_request_error', param: null, code: null };
       return jsonResponse(404, { name: 'NotFoundError', data: { message: OPENAI_PATH }, error });
     }
+    case 'newer-api':
+      // Clients of 2.x read `_tag` and `message`. By the status some of them find out that the server speaks 1.x.
+      return jsonResponse(404, {
+        name: 'NotFoundError',
+        data: { message: NEWER_API, code: 'newer_api' },
+        _tag: 'NotFoundError',
+        message: NEWER_API,
+      });
     case 'permission-decided': {
       // The status that OpenCode's clients know for a request that is not open.
       const { decision } = detail;

@@ -58,7 +58,6 @@ const UNOFFERED: readonly (readonly [method: string, path: string, name: string]
   ['POST', '/question/que_1/reply', 'questions of the model'],
   ['GET', '/vcs/diff', 'version control'],
   ['POST', '/experimental/worktree', 'this experimental part'],
-  ['GET', '/api/session', 'the newer API'],
   ['POST', '/global/dispose', 'control of the server from outside'],
   ['POST', '/instance/dispose', 'changing projects'],
 ];
@@ -115,6 +114,26 @@ describe('what clients ask for beside sessions', (check) => {
       assert.is((await world.call('GET', `/session/${id}/${what}`)).status, 404);
       assert.is((await world.events()).length, 2);
     });
+
+  for (const [method, path] of [
+    ['GET', '/api/info'],
+    ['GET', '/api/health'],
+    ['POST', '/api/session'],
+    ['GET', '/api/session/ses_1/message'],
+    ['GET', '/api/event'],
+    ['GET', '/api/permission/request'],
+  ] as const)
+    check(
+      `is an error that names the API that there is, as clients of 2.x read errors: ${method} ${path}`,
+      async () => {
+        const world = await createAgentWorld();
+        const response = await world.call(method, path, method === 'POST' ? {} : undefined);
+        assert.is(response.status, 404);
+        const { message, ...rest } = (await response.json()) as { message: string };
+        assert.match(message, /^This server answers OpenCode's 1\.x API/);
+        assert.equal(rest, { name: 'NotFoundError', data: { message, code: 'newer_api' }, _tag: 'NotFoundError' });
+      },
+    );
 
   check('is only reported missing where no server knows it', async () => {
     const world = await createAgentWorld();

@@ -74,6 +74,7 @@ describe('gatehouse eval --report', (check) => {
           /--compare .*data\.jsonl line 1: expected a result of an earlier run; give another file\n/,
         ],
         [['--out', file], /--out .*data\.jsonl line 1: expected a result of an earlier run; give another file\n/],
+        [['--out', missing('r.jsonl')], /--out: expected a path in a directory that exists, .*mistyped is none/],
         [['--report', missing('r.html')], /--report: expected a path in a directory that exists, .*mistyped is none/],
         [
           ['--suggest-thresholds', missing('p.json')],
