@@ -49,8 +49,22 @@ const DataUrlText = v.pipe(
   }),
 );
 
-const TextBody = v.object({ type: v.literal('text'), text: v.string(), synthetic: v.optional(v.boolean()) });
+/** The size of a value as JSON in UTF-8. */
+export const bytesAsJson = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;
+const METADATA_BYTES = 1024;
+/** Of a program for itself, as OpenCode keeps it of texts: no model is shown it. */
+const PartMetadata = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (dataset.typed && bytesAsJson(dataset.value) > METADATA_BYTES)
+      addIssue({ expected: `an object of at most ${METADATA_BYTES} bytes as JSON` });
+  }),
+);
+const metadata = v.optional(PartMetadata);
+
+const TextBody = v.object({ type: v.literal('text'), text: v.string(), synthetic: v.optional(v.boolean()), metadata });
 const FileBody = v.object({
+  metadata,
   type: v.literal('file'),
   mime: v.pipe(TextUpTo(NAME_CHARS), v.regex(MEDIA_TYPE)),
   filename: v.optional(TextUpTo(TITLE_CHARS)),

@@ -4,7 +4,7 @@ import { issueOf } from '../../core/http/body.ts';
 import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
-import { CommandParts, PromptParts } from './part-schemas.ts';
+import { bytesAsJson, CommandParts, PromptParts } from './part-schemas.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
 import { ClientToolsBody, FormatBody, NAME_CHARS, TextUpTo } from './tool-schemas.ts';
 import type { ModelRef } from './types.ts';
@@ -46,7 +46,6 @@ const RuleBody = v.object({
   action: v.picklist(['allow', 'ask', 'deny']),
 });
 const METADATA_BYTES = 64 * 1024;
-const bytesAsJson = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;
 /**
  * Every event about a session contains all of its metadata, so it is limited. What bridges write counts for itself: without
  * room for it, two of them would answer in one conversation at once.

@@ -128,6 +128,7 @@ const StoredFile = v.strictObject({
   mime: text,
   filename: optional(text),
   url: DataUrl,
+  metadata: optional(JsonObject),
 });
 const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status', [
   v.strictObject({ status: v.literal('pending'), input: JsonObject, raw: text }),
@@ -163,6 +164,7 @@ export const StoredPart: v.GenericSchema<Part, Part> = v.variant('type', [
     type: v.literal('text'),
     text,
     synthetic: optional(v.boolean()),
+    metadata: optional(JsonObject),
     time: optional(OpenSpan),
   }),
   v.strictObject({ ...partEntries, type: v.literal('reasoning'), text, time: OpenSpan }),

@@ -144,11 +144,14 @@ export type Message = UserMessage | AssistantMessage;
 
 type PartLocation = { readonly id: string; readonly sessionID: string; readonly messageID: string };
 type Input = Readonly<Record<string, unknown>>;
+/** What a client has attached to a part of its prompt, for itself. */
+type PartMetadata = Readonly<Record<string, unknown>>;
 
 export type TextPart = PartLocation & {
   readonly type: 'text';
   readonly text: string;
   readonly synthetic?: boolean;
+  readonly metadata?: PartMetadata;
   readonly time?: { readonly start: number; readonly end?: number };
 };
 export type ReasoningPart = PartLocation & {
@@ -162,6 +165,7 @@ export type FilePart = PartLocation & {
   readonly filename?: string;
   /** A `data:` URL. */
   readonly url: string;
+  readonly metadata?: PartMetadata;
 };
 
 export type ToolState =

@@ -95,7 +95,8 @@ export const toStoredPart = (
   { id, sessionID, messageID }: PartPlace,
   part: PromptBody['parts'][number],
 ): TextPart | FilePart => {
-  const place = { id, sessionID, messageID };
+  const { metadata } = part;
+  const place = { id, sessionID, messageID, ...(metadata === undefined ? {} : { metadata }) };
   if (part.type === 'text') {
     const { text, synthetic } = part;
     return { ...place, type: 'text', text, ...(synthetic === undefined ? {} : { synthetic }) };

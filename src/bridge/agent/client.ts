@@ -7,18 +7,10 @@ import { IF_REVISION_HEADER, metadataRevision } from '../../core/http/metadata-r
 import { parseJsonValue, writeJson } from '../../core/json.ts';
 import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import { isNotFound, toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
-import { toAgentModels } from './models.ts';
+import { ConfigRecord, ProvidersRecord, toAgentModels } from './models.ts';
 import { sendWithClaim } from './prompt-claim.ts';
 import { promptBody, sessionBody, toolResultsBody } from './request-bodies.ts';
-import {
-  ClientToolCounts,
-  ConfigRecord,
-  HealthRecord,
-  MessageRecord,
-  PermissionRecord,
-  ProvidersRecord,
-  SessionRecord,
-} from './schema.ts';
+import { ClientToolCounts, HealthRecord, MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 import { type AgentHttpClient, type AgentLocation, createAgentUrls, type QueryParameters } from './servers.ts';
 import { createTracedPost } from './traced-post.ts';
 import type { AgentClient } from './types.ts';

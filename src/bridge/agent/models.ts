@@ -1,8 +1,37 @@
+import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
-import type { ConfigRecord, ProvidersRecord } from './schema.ts';
 import type { AgentClient, AgentModel, AgentModels } from './types.ts';
+
+const Name = v.pipe(v.string(), v.minLength(1));
+
+const ModelRecord = v.object({
+  name: v.fallback(v.optional(Name), undefined),
+  limit: v.fallback(v.object({ context: v.pipe(v.number(), v.minValue(0)) }), { context: 0 }),
+  variants: v.fallback(v.record(v.string(), v.unknown()), {}),
+  api: v.fallback(v.object({ npm: v.optional(Name) }), {}),
+  capabilities: v.fallback(v.object({ input: v.record(v.string(), v.boolean()) }), { input: {} }),
+});
+
+const ProviderRecord = v.object({
+  // A name with a slash would make another name of `provider/key`.
+  id: v.pipe(v.string(), v.regex(/^[^/]+$/)),
+  models: v.record(v.string(), v.fallback(v.nullable(ModelRecord), null)),
+});
+
+/** `GET /config/providers`. Providers and models of another form are left out. */
+export const ProvidersRecord = v.object({
+  providers: v.array(v.fallback(v.nullable(ProviderRecord), null)),
+  default: v.fallback(v.record(v.string(), v.string()), {}),
+});
+type ProvidersRecord = v.InferOutput<typeof ProvidersRecord>;
+
+const ModelName = v.fallback(v.optional(v.string()), undefined);
+
+/** What we read of `GET /config`. */
+export const ConfigRecord = v.object({ model: ModelName, small_model: ModelName });
+type ConfigRecord = v.InferOutput<typeof ConfigRecord>;
 
 /**
  * The agent's models, in its order. A default that is none of them is ignored: OpenCode shows whatever was configured, and

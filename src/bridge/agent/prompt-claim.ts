@@ -17,10 +17,10 @@ export type PromptClaim = {
   readonly settle: (outcome: ClaimOutcome) => void;
   readonly outcome: Promise<ClaimOutcome>;
   /**
-   * Asks the agent whether it holds the claim of a prompt whose answer was lost. Once that is false, the prompt is refused should it
-   * still arrive; it may be stored where another bridge has claimed the conversation since. Rejects where the agent cannot be asked.
+   * For a prompt whose answer was lost: once it resolves, the prompt is stored or never will be, as it is refused should it still
+   * arrive. Rejects where the agent cannot be asked. A server that does not know metadata beside a prompt keeps nothing out.
    */
-  readonly isStored: (signal: AbortSignal) => Promise<boolean>;
+  readonly keepOut: (signal: AbortSignal) => Promise<void>;
 };
 
 /** The request of a prompt: what a claim adds to it. */

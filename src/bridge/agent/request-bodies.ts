@@ -1,4 +1,5 @@
 import type { ClientFunctions } from '../request.ts';
+import { withToken } from './prompt-token.ts';
 import type { ClientToolAnswer, NewSession, Prompt } from './types.ts';
 
 /** Denies the tools that need a person at the agent's own user interface, as OpenCode's own `run` does. */
@@ -28,9 +29,10 @@ export const promptBody = ({
   format,
   clientTools,
   isContext,
+  token,
   claim,
 }: Prompt) => ({
-  parts,
+  parts: token === undefined ? parts : withToken(parts, token),
   ...(isContext === true ? { noReply: true } : {}),
   ...(claim === undefined ? {} : { metadata: claim.metadata }),
   ...(model === undefined ? {} : { model }),

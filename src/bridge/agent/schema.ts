@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import { isRecord } from '../../core/json.ts';
 
 const ID_LIMIT = 200;
@@ -78,6 +79,12 @@ const CallMetadata = v.fallback(
   undefined,
 );
 
+/** What a bridge has attached to a part of its prompt. What other programs attach is theirs. */
+const PartMetadata = v.fallback(
+  v.optional(v.object({ [BRIDGE_METADATA_KEY]: v.object({ token: v.string() }) })),
+  undefined,
+);
+
 /** The parts that a client of ours is shown something of; all others come as `other`. */
 export const PartRecord = v.union([
   v.object({
@@ -86,6 +93,7 @@ export const PartRecord = v.union([
     text: v.string(),
     synthetic: v.fallback(v.optional(v.boolean()), undefined),
     ignored: v.fallback(v.optional(v.boolean()), undefined),
+    metadata: PartMetadata,
     time: v.fallback(v.optional(v.object({ end: v.optional(v.number()) })), undefined),
   }),
   v.object({
@@ -94,6 +102,7 @@ export const PartRecord = v.union([
     mime: v.string(),
     filename: v.fallback(v.optional(v.string()), undefined),
     url: v.string(),
+    metadata: PartMetadata,
   }),
   v.object({
     ...PART_ADDRESS,
@@ -214,32 +223,3 @@ export const sessionOf = (event: AgentEventRecord): string => {
       return event.properties.sessionID;
   }
 };
-
-const Name = v.pipe(v.string(), v.minLength(1));
-
-const ModelRecord = v.object({
-  name: v.fallback(v.optional(Name), undefined),
-  limit: v.fallback(v.object({ context: v.pipe(v.number(), v.minValue(0)) }), { context: 0 }),
-  variants: v.fallback(v.record(v.string(), v.unknown()), {}),
-  api: v.fallback(v.object({ npm: v.optional(Name) }), {}),
-  capabilities: v.fallback(v.object({ input: v.record(v.string(), v.boolean()) }), { input: {} }),
-});
-
-const ProviderRecord = v.object({
-  // A name with a slash would make another name of `provider/key`.
-  id: v.pipe(v.string(), v.regex(/^[^/]+$/)),
-  models: v.record(v.string(), v.fallback(v.nullable(ModelRecord), null)),
-});
-
-/** `GET /config/providers`. Providers and models of another form are left out. */
-export const ProvidersRecord = v.object({
-  providers: v.array(v.fallback(v.nullable(ProviderRecord), null)),
-  default: v.fallback(v.record(v.string(), v.string()), {}),
-});
-export type ProvidersRecord = v.InferOutput<typeof ProvidersRecord>;
-
-const ModelName = v.fallback(v.optional(v.string()), undefined);
-
-/** What we read of `GET /config`. */
-export const ConfigRecord = v.object({ model: ModelName, small_model: ModelName });
-export type ConfigRecord = v.InferOutput<typeof ConfigRecord>;

@@ -43,6 +43,8 @@ export type Prompt = {
   readonly clientTools?: ClientFunctions;
   /** What it is sent in, in a trace; it is no part of what is sent. */
   readonly span?: Span | undefined;
+  /** By which the bridge knows it again among the messages of the session. */
+  readonly token?: string | undefined;
   /** Faults with `conflict`, and nothing is stored, where the session's metadata has another revision. */
   readonly claim?: PromptClaim | undefined;
 };

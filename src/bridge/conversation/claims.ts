@@ -15,8 +15,18 @@ import type { ConversationWrites } from './writes.ts';
 export type ConversationClaims = {
   /** Tells the other bridges that this one answers now. False: another one was faster, or the agent has lost the session. */
   readonly take: (conversation: StoredConversation, mark: RequestMark) => Promise<boolean>;
-  /** The same together with the prompt that follows, in one commit of the agent: until then other writes of the conversation wait. */
-  readonly takeWithPrompt: (conversation: StoredConversation, mark: RequestMark) => PromptClaim;
+  /** The same, to be stored by the prompt that follows. Where none does, `take` stores it. */
+  readonly announce: (conversation: StoredConversation, mark: RequestMark) => void;
+  /**
+   * The claim for a prompt, which the agent stores in its commit: so it takes no prompt of a bridge that has lost its conversation in
+   * the meantime. Until then other writes of the conversation wait. `given`: of a session that was just created. Undefined: the claim
+   * is lost already.
+   */
+  readonly withPrompt: (
+    given: StoredConversation,
+    mark: RequestMark,
+    signal: AbortSignal,
+  ) => Promise<PromptClaim | undefined>;
   /** Waits while another bridge answers. What a bridge has left behind that was killed is taken over. */
   readonly waitUntilFree: (conversation: StoredConversation, signal: AbortSignal) => Promise<void>;
 };
@@ -25,7 +35,7 @@ type ConversationClaimsNeeds = {
   readonly agent: Pick<AgentClient, 'busySessions' | 'permissionRequests' | 'session' | 'setMetadata'>;
   readonly index: ConversationIndex;
   readonly sync: Pick<ConversationSync, 'refresh'>;
-  readonly writes: Pick<ConversationWrites, 'write' | 'writeWith'>;
+  readonly writes: Pick<ConversationWrites, 'write' | 'begin'>;
   readonly clock: Clock;
 };
 
@@ -77,27 +87,36 @@ export const createConversationClaims = ({
         return index.bySession(conversation.sessionID) !== undefined;
       }
     },
-    takeWithPrompt(conversation, mark) {
-      const claimed = claimedBy(conversation, mark);
-      index.put(claimed);
+    announce(conversation, mark) {
+      index.put(claimedBy(conversation, mark));
+    },
+    async withPrompt(given, mark, signal) {
+      const { sessionID } = given;
+      if (index.bySession(sessionID) === undefined) index.adopt(given);
+      const end = await writes.begin(sessionID);
+      const current = index.bySession(sessionID);
+      if (signal.aborted || current?.claim !== mark.token) {
+        end(undefined);
+        signal.throwIfAborted();
+        return undefined;
+      }
+      const { revision } = current;
       const { promise: outcome, resolve: settle } = Promise.withResolvers<ClaimOutcome>();
-      const metadata = writes.writeWith(claimed, outcome);
       void outcome.then((how) => {
-        // Who opens it again finds it as it was, and learns by the next write what another bridge has made of it.
-        if (how === 'outdated' && index.bySession(claimed.sessionID)?.claim === mark.token) index.put(conversation);
-        else if (how === 'ignored') writes.write(claimed, ifClaimedBy(mark)).catch(() => {});
+        end(how === 'stored' ? revision + 1 : undefined);
+        if (how === 'ignored') writes.write(current, ifClaimedBy(mark)).catch(() => {});
       });
-      const { sessionID, revision } = conversation;
-      const isStored = async (signal: AbortSignal): Promise<boolean> => {
+      const keepOut = async (keeping: AbortSignal): Promise<void> => {
         for (;;) {
-          const stored = readConversation(await agent.session(sessionID, signal));
-          if (stored?.revision !== revision) return stored?.request?.token === mark.token;
-          // The prompt may still be on its way: with another revision it is refused.
+          const stored = readConversation(await agent.session(sessionID, keeping));
+          if (stored?.revision !== revision) return;
+          // With another revision it is refused.
           const unchanged = toSessionMetadata({ ...stored, revision: revision + 1 });
-          await agent.setMetadata(sessionID, unchanged, signal, revision);
+          await agent.setMetadata(sessionID, unchanged, keeping, revision);
         }
       };
-      return { metadata, ifRevision: revision, outcome, settle, isStored };
+      const metadata = toSessionMetadata({ ...current, revision: revision + 1 });
+      return { metadata, ifRevision: revision, outcome, settle, keepOut };
     },
     async waitUntilFree({ sessionID, claim }, signal) {
       let quietSinceMs: number | undefined;

@@ -47,7 +47,7 @@ const hasExchange = ({ exchanges }: StoredConversation, { responseID, promptID }
 };
 
 export const createConversationLocking = (needs: ConversationLockingNeeds): LockConversation => {
-  const { index, writes, ownTokens, stopped, newHash, runInSlices } = needs;
+  const { index, sync, writes, claims, ownTokens, stopped, newHash, runInSlices, takesPromptMetadata } = needs;
   const sessions = createSessionOpening(needs);
   const never = new AbortController().signal;
 
@@ -109,11 +109,10 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
     const release = (): void => {
       if (isReleased) return;
       isReleased = true;
-      session.claim?.settle('unknown');
       const { sessionID } = session.conversation;
       const stored = index.bySession(sessionID);
       if (plan.mark !== undefined) ownTokens.delete(plan.mark.token);
-      if (session.isNew) writes.discard(sessionID);
+      if (session.isNew) writes.discard(session.conversation);
       else if (!isRecorded && stored !== undefined) giveBack(stored);
       ticket.release();
     };
@@ -124,7 +123,16 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
         lastToken: session.conversation.exchanges.at(-1)?.token,
         paused: session.conversation.paused,
       },
-      claim: session.claim,
+      async claimWithPrompt(signal) {
+        const isTaken = session.isAnnounced === true || takesPromptMetadata();
+        if (plan.mark === undefined || !plan.isStored || !isTaken) return undefined;
+        return (await claims.withPrompt(session.conversation, plan.mark, signal)) ?? 'lost';
+      },
+      claimWithoutPrompt() {
+        const current = index.bySession(session.conversation.sessionID);
+        if (plan.mark !== undefined && session.isAnnounced === true && current !== undefined)
+          void claims.take(current, plan.mark);
+      },
       replay: session.replay,
       record,
       leaveToOther() {
@@ -132,7 +140,11 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
       },
       release,
       async reopen(signal) {
-        session = await sessions.open({ ...plan, claimsWithPrompt: false }, signal);
+        const { sessionID } = session.conversation;
+        await sync.refresh(sessionID, signal);
+        const stored = index.bySession(sessionID);
+        const isOurs = stored !== undefined && stored.claim === plan.mark?.token;
+        session = isOurs ? { ...session, conversation: stored } : await sessions.open(plan, signal);
         return locked();
       },
       async renew(signal) {

@@ -1,5 +1,4 @@
 import type { AgentFeatures } from '../agent/features.ts';
-import type { PromptClaim } from '../agent/prompt-claim.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { HistoryMessage, PromptPart } from '../request.ts';
 import { type ConversationClaims, isClaimedElsewhere } from './claims.ts';
@@ -33,7 +32,7 @@ export type ConversationPlan = {
   readonly isCreated?: boolean;
   /** Whether all of the history is new to it. */
   readonly appends?: boolean;
-  /** Whether a prompt follows at once that may bring the claim with it. */
+  /** Whether a prompt follows at once that may store the claim. Else that is stored before. */
   readonly claimsWithPrompt?: boolean;
   /** Whether it waits while another bridge answers in the conversation. Else it gets a new session then. */
   readonly waitsForOthers: boolean;
@@ -45,13 +44,14 @@ export type ConversationPlan = {
 export type OpenedSession = ConversationMatch & {
   readonly replay: readonly HistoryMessage[];
   readonly isNew: boolean;
-  readonly claim?: PromptClaim;
+  /** The claim is not stored yet: that is left to the prompt. */
+  readonly isAnnounced?: boolean;
 };
 
 type SessionOpeningNeeds = {
   readonly agent: Pick<AgentClient, 'createSession'>;
   readonly sync: ConversationSync;
-  readonly writes: Pick<ConversationWrites, 'discard' | 'isWriting'>;
+  readonly writes: Pick<ConversationWrites, 'discard'>;
   readonly claims: ConversationClaims;
   readonly newName: () => string;
   readonly takesPromptMetadata: AgentFeatures['takesPromptMetadata'];
@@ -137,9 +137,10 @@ export const createSessionOpening = (needs: SessionOpeningNeeds) => {
       if (isMarked) return { ...found, replay, isNew: false };
       // An answer that continues a paused turn may need no prompt.
       const isPrompted = plan.claimsWithPrompt === true && found.conversation.paused === undefined;
-      // A write that is under way changes the revision that the prompt has to name.
-      if (isPrompted && takesPromptMetadata() && !writes.isWriting(found.conversation.sessionID))
-        return { ...found, replay, isNew: false, claim: claims.takeWithPrompt(found.conversation, plan.mark) };
+      if (isPrompted && takesPromptMetadata()) {
+        claims.announce(found.conversation, plan.mark);
+        return { ...found, replay, isNew: false, isAnnounced: true };
+      }
       if (await claims.take(found.conversation, plan.mark)) return { ...found, replay, isNew: false };
     }
   };
@@ -153,13 +154,13 @@ export const createSessionOpening = (needs: SessionOpeningNeeds) => {
     try {
       await sync.lookAfter(sync.looks(), signal);
     } catch (error) {
-      writes.discard(sessionID);
+      writes.discard(opened.conversation);
       throw error;
     }
     const first = plan.find()?.conversation.sessionID ?? sessionID;
     if (first === sessionID) return opened;
     // Another bridge has the same name, or was faster: its conversation is continued.
-    writes.discard(sessionID);
+    writes.discard(opened.conversation);
     return open(plan, signal);
   };
   return { open, create: createSession };

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { metadataRevision } from '../../core/http/metadata-revision.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound, isTooMuchData, isTooSlow } from '../agent/errors.ts';
+import { promptOfToken } from '../agent/prompt-token.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
@@ -14,7 +15,7 @@ import {
   type StoredExchange,
 } from './record.ts';
 import { responseTokenOf } from './response-id.ts';
-import { promptIDsAfter } from './transcript.ts';
+import { newestWithoutToken, promptIDsAfter } from './transcript.ts';
 import { type ConversationWrites, withinLimit } from './writes.ts';
 
 type Find<T> = () => T | undefined;
@@ -69,9 +70,9 @@ const UNKNOWN_HEAD = '?';
 const leftExchange = (
   { request, exchanges }: StoredConversation,
   promptID: string,
-  isLast: boolean,
+  requestPromptID: string | undefined,
 ): StoredExchange => {
-  const isOfRequest = request?.promptID === undefined ? isLast : request.promptID === promptID;
+  const isOfRequest = (request?.promptID ?? requestPromptID) === promptID;
   if (request?.isBackground !== true || !isOfRequest) return { token: '', promptID };
   const token = responseTokenOf(request.token);
   return exchanges.some((known) => known.token === token)
@@ -176,15 +177,18 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
     const { sessionID } = conversation;
     const isUnchanged = () => index.bySession(sessionID) === conversation;
     try {
-      const unseen = promptIDsAfter(await agent.messages(sessionID, signal), promptIDsIn(conversation));
+      const records = await agent.messages(sessionID, signal);
+      const known = promptIDsIn(conversation);
+      const unseen = promptIDsAfter(records, known);
       if (!isUnchanged()) return;
+      const ofRequest = promptOfToken(records, conversation.request?.token ?? '') ?? newestWithoutToken(records, known);
       if (unseen.length === 0) index.put({ ...conversation, isUpToDate: true });
       else
         index.put({
           ...conversation,
           exchanges: latestExchanges([
             ...conversation.exchanges,
-            ...unseen.map((promptID) => leftExchange(conversation, promptID, promptID === unseen.at(-1))),
+            ...unseen.map((promptID) => leftExchange(conversation, promptID, ofRequest)),
           ]),
           fingerprint: { ...conversation.fingerprint, head: UNKNOWN_HEAD },
           tail: [],

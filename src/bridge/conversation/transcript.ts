@@ -3,6 +3,7 @@ import { jsonPieces, parseJson } from '../../core/json.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { Steps } from '../../core/time-slices.ts';
 import { argumentsOf, clientCallsIn, findGivenCalls } from '../agent/given-calls.ts';
+import { tokenIn } from '../agent/prompt-token.ts';
 import type { MessageRecord, PartRecord } from '../agent/schema.ts';
 import type { AgentModel, Prompt, PromptFormat } from '../agent/types.ts';
 import {
@@ -50,6 +51,15 @@ export const promptIDsAfter = (records: readonly MessageRecord[], known: Readonl
   const last = records.findLastIndex(({ info }) => known.has(info.id));
   const prompts = promptIDsOfUsers(records, known);
   return records.slice(last + 1).flatMap(({ info }) => (prompts.has(info.id) ? [info.id] : []));
+};
+
+/** The newest of them of which no bridge can be told: what has a token is looked up by that. */
+export const newestWithoutToken = (
+  records: readonly MessageRecord[],
+  known: ReadonlySet<string>,
+): string | undefined => {
+  const tokens = new Map(records.map((record) => [record.info.id, tokenIn(record)]));
+  return promptIDsAfter(records, known).findLast((id) => tokens.get(id) === undefined);
 };
 
 type KnownTurn = {
@@ -164,7 +174,7 @@ const toAgentPart = (part: PromptPart): PromptPart => {
 export function* toAgentPrompt(
   request: BridgeRequest,
   replay: readonly HistoryMessage[],
-  { model, agent }: { readonly model: AgentModel | undefined; readonly agent: string | undefined },
+  { model, agent, token }: Pick<Prompt, 'agent' | 'token'> & { readonly model: AgentModel | undefined },
 ): Steps<Prompt> {
   const replayed =
     replay.length === 0 ? [] : [{ type: 'text' as const, text: yield* replayText(replay), synthetic: true }];
@@ -177,6 +187,7 @@ export function* toAgentPrompt(
     model: model === undefined ? undefined : { providerID: model.providerID, modelID: model.modelID },
     variant: request.effort !== undefined && model?.variants.includes(request.effort) ? request.effort : undefined,
     agent,
+    ...(token === undefined ? {} : { token }),
     system: request.system,
     hasTools: !request.isBackgroundTask,
     ...(request.format === undefined ? {} : { format: promptFormat(request.format) }),

@@ -106,8 +106,13 @@ export type FinishedExchange = {
 /** A conversation that no other request continues until it is released. */
 export type LockedConversation = {
   readonly session: ConversationSession;
-  /** To be sent with the prompt; settled in any case, as it holds up other writes of the conversation. Undefined where it is claimed already, or needs no claim. */
-  readonly claim: PromptClaim | undefined;
+  /**
+   * The claim to send with the prompt; to be settled in any case, as it holds up other writes of the conversation. Undefined where the
+   * agent takes none, or no other request can find the conversation; `lost` where another bridge was faster.
+   */
+  readonly claimWithPrompt: (signal: AbortSignal) => Promise<PromptClaim | 'lost' | undefined>;
+  /** In place of it, where the answer goes on without a prompt. */
+  readonly claimWithoutPrompt: () => void;
   /** Earlier messages that the session does not know yet. Empty when it knows them all. */
   readonly replay: readonly HistoryMessage[];
   /**
@@ -124,7 +129,7 @@ export type LockedConversation = {
    * session. The lock stays, and is released once.
    */
   readonly renew: (signal: AbortSignal) => Promise<LockedConversation>;
-  /** After a claim that was `outdated`: finds and claims the conversation again, before the prompt this time. */
+  /** After a claim that was `lost` or `outdated`: finds the conversation again. */
   readonly reopen: (signal: AbortSignal) => Promise<LockedConversation>;
 };
 

@@ -3,7 +3,6 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
-import type { ClaimOutcome } from '../agent/prompt-claim.ts';
 import type { SessionRecord } from '../agent/schema.ts';
 import type { AgentClient } from '../agent/types.ts';
 import type { ConversationIndex } from './lookup.ts';
@@ -21,14 +20,14 @@ export type ConversationWrites = {
    */
   readonly write: (given: StoredConversation, reapply: Reapply) => Promise<boolean>;
   /**
-   * The metadata to store of a conversation where the agent stores them together with something else. That counts as a write under
-   * way until the outcome, and the revision as written if it is `stored`.
+   * Waits for the turn of a write that the agent makes together with something else. It is under way until the returned function is
+   * called: with the revision that it has stored, or undefined if that is not known.
    */
-  readonly writeWith: (given: StoredConversation, outcome: Promise<ClaimOutcome>) => Readonly<Record<string, unknown>>;
+  readonly begin: (sessionID: string) => Promise<(storedRevision: number | undefined) => void>;
   /** Whether a write of the session is under way: what is read of it now may be older. */
   readonly isWriting: (sessionID: string) => boolean;
-  /** Deletes a session that no client knows. Never throws. */
-  readonly discard: (sessionID: string) => void;
+  /** Deletes a session that no client knows. One with a claim only while that is its own: another bridge may have taken it over. Never throws. */
+  readonly discard: (given: StoredConversation) => void;
 };
 
 type ConversationWritesNeeds = {
@@ -113,20 +112,41 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
     writes.set(sessionID, settled);
     return written;
   };
+  /** Removes the record of a conversation from its session, so that no bridge finds it. False: another bridge has taken it over. */
+  const leave = async (given: StoredConversation, signal: AbortSignal): Promise<boolean> => {
+    const { sessionID, claim } = given;
+    for (let current: StoredConversation | undefined = given; current !== undefined; ) {
+      const { otherMetadata, revision } = current;
+      if ((await agent.setMetadata(sessionID, otherMetadata, signal, revision)) === 'stored') return true;
+      current = readConversation(await agent.session(sessionID, signal));
+      if (current === undefined || current.claim === claim) continue;
+      index.adopt({ ...current, usedAt: clock.now() });
+      return false;
+    }
+    return true;
+  };
   return {
     write: (given, reapply) => inOrder(given.sessionID, () => writeNow(given, reapply)),
-    writeWith(given, outcome) {
-      const revision = given.revision + 1;
-      void inOrder(given.sessionID, async () => {
-        if ((await outcome) === 'stored') noteStored(given.sessionID, revision);
+    begin(sessionID) {
+      const turn = Promise.withResolvers<(storedRevision: number | undefined) => void>();
+      void inOrder(sessionID, async () => {
+        const end = Promise.withResolvers<number | undefined>();
+        turn.resolve(end.resolve);
+        const revision = await end.promise;
+        if (revision !== undefined) noteStored(sessionID, revision);
       });
-      return toSessionMetadata({ ...given, revision });
+      return turn.promise;
     },
     isWriting: (sessionID) => writes.has(sessionID),
-    discard(sessionID) {
+    discard(given) {
+      const { sessionID, claim } = given;
+      const known = index.bySession(sessionID) ?? given;
+      if (known.claim !== claim) return;
       index.remove(sessionID);
-      const deleting = withinLimit(clock, WRITE_LIMIT_MS, (signal) => agent.deleteSession(sessionID, signal));
-      deleting.catch((error: unknown) => {
+      const discarding = async (signal: AbortSignal): Promise<void> => {
+        if (claim === undefined || (await leave(known, signal))) await agent.deleteSession(sessionID, signal);
+      };
+      inOrder(sessionID, () => withinLimit(clock, WRITE_LIMIT_MS, discarding)).catch((error: unknown) => {
         if (!isNotFound(error)) logFailure('session-not-deleted', sessionID, error);
       });
     },

@@ -60,33 +60,45 @@ export const createNewTurns = ({ turn: turnNeeds, agentName, runInSlices }: NewT
     lock.locked = locked;
     lock.sessionID.now = locked.session.sessionID;
   };
-  return async (lock: CurrentLock, { request, model, handle, readersOf }: AnswerStart): Promise<AnswerSource> => {
+  return async (
+    lock: CurrentLock,
+    { request, model, handle, token, readersOf }: AnswerStart,
+  ): Promise<AnswerSource> => {
     const createPrompt = (signal: AbortSignal): Promise<Prompt> =>
-      runInSlices(toAgentPrompt(request, lock.locked.replay, { model, agent: agentName }), signal);
+      runInSlices(toAgentPrompt(request, lock.locked.replay, { model, agent: agentName, token }), signal);
     const renewSession = async (signal: AbortSignal) => {
       replaceLock(lock, await lock.locked.renew(signal));
       return { sessionID: lock.sessionID.now, prompt: await createPrompt(signal) };
     };
     const start = (prompt: Prompt): AgentTurn => {
-      const { claim, session } = lock.locked;
+      const { session } = lock.locked;
       const { knownMessageIDs } = session;
-      const turn = { kind: 'prompt', prompt: { ...prompt, claim }, knownMessageIDs, renewSession } as const;
+      const turn = { kind: 'prompt', prompt, knownMessageIDs, renewSession } as const;
       // No later request could carry the approval.
       const needs = isOneOff(request) ? { ...turnNeeds, autoRejection: REJECTION } : turnNeeds;
       return startTurn(session.sessionID, turn, needs);
     };
-    const prompt = await createPrompt(handle.signal);
+    /** Undefined where another bridge was faster, and the prompt is not stored. */
+    const startClaimed = async (prompt: Prompt): Promise<AgentTurn | undefined> => {
+      const claim = await lock.locked.claimWithPrompt(handle.signal);
+      if (claim === 'lost') return undefined;
+      const turn = start({ ...prompt, claim });
+      const abort = (): void => void turn.abort();
+      handle.signal.addEventListener('abort', abort, { once: true });
+      const outcome = await claim?.outcome;
+      handle.signal.removeEventListener('abort', abort);
+      if (outcome !== 'outdated') return turn;
+      await turn.ended;
+      return undefined;
+    };
+    let prompt = await createPrompt(handle.signal);
     handle.signal.throwIfAborted();
     handle.begin(readersOf?.(sessionIDNow(lock.sessionID)));
-    let turn = start(prompt);
-    const abort = (): void => void turn.abort();
-    handle.signal.addEventListener('abort', abort, { once: true });
-    const outcome = await lock.locked.claim?.outcome;
-    handle.signal.removeEventListener('abort', abort);
-    if (outcome === 'outdated') {
-      await turn.ended;
+    let turn = await startClaimed(prompt);
+    while (turn === undefined) {
       replaceLock(lock, await lock.locked.reopen(handle.signal));
-      turn = start(await createPrompt(handle.signal));
+      prompt = await createPrompt(handle.signal);
+      turn = await startClaimed(prompt);
     }
     if (request.clientTools !== undefined) await refuseTools(turn, request.clientTools);
     return { turn, log: turn.log, from: LOG_START };

@@ -4,7 +4,7 @@ import { NO_USAGE, SHOWN_CHARS, type Usage } from '../output.ts';
 import { STRUCTURED_OUTPUT_CALL } from '../stream/structured.ts';
 import { createClientCalls } from './client-calls.ts';
 import type { TurnLogWriter } from './log.ts';
-import { createTurnPrompts } from './turn-prompts.ts';
+import { createTurnPrompts, type OwnPrompt } from './turn-prompts.ts';
 
 type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
 type Delta = Extract<AgentEventRecord, { readonly type: 'message.part.delta' }>['properties'];
@@ -104,8 +104,12 @@ const isHidden = (part: TextPart): boolean => part.synthetic === true || part.ig
  * `knownMessageIDs`: earlier user messages, which the agent sends again when it changes something about them. Events of user
  * messages are never part of an answer.
  */
-export const createTurnReducer = (writer: TurnLogWriter, knownMessageIDs: ReadonlySet<string>): TurnReducer => {
-  const prompts = createTurnPrompts(knownMessageIDs);
+export const createTurnReducer = (
+  writer: TurnLogWriter,
+  knownMessageIDs: ReadonlySet<string>,
+  own?: OwnPrompt,
+): TurnReducer => {
+  const prompts = createTurnPrompts(knownMessageIDs, own);
   const texts = createRecordedTexts(writer);
   const clientCalls = createClientCalls(writer);
   const answers = new Map<string, AssistantInfo>();

@@ -177,8 +177,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
     if (resumed !== undefined && started === undefined && !isOfResults) begin();
-    // What goes on without a prompt has nothing that the claim could come with.
-    if (resumed !== undefined) locked.claim?.settle('ignored');
+    if (resumed !== undefined) locked.claimWithoutPrompt();
     const source = resumed ?? (await startNewTurn(lock, { ...start, request: prompted }));
     const responseID = responseIDFor(locked.session.sessionID, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.

@@ -1,3 +1,4 @@
+import { tokenIn, tokenOf } from '../agent/prompt-token.ts';
 import type { MessageRecord, PartRecord } from '../agent/schema.ts';
 import { promptIDsAfter } from '../conversation/transcript.ts';
 
@@ -18,6 +19,9 @@ type TurnPrompts = {
 const isUserText = (part: PartRecord): boolean => part.type === 'text' && part.synthetic !== true;
 const isSynthetic = (part: PartRecord): boolean => part.type === 'text' && part.synthetic === true;
 
+/** By what a turn knows its own prompt among those of other bridges. `isKept`: the agent keeps the token, so nothing without it is. */
+export type OwnPrompt = { readonly token: string; readonly isKept: boolean };
+
 /** The newest prompt that is not known. The agent's own messages are none, and one with a user's text comes first. */
 const findNewPrompt = (records: readonly MessageRecord[], knownMessageIDs: ReadonlySet<string>): string | undefined => {
   const prompts = promptIDsAfter(records, knownMessageIDs);
@@ -25,10 +29,15 @@ const findNewPrompt = (records: readonly MessageRecord[], knownMessageIDs: Reado
   return prompts.findLast(hasUserText) ?? prompts.at(-1);
 };
 
-/** `knownMessageIDs`: earlier user messages, which the agent sends again when it changes something about them. */
-export const createTurnPrompts = (knownMessageIDs: ReadonlySet<string>): TurnPrompts => {
+/**
+ * `knownMessageIDs`: earlier user messages, which the agent sends again when it changes something about them. `own`: undefined for a
+ * turn that was begun elsewhere.
+ */
+export const createTurnPrompts = (knownMessageIDs: ReadonlySet<string>, own?: OwnPrompt): TurnPrompts => {
   let promptID: string | undefined;
   const prompts = new Set<string>();
+  /** Prompts that bridges have sent: no other turn's, and none of the agent's own. */
+  const ofBridges = new Set<string>();
   /** User messages from events, and whether a user has written text in them. */
   const seen = new Map<string, boolean>();
 
@@ -37,30 +46,49 @@ export const createTurnPrompts = (knownMessageIDs: ReadonlySet<string>): TurnPro
     promptID = messageID;
     prompts.add(messageID);
   };
+  /** The parts of a message come after it, and before its answer. */
+  const applyToken = (messageID: string, token: string | undefined): void => {
+    if (token === undefined) return;
+    ofBridges.add(messageID);
+    if (own === undefined) return;
+    const isOwn = token === own.token;
+    if (promptID !== undefined && isOwn !== (promptID === messageID)) {
+      prompts.delete(promptID);
+      promptID = undefined;
+    }
+    if (isOwn) setPrompt(messageID);
+  };
+  const mayBeOwn = (messageID: string): boolean => own === undefined || !(own.isKept || ofBridges.has(messageID));
   return {
     promptID: () => promptID,
     has: (messageID) => prompts.has(messageID),
     setPrompt,
     applyMessage(messageID) {
       if (!seen.has(messageID)) seen.set(messageID, false);
-      if (promptID === undefined && !knownMessageIDs.has(messageID)) setPrompt(messageID);
+      if (promptID === undefined && !knownMessageIDs.has(messageID) && mayBeOwn(messageID)) setPrompt(messageID);
     },
     applyPart(part) {
       const { messageID } = part;
       if (!seen.has(messageID) || knownMessageIDs.has(messageID)) return;
+      applyToken(messageID, tokenOf(part));
       if (messageID === promptID || promptID === undefined) return;
       if (isUserText(part)) {
         seen.set(messageID, true);
         prompts.delete(messageID);
-      } else if (isSynthetic(part) && seen.get(messageID) === false) prompts.add(messageID);
+      } else if (isSynthetic(part) && seen.get(messageID) === false && !ofBridges.has(messageID))
+        prompts.add(messageID);
     },
     applySnapshot(records) {
-      const found = promptID === undefined ? findNewPrompt(records, knownMessageIDs) : undefined;
+      for (const record of records)
+        if (!knownMessageIDs.has(record.info.id)) applyToken(record.info.id, tokenIn(record));
+      const candidates = records.filter(({ info }) => info.role !== 'user' || mayBeOwn(info.id));
+      const found = promptID === undefined ? findNewPrompt(candidates, knownMessageIDs) : undefined;
       if (found !== undefined) setPrompt(found);
       const position = records.findIndex(({ info }) => info.id === promptID);
       if (position === -1) return;
       for (const { info, parts } of records.slice(position + 1)) {
-        if (info.role === 'user' && parts.some(isSynthetic) && !parts.some(isUserText)) prompts.add(info.id);
+        const isOfAgent = parts.some(isSynthetic) && !parts.some(isUserText) && !ofBridges.has(info.id);
+        if (info.role === 'user' && isOfAgent) prompts.add(info.id);
       }
     },
   };

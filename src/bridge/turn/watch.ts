@@ -3,7 +3,8 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { withRetries } from '../agent/errors.ts';
-import { type PartRecord, type PermissionRecord, sessionOf } from '../agent/schema.ts';
+import { promptOfToken, tokenIn } from '../agent/prompt-token.ts';
+import { type MessageRecord, type PartRecord, type PermissionRecord, sessionOf } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply, Prompt } from '../agent/types.ts';
 import {
   createTurnPermissions,
@@ -72,9 +73,13 @@ export const watchTurn = (
   needs: TurnWatchNeeds,
   { writer, prompt, knownMessageIDs, sessionID, signal }: WatchedTurn,
 ): TurnWatch => {
-  const claim = prompt?.claim;
+  const { claim, token } = prompt ?? {};
   const { agent, feed, sessionFamilies, sharedRequests, clock, chance, log, autoRejection } = needs;
-  const reducer = createTurnReducer(writer, knownMessageIDs);
+  const reducer = createTurnReducer(
+    writer,
+    knownMessageIDs,
+    token === undefined ? undefined : { token, isKept: claim !== undefined },
+  );
   const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, chance, signal });
   const permissions = createTurnPermissions({
     agent,
@@ -150,15 +155,18 @@ export const watchTurn = (
     held = undefined;
     for (const update of updates) onUpdate(update);
   };
-  /** Where another bridge may have prompted as well: the first new message may be its one. */
+  /** By its token; at a server that has not kept that, by its words. */
   const findPrompt = async (): Promise<boolean> => {
     const records = await retry(() => agent.messages(sessionID(), signal));
     const words = textOf(prompt?.parts ?? []);
-    const own = records.findLast(
-      ({ info, parts }) => info.role === 'user' && !knownMessageIDs.has(info.id) && textOf(parts) === words,
-    );
-    if (own !== undefined) reducer.setPrompt(own.info.id);
-    return own !== undefined;
+    const isAlike = (record: MessageRecord): boolean =>
+      record.info.role === 'user' &&
+      !knownMessageIDs.has(record.info.id) &&
+      tokenIn(record) === undefined &&
+      textOf(record.parts) === words;
+    const ownID = promptOfToken(records, token ?? '') ?? records.findLast(isAlike)?.info.id;
+    if (ownID !== undefined) reducer.setPrompt(ownID);
+    return ownID !== undefined;
   };
   void claim?.outcome.then(async (outcome) => {
     if (outcome === 'ignored') await findPrompt().catch(logFailure('agent-not-read'));
@@ -166,8 +174,8 @@ export const watchTurn = (
   });
   const isAccepted = async (): Promise<boolean> => {
     if (claim === undefined || held === undefined) return true;
-    // It is there without its claim, too, where another bridge has written its own since, or the server does not know of claims.
-    const isStored = (await retry(() => claim.isStored(signal))) || (await findPrompt());
+    await retry(() => claim.keepOut(signal));
+    const isStored = await findPrompt();
     if (isStored) claim.settle('stored');
     return isStored;
   };

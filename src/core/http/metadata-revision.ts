@@ -42,5 +42,8 @@ export const requireRevision = (
   throw new Fault({ kind: 'conflict', message });
 };
 
-/** The feature of our agent server by which a prompt may bring metadata of its session, to be stored in the same commit. */
+/**
+ * The feature of our agent server by which a prompt may bring metadata of its session, to be stored in the same commit, and its parts
+ * metadata of their own, which are stored with them.
+ */
 export const PROMPT_METADATA_FEATURE = 'prompt-metadata';

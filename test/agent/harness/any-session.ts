@@ -103,7 +103,7 @@ const state: fc.Arbitrary<ToolState> = fc.oneof(
 /** A part without its place. */
 const body = fc.oneof(
   fc.record(
-    { type: fc.constant('text' as const), text, synthetic: fc.boolean(), time: withText },
+    { type: fc.constant('text' as const), text, synthetic: fc.boolean(), metadata: named, time: withText },
     { requiredKeys: ['type', 'text'] },
   ),
   fc.record({ type: fc.constant('reasoning' as const), text, time: withText }),
@@ -113,6 +113,7 @@ const body = fc.oneof(
       mime: text,
       filename: text,
       url: text.map((data) => `data:text/plain,${data}`),
+      metadata: named,
     },
     { requiredKeys: ['type', 'mime', 'url'] },
   ),

@@ -25,6 +25,35 @@ const refused = async (
   return { status: response.status, ...reported };
 };
 
+describe('metadata of a part of a prompt', (check) => {
+  const noted = { metadata: { of: { a: 'client' } } };
+  const text = { type: 'text', text: 'Hello', ...noted };
+  const picture = { type: 'file', mime: 'image/png', url: 'data:image/png;base64,AAAA', ...noted };
+
+  check('are stored with it, and no model is shown them', async () => {
+    const world = await createAgentWorld();
+    const id = await world.session();
+    await world.call('POST', `/session/${id}/message`, { parts: [text, picture] });
+    const [stored] = await messagesOf(world, id);
+    assert.equal(
+      stored?.parts.map((part) => ('metadata' in part ? part.metadata : undefined)),
+      [noted.metadata, noted.metadata],
+    );
+    assert.not.match(JSON.stringify(world.asked), 'client');
+  });
+
+  check('are at most a kibibyte', async () => {
+    const world = await createAgentWorld();
+    const path = `/session/${await world.session()}/message`;
+    const parts = [{ ...text, metadata: { long: 'é'.repeat(507) } }];
+    const { status, data } = await refused(world, ['POST', path, { parts }]);
+    assert.equal([status, data.path], [400, 'parts[0].metadata']);
+    assert.match(data.message, '1024 bytes');
+    const fitting = [{ ...text, metadata: { long: 'é'.repeat(506) } }];
+    assert.is((await world.call('POST', path, { parts: fitting })).status, 200);
+  });
+});
+
 describe('who answers a prompt', (check) => {
   check('is remembered by the session: the agent and the model that were asked for last', async () => {
     const world = await createAgentWorld({ agents: [{ name: 'plan', prompt: 'You plan.' }] });

@@ -2,8 +2,8 @@ import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { readAgentConfig } from '../../../src/agent/config/load.ts';
 import { createConfigProviders } from '../../../src/agent/config/views.ts';
-import { toAgentModels } from '../../../src/bridge/agent/models.ts';
-import { ConfigRecord, ProvidersRecord } from '../../../src/bridge/agent/schema.ts';
+import { ConfigRecord, ProvidersRecord, toAgentModels } from '../../../src/bridge/agent/models.ts';
+
 import { describe } from '../../check.ts';
 
 const modelsOf = (providers: unknown, config: unknown = {}) =>

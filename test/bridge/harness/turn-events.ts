@@ -36,7 +36,7 @@ export const textPart = (
   { isOver = false, ...flags }: Flags = {},
 ): Extract<PartRecord, { type: 'text' | 'reasoning' }> => ({
   ...{ id, messageID, sessionID: SESSION, type: 'text', text },
-  ...{ synthetic: undefined, ignored: undefined, ...flags },
+  ...{ synthetic: undefined, ignored: undefined, metadata: undefined, ...flags },
   time: isOver ? { end: 2 } : undefined,
 });
 export const thoughtPart = (...given: Parameters<typeof textPart>): PartRecord => ({

@@ -28,7 +28,9 @@ describe('a file in a request', (check) => {
       const input = [user([{ type: 'input_text', text: 'What is this?' }, script])];
       assert.is((await world.send('/v1/responses', { model: 'main', input })).status, 200);
       assert.equal(
-        prompts(world).map(({ body }) => (body as { parts: unknown }).parts),
+        prompts(world).map(({ body }) =>
+          (body as { parts: readonly { metadata?: unknown }[] }).parts.map(({ metadata: _, ...part }) => part),
+        ),
         [
           [WORDS, { type: 'file', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' }],
           [

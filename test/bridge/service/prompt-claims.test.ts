@@ -25,7 +25,7 @@ const withDesk = (body: (world: BridgeWorld) => Promise<void>): Promise<void> =>
     await says(world, 'one');
     await says(world, 'two');
     await until(() => callsTo(world, 'GET', /health$/).length > 0, 'the features');
-    await until(() => written(world) === 5, 'what the client has had');
+    await until(() => written(world) === 4, 'what the client has had');
     // The bridge has the answer to it a moment later.
     await quietTime(5);
     await body(world);

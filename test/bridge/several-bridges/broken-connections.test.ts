@@ -32,9 +32,11 @@ const FATES = [
 type Fate = (typeof FATES)[number];
 
 /** By what a client's second request is known as the same one. */
-type Identity = 'none' | 'mark';
+type Identity = 'none' | 'mark' | 'key';
 type Client = {
   readonly words: string;
+  /** Of its conversation. */
+  readonly name: string;
   readonly identity: Identity;
   readonly isStreamed: boolean;
   sends: number;
@@ -74,7 +76,7 @@ const aCommand: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('ask' as const),
       bridge: aBridge,
-      identity: fc.constantFrom<Identity>('none', 'mark'),
+      identity: fc.constantFrom<Identity>('none', 'mark', 'key'),
       isStreamed: fc.boolean(),
       fate: aFate,
       isAtOldAgent: fc.constantFrom(false, false, false, true),
@@ -94,19 +96,27 @@ const aCommand: fc.Arbitrary<Command> = fc.oneof(
 );
 
 const HELD_UP_MS = 45_000;
-const DESK = { 'x-session-id': 'desk' };
+const DESK = 'desk';
 const polite = answering((words) => `re ${words}`);
 const cut = () => new HttpClientError('ECONNRESET');
 
 type Sent = { readonly request: Request; readonly body: string };
 const again = ({ request, body }: Sent): Request =>
   new Request(request.url, { method: request.method, headers: request.headers, body });
-/** The prompt as a server takes it that does not know metadata beside one. */
+/** The prompt as a server takes it that knows metadata neither beside one nor of parts. */
 const asOld = ({ request, body }: Sent): Sent => {
   const headers = new Headers(request.headers);
   headers.delete(IF_REVISION_HEADER);
-  const { metadata: _, ...prompt } = JSON.parse(body) as { readonly metadata?: unknown };
-  return { request: new Request(request.url, { method: request.method, headers }), body: JSON.stringify(prompt) };
+  const {
+    parts,
+    metadata: _,
+    ...prompt
+  } = JSON.parse(body) as {
+    readonly parts: readonly { readonly metadata?: unknown }[];
+    readonly metadata?: unknown;
+  };
+  const old = JSON.stringify({ ...prompt, parts: parts.map(({ metadata: _ofPart, ...part }) => part) });
+  return { request: new Request(request.url, { method: request.method, headers }), body: old };
 };
 const withoutRevision = (response: Response): Response => {
   response.headers.delete(IF_REVISION_HEADER);
@@ -150,10 +160,11 @@ const createPlay = async () => {
       }
       if (request.method !== 'POST' || !path.endsWith('/message')) return handler(request);
       const body = await request.text();
-      const words = /"text":"(\w+)"\}\]/.exec(body)?.[1] ?? '';
+      const words = /"text":"(\w+)"/.exec(body)?.[1] ?? '';
       const fate = fates.get(words)?.shift() ?? 'arrives';
       // That one takes it whenever it comes.
-      const isOld = atOld.has(words) && fate !== 'arrives after its connection broke';
+      const isLate = fate === 'arrives after its connection broke' || fate === 'held up on its way';
+      const isOld = atOld.has(words) && !isLate;
       const sent = isOld ? asOld({ request, body }) : { request, body };
       const deliver = async () => {
         const response = await handler(again(sent));
@@ -220,13 +231,14 @@ const createPlay = async () => {
   };
   const clients: Client[] = [];
   const send = (client: Client, bridge: number): void => {
-    const { words, identity, isStreamed } = client;
+    const { words, name, identity, isStreamed } = client;
     const leaving = new AbortController();
     client.leaving = leaving;
     client.outcome = undefined;
     const headers = {
-      ...DESK,
+      'x-session-id': name,
       ...(identity === 'mark' && client.sends > 0 ? { 'x-stainless-retry-count': String(client.sends) } : {}),
+      ...(identity === 'key' ? { 'idempotency-key': words } : {}),
     };
     client.sends += 1;
     const read = async () => {
@@ -268,7 +280,7 @@ const createPlay = async () => {
         if (command.isAtOldAgent) atOld.add(words);
         answerMs.set(words, command.answerMs);
         outages.set(words, command.outageMs);
-        ask({ words, identity: command.identity, isStreamed: command.isStreamed }, command.bridge);
+        ask({ words, name: DESK, identity: command.identity, isStreamed: command.isStreamed }, command.bridge);
         return;
       }
       case 'retry': {
@@ -318,10 +330,13 @@ const createPlay = async () => {
 };
 type Message = { readonly info: { readonly role: string }; readonly parts: readonly { readonly text: string }[] };
 
-const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> => {
+/** `isNew`: in a conversation that is begun by the first of the commands. */
+const play = async (script: readonly Command[], isNew = false): Promise<ReadonlySet<string>> => {
   const { run, ask, asked, clients, passTime, settle, heal, stop, unconditional, seen } = await createPlay();
+  // Both bridges know what the agent can do, by prompts in the conversation or in another one.
   for (const bridge of [0, 0, 1, 1]) {
-    const client = ask({ words: `begin${clients.length}x`, identity: 'none', isStreamed: false }, bridge);
+    const name = isNew ? 'elsewhere' : DESK;
+    const client = ask({ words: `begin${clients.length}x`, name, identity: 'none', isStreamed: false }, bridge);
     await passTime(2000);
     assert.is(client.outcome?.text, `re ${client.words}`);
   }
@@ -334,7 +349,7 @@ const play = async (script: readonly Command[]): Promise<ReadonlySet<string>> =>
   for (const { words, outcome, leaving } of clients)
     assert.ok(leaving === undefined || outcome !== undefined, `${words} waits for ever`);
   for (const bridge of [0, 1]) {
-    const client = ask({ words: `end${bridge}x`, identity: 'none', isStreamed: false }, bridge);
+    const client = ask({ words: `end${bridge}x`, name: DESK, identity: 'none', isStreamed: false }, bridge);
     await passTime(30_000);
     assert.is(client.outcome?.text, `re ${client.words}`, 'the conversation goes on');
   }
@@ -357,9 +372,13 @@ describe('prompts of two bridges in one conversation, whose connections to the a
   check('are answered by their own answers and stored once, and the conversation goes on', async () => {
     const seen = new Set<string>();
     await fc.assert(
-      fc.asyncProperty(fc.array(aCommand, { minLength: 4, maxLength: 14, size: 'max' }), async (script) => {
-        for (const what of await play(script)) seen.add(what);
-      }),
+      fc.asyncProperty(
+        fc.array(aCommand, { minLength: 4, maxLength: 14, size: 'max' }),
+        fc.boolean(),
+        async (script, isNew) => {
+          for (const what of await play(script, isNew)) seen.add(what);
+        },
+      ),
       runs,
     );
     for (const what of ['retry', 'answered 200']) assert.ok(seen.has(what), `never came to ${what}`);

@@ -24,9 +24,9 @@ import {
   userInfo,
 } from '../harness/turn-events.ts';
 
-const transcribe = (earlier: readonly string[] = []) => {
+const transcribe = (earlier: readonly string[] = [], own?: Parameters<typeof createTurnReducer>[2]) => {
   const writer = createTurnLog();
-  const transcript = createTurnReducer(writer, new Set(earlier));
+  const transcript = createTurnReducer(writer, new Set(earlier), own);
   const take = (...events: readonly (AgentEventRecord | readonly AgentEventRecord[])[]): void => {
     for (const event of events.flat()) transcript.applyEvent(event);
   };
@@ -399,5 +399,52 @@ describe('an answer of which events were lost', (check) => {
     turn.take(more('t1', 'a1', ' four'));
     turn.applySnapshot([ASKED, record(assistantInfo('a1', 'u1'), textPart('t1', 'a1', 'One two three'))]);
     assert.equal(turn.items(), ['text: One two three']);
+  });
+});
+
+describe('the prompt of a turn among those of other bridges', (check) => {
+  const promptOf = (id: string, token?: string) => {
+    const metadata = token === undefined ? undefined : { gatehouse: { token } };
+    return { info: userInfo(id), part: { ...textPart(`p-${id}`, id, 'Pay five'), metadata } };
+  };
+  const foreign = promptOf('u1', 'theirs');
+  const own = promptOf('u2', 'ours');
+  const answered = (id: string): readonly AgentEventRecord[] => [
+    reported(assistantInfo(`a-${id}`, id)),
+    ...textEventsIn(`t-${id}`, `a-${id}`, `answer to ${id}`),
+  ];
+  const said = ({ info, part }: typeof own): readonly AgentEventRecord[] => [reported(info), shown(part)];
+  const ANSWER = ['text: answer to u2'];
+
+  for (const isKept of [true, false]) {
+    check(`is known by its token in events${isKept ? '' : ' of a server that may keep none'}`, () => {
+      const turn = transcribe([], { token: 'ours', isKept });
+      turn.take(said(foreign), answered('u1'), said(own), answered('u2'));
+      assert.equal(turn.items(), ANSWER);
+      assert.is(turn.promptID(), 'u2');
+    });
+    check(`is known by its token in a list${isKept ? '' : ' of a server that may keep none'}`, () => {
+      const turn = transcribe([], { token: 'ours', isKept });
+      turn.applySnapshot([record(foreign.info, foreign.part), record(own.info, own.part)]);
+      turn.take(answered('u1'), answered('u2'));
+      assert.equal(turn.items(), ANSWER);
+    });
+  }
+  check('is not there yet where only that of another bridge is', () => {
+    const turn = transcribe([], { token: 'ours', isKept: false });
+    turn.take(said(foreign), answered('u1'));
+    turn.applySnapshot([record(foreign.info, foreign.part)]);
+    assert.is(turn.promptID(), undefined);
+    assert.equal(turn.items(), []);
+  });
+  check('is never one without a token where tokens are kept, and else the first of them', () => {
+    const plain = promptOf('u2');
+    const isPromptOf = (isKept: boolean) => {
+      const turn = transcribe([], { token: 'ours', isKept });
+      turn.take(said(plain));
+      turn.applySnapshot([record(plain.info, plain.part)]);
+      return turn.promptID();
+    };
+    assert.equal([isPromptOf(true), isPromptOf(false)], [undefined, 'u2']);
   });
 });

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { KeyedQueue, Ticket } from '../../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
 import { isNotFound } from '../../agent/errors.ts';
+import { promptOfToken } from '../../agent/prompt-token.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { IDEMPOTENCY_KEY_REUSED } from '../../request.ts';
 import type { NewHash } from '../digest.ts';
@@ -13,7 +14,7 @@ import { readHistory, storedBase } from '../match.ts';
 import type { ConversationPlan } from '../open-session.ts';
 import { exchangeOf, promptIDsIn, type StoredConversation } from '../record.ts';
 import type { ConversationSync } from '../sync.ts';
-import { promptIDsAfter } from '../transcript.ts';
+import { newestWithoutToken } from '../transcript.ts';
 import type { Conversations, LockedConversation, MarkedRequest, RequestMark, StartedTurn } from '../types.ts';
 import type { RequestMarks } from './marks.ts';
 import { createMeantMarks, type MeantMark } from './meant.ts';
@@ -144,8 +145,9 @@ export const createStartedTurns = (needs: StartedTurnsNeeds): Conversations['fin
       }
       const records = await agent.messages(sessionID, signal);
       const recorded = exchangeOf(stored, mark);
-      const unseen = isLast ? promptIDsAfter(records, promptIDsIn(marked.conversation)).at(-1) : undefined;
-      const known = recorded?.promptID || mark.promptID || unseen;
+      const own = promptOfToken(records, mark.token);
+      const unseen = isLast ? newestWithoutToken(records, promptIDsIn(marked.conversation)) : undefined;
+      const known = recorded?.promptID || mark.promptID || own || unseen;
       const resumed = known ?? (isLast ? promptOfResults(records, sent.request, isRunning) : undefined);
       const promptID = resumed ?? (isRunning && isLast ? await readResumed(stored, mark, signal) : undefined);
       if (promptID === undefined) {

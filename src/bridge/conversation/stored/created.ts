@@ -71,7 +71,7 @@ export const createClientConversations = (needs: ClientConversationsNeeds): Clie
       try {
         await writes.write(created, () => created);
       } catch (error) {
-        writes.discard(id);
+        writes.discard(created);
         throw error;
       }
       return created;

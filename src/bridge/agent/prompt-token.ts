@@ -1,0 +1,26 @@
+import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
+import type { MessageRecord, PartRecord } from './schema.ts';
+import type { Prompt } from './types.ts';
+
+/**
+ * The parts of a prompt with the token by which its bridge knows it again among the messages of a session. OpenCode keeps metadata of
+ * texts alone, and our server those of files too.
+ */
+export const withToken = (parts: Prompt['parts'], token: string) => {
+  const marked = parts.find(({ type }) => type === 'text') ?? parts[0];
+  return parts.map((part) => (part === marked ? { ...part, metadata: { [BRIDGE_METADATA_KEY]: { token } } } : part));
+};
+
+/** The token of the prompt that a part is of; undefined where a server keeps none, and for what other programs have sent. */
+export const tokenOf = (part: PartRecord): string | undefined =>
+  part.type === 'text' || part.type === 'reasoning' || part.type === 'file'
+    ? part.metadata?.[BRIDGE_METADATA_KEY].token
+    : undefined;
+
+/** The token of the prompt that a message is; undefined as for its parts. */
+export const tokenIn = ({ parts }: MessageRecord): string | undefined =>
+  parts.map(tokenOf).find((token) => token !== undefined);
+
+/** The id of the prompt with a token; undefined where none of the messages has it. */
+export const promptOfToken = (records: readonly MessageRecord[], token: string): string | undefined =>
+  records.find((record) => record.info.role === 'user' && tokenIn(record) === token)?.info.id;
