@@ -126,6 +126,7 @@ describe('what is not to be kept', (check) => {
     const held = await hold(asking({ isBackgroundTask: true }));
     held.release();
     held.release();
+    await turn();
     assert.is(fake.calls('deleteSession'), 1);
   });
 
