@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { visibleLine } from '../../core/text.ts';
 import type { Money } from '../protocol.ts';
+import { OptionalText as Text } from '../services/fitting.ts';
 
-const Text = v.optional(v.fallback(v.optional(v.string()), undefined));
 const Preview = v.object({
   summary: v.string(),
   user: v.optional(v.fallback(v.object({ email: Text, username: Text, status: Text, role: Text }), {})),

@@ -1,11 +1,9 @@
 import * as v from 'valibot';
+import { Instant, OptionalText } from '../services/fitting.ts';
 
 /** Each becomes a sentence, so there are not millions of them. */
 const Texts = v.fallback(v.pipe(v.array(v.string()), v.maxLength(1000)), []);
-const Name = v.optional(v.fallback(v.optional(v.string()), undefined));
 const Id = v.pipe(v.string(), v.regex(/^\w{1,128}$/));
-/** As a date can have. */
-const Time = v.pipe(v.number(), v.minValue(0), v.maxValue(8.64e15));
 
 const Call = v.optional(v.fallback(v.optional(v.object({ messageID: Id, callID: v.string() })), undefined));
 
@@ -18,13 +16,13 @@ export const RequestRecord = v.object({
   metadata: v.fallback(v.record(v.string(), v.unknown()), {}),
   always: Texts,
   arguments: v.optional(v.unknown()),
-  title: Name,
+  title: OptionalText,
   /** The conversation that its session works for. */
-  parent: v.optional(v.object({ id: Id, title: Name })),
-  agent: Name,
+  parent: v.optional(v.object({ id: Id, title: OptionalText })),
+  agent: OptionalText,
   tool: Call,
   argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
-  time: v.optional(v.fallback(v.optional(v.object({ asked: Time, ends: Time })), undefined)),
+  time: v.optional(v.fallback(v.optional(v.object({ asked: Instant, ends: Instant })), undefined)),
 });
 export type RequestRecord = v.InferOutput<typeof RequestRecord>;
 
@@ -36,12 +34,12 @@ export const DecisionRecord = v.object({
   sessionID: Id,
   permission: v.string(),
   patterns: Texts,
-  argumentsHash: Name,
+  argumentsHash: OptionalText,
   tool: Call,
   reply: v.picklist(['once', 'always', 'reject', 'expired', 'cancelled']),
-  by: Name,
-  message: Name,
-  at: Time,
+  by: OptionalText,
+  message: OptionalText,
+  at: Instant,
   covers: v.optional(v.fallback(v.array(RuleRecord), [])),
 });
 export type DecisionRecord = v.InferOutput<typeof DecisionRecord>;

@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { parseJson } from '../../core/json.ts';
+import { Instant } from '../services/fitting.ts';
 
-const Time = v.pipe(v.number(), v.minValue(0), v.maxValue(8.64e15));
 const Text = v.pipe(v.string(), v.maxLength(200));
 
 /** A recharge that was about to be sent, as docs/relay-admin.md describes the journal. Its hashes and the seal are not read. */
 const ClaimRecord = v.object({
   kind: v.literal('claim'),
-  at: Time,
+  at: Instant,
   by: Text,
   token: Text,
   key: Text,
@@ -20,7 +20,7 @@ type ClaimRecord = v.InferOutput<typeof ClaimRecord>;
 
 const SettlementRecord = v.object({
   kind: v.literal('settlement'),
-  at: Time,
+  at: Instant,
   by: Text,
   state: v.picklist(['verified', 'accepted_unverified', 'not_applied']),
   isAccepted: v.fallback(v.boolean(), false),

@@ -3,16 +3,15 @@ import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ListedConversation } from '../protocol.ts';
 import type { StoredName } from './conversation-names.ts';
-import { fitting } from './fitting.ts';
+import { fitting, OptionalText } from './fitting.ts';
 import type { ServiceClient } from './service-client.ts';
 
 const Count = v.fallback(v.number(), 0);
-const Name = v.optional(v.fallback(v.optional(v.string()), undefined));
 const SessionRecord = v.object({
   id: v.pipe(v.string(), v.regex(/^\w{1,128}$/)),
   title: v.fallback(v.string(), ''),
-  parentID: Name,
-  agent: Name,
+  parentID: OptionalText,
+  agent: OptionalText,
   model: v.optional(v.fallback(v.optional(v.object({ id: v.string(), providerID: v.string() })), undefined)),
   time: v.object({ created: Count, updated: Count }),
   metadata: v.optional(v.fallback(v.record(v.string(), v.unknown()), {})),

@@ -1,4 +1,4 @@
-import type { ShownPart } from './message-parts.ts';
+import { fieldsOf, type ShownPart, textOf } from './message-parts.ts';
 
 /** An answer of the bridge as far as it was streamed. */
 export type StreamedAnswer = {
@@ -13,13 +13,9 @@ export type StreamedAnswer = {
 
 export const NO_ANSWER: StreamedAnswer = { parts: [], approvals: [] };
 
-type Fields = Readonly<Record<string, unknown>>;
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-const parsed = (data: string): Fields => {
+const parsed = (data: string): ReturnType<typeof fieldsOf> => {
   try {
     return fieldsOf(JSON.parse(data));
   } catch {

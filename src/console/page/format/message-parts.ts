@@ -24,9 +24,11 @@ export type ShownPart =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const fieldsOf = (value: unknown): Fields =>
+/** The members of what a service sent; none where it is no object. */
+export const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** What a service sent, empty where it is no text. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 const STATES: readonly string[] = ['pending', 'running', 'completed', 'error'] satisfies CallState[];
