@@ -37,7 +37,7 @@ const OPENAI_PATH =
   "This server answers OpenCode's API, not OpenAI's: give this client the address of the bridge, such as http://127.0.0.1:4100/v1";
 
 const NEWER_API =
-  "This server answers OpenCode's 1.x API (/session, /event, /permission and so on), and this path is of 2.x. Use OpenCode 1.18, or the client of @opencode-ai/sdk without its v2 methods. GET /doc lists all paths";
+  "This server answers OpenCode's 1.x API (/session, /event, /permission and so on), and this path is of 2.x. Use OpenCode 1.18, or @opencode-ai/sdk without the methods of client.v2. GET /doc lists all paths";
 
 const DECIDED = {
   once: 'was allowed once',
