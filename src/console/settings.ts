@@ -194,3 +194,24 @@ export const readConsoleSettings = (variables: Variables): ConsoleSettings => {
     notify: notifyUrl === undefined ? undefined : { url: notifyUrl, format: read.CONSOLE_NOTIFY_FORMAT },
   };
 };
+
+type StartNotice = { readonly level: 'info' | 'warn'; readonly event: string; readonly reason: string };
+
+/** What the log says at the start: what ends with the process, and who is let in where that was not set. */
+export const startNotices = (settings: ConsoleSettings): readonly StartNotice[] => {
+  const { secret, way, dataDirectory, isLocalWithoutUsers } = settings;
+  const notices: StartNotice[] = [];
+  if (secret === undefined) {
+    const reason = 'CONSOLE_SECRET is not set: logins and links end with this process';
+    notices.push({ level: 'info', event: 'secret-made', reason });
+  } else if (way.kind === 'password' && dataDirectory === undefined) {
+    const reason =
+      'CONSOLE_DATA_DIRECTORY is not set: after a restart, a copied cookie of a user who has logged out is valid again';
+    notices.push({ level: 'info', event: 'logouts-in-memory', reason });
+  }
+  if (isLocalWithoutUsers) {
+    const reason = 'no CONSOLE_USERS are set: everyone on this machine is an admin, and no one else is let in';
+    notices.push({ level: 'warn', event: 'this-machine-only', reason });
+  }
+  return notices;
+};

@@ -12,7 +12,7 @@ import { newId, webMac } from '../adapter/web/crypto.ts';
 import type { LogoutFile } from '../console/accounts/ended-sessions.ts';
 import { createConsole } from '../console/app.ts';
 import { BUILT_PAGE } from '../console/assets/built-page.ts';
-import { readConsoleSettings, unknownConsoleVariables } from '../console/settings.ts';
+import { readConsoleSettings, startNotices, unknownConsoleVariables } from '../console/settings.ts';
 import type { Clock } from '../core/clock.ts';
 import { ConfigError } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
@@ -66,17 +66,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     memoryBytes: usableMemoryBytes(),
   });
   log('info', 'starting', { version: VERSION });
-  if (settings.secret === undefined)
-    log('info', 'secret-made', { reason: 'CONSOLE_SECRET is not set: logins and links end with this process' });
-  else if (settings.way.kind === 'password' && dataDirectory === undefined)
-    log('info', 'logouts-in-memory', {
-      reason:
-        'CONSOLE_DATA_DIRECTORY is not set: after a restart, a copied cookie of a user who has logged out is valid again',
-    });
-  if (settings.isLocalWithoutUsers)
-    log('warn', 'this-machine-only', {
-      reason: 'no CONSOLE_USERS are set: everyone on this machine is an admin, and no one else is let in',
-    });
+  for (const { level, event, reason } of startNotices(settings)) log(level, event, { reason });
   return { handler, host, port, tellsPeer: true, log, onListening: start, onStopping: async () => stop(), close };
 };
 

@@ -7,7 +7,7 @@ import {
   parsePasswordHash,
 } from '../../src/console/accounts/password-hash.ts';
 import { parseUsers } from '../../src/console/accounts/users.ts';
-import { readConsoleSettings, unknownConsoleVariables } from '../../src/console/settings.ts';
+import { readConsoleSettings, startNotices, unknownConsoleVariables } from '../../src/console/settings.ts';
 import type { Variables } from '../../src/core/config.ts';
 import { describe } from '../check.ts';
 import { hashText, USERS } from './harness/world.ts';
@@ -46,6 +46,17 @@ describe('the settings of the console', (check) => {
     // Else a name without a hash, or any name, could be thought to be let in by password.
     for (const CONSOLE_USERS of ['ann:admin', `${USERS},*:viewer`])
       assert.match(problemsOf({ CONSOLE_USERS }), 'CONSOLE_USERS: expected a hash for every user');
+  });
+
+  check('say at the start what ends with the process, and who is let in', () => {
+    const told = (variables: Variables) => startNotices(readConsoleSettings(variables)).map(({ event }) => event);
+    const withUsers = { CONSOLE_USERS: USERS, CONSOLE_SECRET: 's'.repeat(32) };
+    assert.equal(told({}), ['secret-made', 'this-machine-only']);
+    assert.equal(told({ CONSOLE_USERS: USERS }), ['secret-made']);
+    assert.equal(told(withUsers), ['logouts-in-memory']);
+    assert.equal(told({ ...withUsers, CONSOLE_DATA_DIRECTORY: './data/console' }), []);
+    // Their proxy logs them out.
+    assert.equal(told({ ...withUsers, HOST: '127.0.0.1', CONSOLE_TRUST_HEADER: 'x-user' }), []);
   });
 
   check('are refused with all that is wrong at once, and without a value', () => {
