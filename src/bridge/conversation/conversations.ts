@@ -114,6 +114,15 @@ export const createConversations = (
         return first === undefined || first === mark.token;
       };
     },
+    isLeftElsewhere: (owner, digest, times) =>
+      marks.of({ owner, mark: { digest } }).some(({ conversation }) => {
+        // What this bridge has written itself it knows before the event comes.
+        const { request = conversation.request } = index.bySession(conversation.sessionID) ?? {};
+        const leftAtMs = marks.times.leftAtOf(request);
+        const isWaiting = leftAtMs !== undefined && clock.now() - leftAtMs < times.abortedAfterMs;
+        const isOfMark = request.token === conversation.request.token;
+        return isOfMark && isWaiting && request.left?.by !== bridgeID && !ownTokens.has(request.token);
+      }),
     endLeft: createLeftTurns({ agent, marks, clock }),
     readersOf,
     bridgeID,

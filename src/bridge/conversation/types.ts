@@ -232,6 +232,8 @@ export type Conversations = {
   readonly enterRace: (owner: Owner, mark: RequestMark) => (signal: AbortSignal) => Promise<boolean>;
   /** Ends the turn that a client has left in a conversation that it names, if it goes on after it with this request. */
   readonly endLeft: (request: BridgeRequest, owner: Owner, options: EndLeftOptions) => Promise<void>;
+  /** Whether the last client of an equal request without a key has left its turn at another bridge, where it waits. */
+  readonly isLeftElsewhere: (owner: Owner, digest: string, times: LeftAnswerTimes) => boolean;
   /** The clients of an answer at all bridges. */
   readonly readersOf: (turn: ReadTurn) => TurnReaders;
   /** Of this bridge among all over one agent. */

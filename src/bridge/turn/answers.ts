@@ -16,7 +16,12 @@ import { readRunning } from './log-reader.ts';
 import { type AnswerSettings, createAnswerRunner } from './running-answer.ts';
 import { type BegunAnswer, createAnswerBeginning } from './sharing/begin-answer.ts';
 import type { RequestIdentity } from './sharing/kept-answers.ts';
-import { type AnswerHandle, createSharedAnswers, type SharedAnswerReader } from './sharing/shared-answers.ts';
+import {
+  type AnswerHandle,
+  createSharedAnswers,
+  leftAnswerTimes,
+  type SharedAnswerReader,
+} from './sharing/shared-answers.ts';
 import { forAgent } from './tool-results.ts';
 
 type AnswersNeeds = {
@@ -123,7 +128,9 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   const runAnswer = createAnswerRunner({ turn, settings, runInSlices: needs.runInSlices });
   const { onDisconnect } = settings;
   const beginAnswer = createAnswerBeginning({ conversations, feed, clock, newToken, digest, onDisconnect, runAnswer });
-  const shared = createSharedAnswers<StartedAnswer>(clock, onDisconnect);
+  const shared = createSharedAnswers<StartedAnswer>(clock, onDisconnect, (owner, digestOfRequest) =>
+    conversations.isLeftElsewhere(owner, digestOfRequest, leftAnswerTimes(onDisconnect)),
+  );
 
   const resolve = async (
     { request, owner, identity }: AnswerRequest,

@@ -378,6 +378,11 @@ describe('a marked retry beside an equal request of another client', (check) => 
       ...[RETRY, LEAVE, PAY, pass(9000), LEAVE, COMPLETE],
       ...[RETRY, COMPLETE, RETRY, COMPLETE],
     ],
+    'joins the turn that it has left at another bridge, not one that another client reads': [
+      ...[PAY, PAY_MARKED, pass(15_000), LEAVE_LAST, pass(9000), RETRY],
+      // It takes one bridge's turn to be asked.
+      ...([{ kind: 'ask', manner: 'key', words: 'pay six' }, COMPLETE, LEAVE, pass(9000), LEAVE, RETRY] as const),
+    ],
     'gets its own answer, which it has left while it was being sent the last of it': [
       ...[PAY_MARKED_SLOWLY, COMPLETE, LEAVE, pass(15_000)],
       ...[RETRY, PAY, LEAVE, RETRY, LEAVE_LAST, RETRY],

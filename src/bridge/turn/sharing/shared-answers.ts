@@ -91,7 +91,19 @@ export const leftAnswerTimes = (policy: DisconnectPolicy): LeftAnswerTimes => ({
 const isSameRequest = (one: RequestIdentity, other: RequestIdentity): boolean =>
   one.digest === other.digest || (other.key === undefined && one.callsDigest === other.callsDigest);
 
-export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): SharedAnswers<T> => {
+/**
+ * A client disconnects before it tries again, so what another one reads is not what it has started. What has not begun may be
+ * what an equal retry has found elsewhere.
+ */
+const isOfOther = (entry: KeptAnswer<unknown> | undefined, { key, callsDigest, isRetry }: RequestIdentity): boolean =>
+  isRetry && key === undefined && callsDigest === undefined && entry?.hasBegun === true && entry.readers > 0;
+
+/** `isLeftElsewhere`: whether the last client of an equal request without a key has left its answer at another bridge, where it waits. */
+export const createSharedAnswers = <T>(
+  clock: Clock,
+  policy: DisconnectPolicy,
+  isLeftElsewhere: (owner: string, digest: string) => boolean,
+): SharedAnswers<T> => {
   const keptAnswers = createKeptAnswers<T>();
   /** Aborts an answer that no bridge has a reader for. */
   const abortIf = (entry: KeptAnswer<T>, isAbandoned: Promise<boolean> | undefined): void => {
@@ -203,7 +215,8 @@ export const createSharedAnswers = <T>(clock: Clock, policy: DisconnectPolicy): 
       const joinedMs = joinedWithinMs(policy);
       for (;;) {
         keptAnswers.sweep(entries, clock.now());
-        const found = findOwn([...entries], identity, { now: clock.now(), joinedMs });
+        const equal = findOwn([...entries], identity, { now: clock.now(), joinedMs });
+        const found = isOfOther(equal, identity) && isLeftElsewhere(owner, identity.digest) ? undefined : equal;
         if (found?.ended?.result === 'void') keptAnswers.drop(entries, found);
         else if (found !== undefined && !isSameRequest(found.identity, identity)) throw IDEMPOTENCY_KEY_REUSED;
         else if (found?.answer !== undefined && !isEnding(found)) return addReader(found, found.answer);

@@ -23,7 +23,7 @@ export const AGAIN: Asked = { isRetry: true };
 /** Answers are numbered in the order in which they were started. */
 export const withAnswers = (policy: DisconnectPolicy = GRACE) => {
   const clock = createFakeClock();
-  const answers = createSharedAnswers<Run>(clock, policy);
+  const answers = createSharedAnswers<Run>(clock, policy, () => false);
   let started = 0;
   /** The numbers of those whose request was answered before, and must not run again. */
   const known: number[] = [];
