@@ -170,13 +170,14 @@ export const addExchange = (
       // It may be known already as a prompt that another process has sent, or from a write of which no answer came.
       ...stored.exchanges.filter(
         (known) =>
-          (known.promptID === '' || known.promptID !== promptID || isAnotherAnswer(known)) &&
+          (known.promptID === '' || known.promptID !== promptID || known.asked || isAnotherAnswer(known)) &&
           (known.token === '' || known.token !== token),
       ),
       {
         token,
         promptID: promptID ?? '',
         ...(isOfRequest && stored.request?.isBackground ? { isBackground: true } : {}),
+        ...(paused?.promptID === promptID && paused?.approvalIDs.length ? { asked: paused } : {}),
       },
     ]),
   };

@@ -14,6 +14,8 @@ export type StoredExchange = {
   readonly promptID: string;
   /** Whether it was made in the background. */
   readonly isBackground?: boolean | undefined;
+  /** Where it ended, if it asked for an approval. */
+  readonly asked?: PausedTurn | undefined;
 };
 
 /** What the bridge knows of a conversation. All but the last four members are stored in its session's metadata. */
@@ -68,11 +70,29 @@ const APPROVALS_STORED = 50;
 const EXCHANGES_READ = 50;
 const Hash = v.pipe(v.string(), v.maxLength(100));
 const Name = v.pipe(v.string(), v.maxLength(1000));
-const Token = v.pipe(v.string(), v.maxLength(200));
+const TOKEN_CHARS = 200;
+const Token = v.pipe(v.string(), v.maxLength(TOKEN_CHARS));
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const Time = v.pipe(v.number(), v.minValue(0));
 /** No client is behind more bridges. */
 const READERS_LIMIT = 100;
+
+const PausedRecord = v.object({
+  promptID: Token,
+  approvalIDs: v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED)),
+  callIDs: v.optional(v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED))),
+  items: Count,
+  afterMessageID: v.optional(Token),
+  waiting: v.optional(v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED))),
+  usage: v.object({
+    prompt: Count,
+    cached: Count,
+    // Records of earlier versions have none.
+    cacheWritten: v.optional(Count, 0),
+    completion: Count,
+    reasoning: Count,
+  }),
+});
 
 const ConversationRecord = v.object({
   version: v.literal(VERSION),
@@ -106,34 +126,24 @@ const ConversationRecord = v.object({
   ),
   claim: v.optional(Token),
   isUnsure: v.optional(v.boolean()),
-  paused: v.optional(
-    v.object({
-      promptID: Token,
-      approvalIDs: v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED)),
-      items: Count,
-      afterMessageID: v.optional(Token),
-      waiting: v.optional(v.pipe(v.array(Token), v.maxLength(APPROVALS_STORED))),
-      usage: v.object({
-        prompt: Count,
-        cached: Count,
-        // Records of earlier versions have none.
-        cacheWritten: v.optional(Count, 0),
-        completion: Count,
-        reasoning: Count,
-      }),
-    }),
-  ),
+  paused: v.optional(PausedRecord),
+  /** Those of the exchanges that asked for an approval, by their index. */
+  asked: v.optional(v.pipe(v.array(v.tuple([Count, PausedRecord])), v.maxLength(EXCHANGES_READ))),
 });
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
 /** An agent asks for the calls of one step together, so there are few. */
 const toPausedRecord = ({
   approvalIDs,
+  callIDs,
   waiting,
   ...position
 }: PausedTurn): NonNullable<ConversationRecord['paused']> => ({
   ...position,
   approvalIDs: approvalIDs.slice(0, APPROVALS_STORED),
+  ...(callIDs === undefined
+    ? {}
+    : { callIDs: callIDs.slice(0, APPROVALS_STORED).map((id) => (id.length > TOKEN_CHARS ? '' : id)) }),
   ...(waiting === undefined ? {} : { waiting: waiting.slice(0, APPROVALS_STORED) }),
 });
 
@@ -141,6 +151,10 @@ const toPausedRecord = ({
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
   const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
   const { claim, isUnsure, paused, revision, clientMetadata } = conversation;
+  const asked = exchanges.flatMap(
+    (exchange, index): NonNullable<ConversationRecord['asked']> =>
+      exchange.asked === undefined ? [] : [[index, toPausedRecord(exchange.asked)]],
+  );
   const record: ConversationRecord & { readonly revision: number } = {
     version: VERSION,
     owner,
@@ -160,6 +174,7 @@ export const toSessionMetadata = (conversation: StoredConversation): Readonly<Re
     ...(claim === undefined ? {} : { claim }),
     ...(isUnsure === true ? { isUnsure } : {}),
     ...(paused === undefined ? {} : { paused: toPausedRecord(paused) }),
+    ...(asked.length === 0 ? {} : { asked }),
     revision,
   };
   return { ...conversation.otherMetadata, [BRIDGE_METADATA_KEY]: record };
@@ -173,6 +188,7 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
   if (parentID !== undefined || !read.success) return undefined;
   const { owner, name, isNamed, head, entries, opening, tail, stoppedAt, hasReplay, exchanges, request } = read.output;
   const { claim, isUnsure, paused, clientMetadata } = read.output;
+  const asked = new Map(read.output.asked);
   return {
     sessionID: id,
     owner,
@@ -184,10 +200,11 @@ export const readConversation = (session: SessionRecord): StoredConversation | u
     stoppedAt,
     hasReplay,
     exchanges: latestExchanges(
-      exchanges.map(([token, promptID, ...traits]) => ({
+      exchanges.map(([token, promptID, ...traits], index) => ({
         token,
         promptID,
         ...(traits.includes(BACKGROUND) ? { isBackground: true } : {}),
+        ...(asked.has(index) ? { asked: asked.get(index) } : {}),
       })),
     ),
     request,

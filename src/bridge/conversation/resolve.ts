@@ -17,6 +17,7 @@ import {
   responseTokenOf,
   sessionInConversationID,
 } from './response-id.ts';
+import { refuseDecided } from './stored/continued.ts';
 import type { ConversationSync } from './sync.ts';
 import { messagesUpTo } from './transcript.ts';
 import type { Conversations, Owner, RequestMark, ResolvedConversation } from './types.ts';
@@ -214,6 +215,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     const isMade = last?.isBackground === true && responseTokenOf(last.token) === token;
     if (position === -1 && isMade) return enqueue(sent, { name, isNamed, find, waitsForOthers: true });
     if (position === -1) throw previousResponseNotFound(responseID);
+    refuseDecided(conversation, position);
     if (position < exchanges.length - 1 || claim !== undefined || !queue.isNearlyFree(queueKeyOf(conversation))) {
       const history = await replay(signal, false);
       return enqueue(sent, { isNamed, replay: async () => history });

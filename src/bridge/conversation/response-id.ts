@@ -70,6 +70,14 @@ export const previousResponseNotFound = (responseID: string): Fault =>
     `${responseNotFoundText(responseID)} for this API key: send all earlier messages in 'input' instead`,
   );
 
+/** For a request that goes on after a response whose approval was decided: that goes on itself. `continuationID`: where, if it is known. */
+export const previousResponseDecided = (continuationID: string | undefined): Fault =>
+  badInput(
+    'invalid_value',
+    'previous_response_id',
+    `Invalid value at 'previous_response_id': the approval that this response asked for was decided before, and its turn went on. Go on from ${continuationID ?? 'the response that followed it'}`,
+  );
+
 /** The text of an error about a response that is not there. An id that no bridge creates is not quoted. */
 export const responseNotFoundText = (id: string): string =>
   notFoundText('response', readResponseID(id) === undefined ? undefined : id);

@@ -69,6 +69,8 @@ export type PausedTurn = {
   readonly promptID: string;
   /** Ids of the approval requests that were shown. */
   readonly approvalIDs: readonly string[];
+  /** Ids of the calls that these are about, in their order; empty for one of a subagent. */
+  readonly callIDs?: readonly string[] | undefined;
   /** The position in the turn: items that were shown, and tokens that were reported. */
   readonly items: number;
   readonly usage: Usage;
@@ -159,6 +161,10 @@ export type FoundResponse = {
   readonly requestedSeconds: number | undefined;
   /** Where it ended, if its turn waits for an approval. */
   readonly paused: PausedTurn | undefined;
+  /** Where it ended, if it asked for an approval and another response goes on with its turn, or is about to. */
+  readonly asked: PausedTurn | undefined;
+  /** Where the response ended that it goes on after, in the same turn. */
+  readonly continues: PausedTurn | undefined;
 };
 
 /** A request as another process may know it. */

@@ -11,13 +11,15 @@ export const pausedAt = (
   { turn, log }: Pick<AnswerSource, 'turn' | 'log'>,
   { items, usage, afterMessageID, waiting, last }: TurnOutcome,
 ): PausedTurn | undefined => {
-  const approvalIDs = last.kind === 'end' ? last.end.approvalRequests.map(({ id }) => id) : [];
+  const requests = last.kind === 'end' ? last.end.approvalRequests : [];
+  const approvalIDs = requests.map(({ id }) => id);
+  const callIDs = requests.map(({ call }) => call?.id ?? '');
   if (turn === undefined)
-    return approvalIDs.length === 0 || before === undefined ? undefined : { ...before, approvalIDs };
+    return approvalIDs.length === 0 || before === undefined ? undefined : { ...before, approvalIDs, callIDs };
   const promptID = turn.promptID();
   if (log.end() !== undefined || promptID === undefined) return undefined;
   return {
-    ...{ promptID, approvalIDs, items, usage },
+    ...{ promptID, approvalIDs, callIDs, items, usage },
     ...(afterMessageID === undefined ? {} : { afterMessageID }),
     ...(waiting === undefined || waiting.length === 0 ? {} : { waiting }),
   };

@@ -7,7 +7,7 @@ import type {
 import * as assert from 'uvu/assert';
 import { describe, rejection } from '../../check.ts';
 import { pay, paying, reporting } from '../harness/recharge-world.ts';
-import { type BridgeGiven, type BridgeWorld, KEY, withBridge } from '../harness/world.ts';
+import { type BridgeGiven, type BridgeWorld, KEY, until, withBridge } from '../harness/world.ts';
 
 // Approvals for a client that speaks the Responses API and has buttons.
 
@@ -55,6 +55,29 @@ describe('a call that waits for an approval, in a response', (check) => {
       const [call] = callsIn(done);
       assert.equal([call?.status, call?.output, call?.name], ['completed', 'paid {"amount":7}', 'pay']);
       assert.is(done.output_text, 'So: paid {"amount":7}');
+    }),
+  );
+
+  check('stays in the response that asked, which is read again once it is decided, at any bridge', () =>
+    withPaying([pay(7), reporting], async (client, paid, world) => {
+      const asked = await client.responses.create({ input: 'Pay 7.', background: true });
+      const read = (from: OpenAI, id: string) => from.responses.retrieve(id);
+      await until(async () => (await read(client, asked.id)).status === 'completed');
+      const before = await read(client, asked.id);
+      const input = [decide(callsIn(before)[0], true)];
+      const next = await client.responses.create({ input, previous_response_id: asked.id });
+      for (const start of [async () => world, world.restart]) {
+        const from = clientOf(await start());
+        const after = await read(from, asked.id);
+        const shown = ({ completed_at: _, usage: __, ...response }: OpenAIResponse) => response;
+        assert.equal(shown(after), shown(before));
+        assert.equal([callsIn(after)[0]?.status, callsIn(after)[0]?.output], ['incomplete', null]);
+        const done = await read(from, next.id);
+        assert.equal([done.output, done.usage], [next.output, next.usage]);
+        const again = await rejection(from.responses.create({ input, previous_response_id: asked.id }));
+        assert.match(String(again), new RegExp(`^Error: 400 .*decided before.*Go on from ${next.id}$`));
+      }
+      assert.equal(paid, [{ amount: 7 }]);
     }),
   );
 

@@ -158,6 +158,36 @@ describe('the stream of a response in the background', (check) => {
     });
   });
 
+  check('is the same once an approval is decided, of the response that asked and of the one that goes on', async () => {
+    const paysBeside: Script = async function* (request, signal) {
+      yield { kind: 'text', delta: 'I pay, and look at something.' };
+      yield* calling({ name: 'pay', input: { amount: 5 } }, { name: 'quick', input: { n: 1 } })(request, signal);
+    };
+    const { given } = paying([paysBeside, storyOf('It is paid. Now the other one.'), replying('Both are paid.')]);
+    const tools = [...(given.tools ?? []), toolNamed('quick')];
+    await withBridge({ ...given, tools }, async (world) => {
+      const wholes: (readonly StreamedEvent[])[] = [];
+      const ask = async (more: object) => {
+        const events = await eventsIn(await world.send('/v1/responses', { ...JOB, ...more, stream: true }));
+        wholes.push(events);
+        const text = events.map(({ delta }) => delta ?? '').join('');
+        return { previous_response_id: idOf(events), input: `approve ${idIn(text)}` };
+      };
+      const input = await ask({});
+      const other = await ask(input);
+      wholes.push(await eventsIn(await world.send('/v1/responses', { ...JOB, ...other, stream: true })));
+      assert.equal(
+        wholes.map((whole) => whole.at(-1)?.type),
+        Array(3).fill('response.completed'),
+      );
+      for (const start of [async () => world, world.restart]) {
+        const place = await start();
+        for (const whole of wholes)
+          assert.equal(shown(await eventsIn(await resumeStream(place, idOf(whole)))), shown(whole));
+      }
+    });
+  });
+
   check('has its one value at the end, where it has to be one of a form', () => {
     const format = { type: 'json_schema', name: 'ship', schema: { type: 'object' } } as const;
     const given = { scripts: [replying('{"name":', '"Anna"}')] };

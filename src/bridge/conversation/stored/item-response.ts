@@ -7,6 +7,7 @@ import type { ConversationIndex } from '../lookup.ts';
 import { readItemID, responseIDFor } from '../response-id.ts';
 import type { ConversationSync } from '../sync.ts';
 import type { Conversations } from '../types.ts';
+import { answersIn } from './continued.ts';
 
 type ItemResponseNeeds = {
   readonly agent: Pick<AgentClient, 'messages'>;
@@ -47,7 +48,7 @@ export const createItemResponses =
           info.parentID === found.parentID &&
           clientCallsIn({ info, ...record }).length > 0,
       ).length;
-    const answers = conversation.exchanges.filter(({ promptID }) => promptID === found.parentID);
+    const answers = answersIn(conversation.exchanges, found.parentID);
     const token = (answers[answersBefore] ?? answers.at(-1))?.token ?? '';
     if (token === '') throw unknownItem();
     return responseIDFor(sessionID, token);

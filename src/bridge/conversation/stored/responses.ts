@@ -11,6 +11,7 @@ import { readResponseID, responseTokenOf, sessionInConversationID } from '../res
 import type { ConversationSync } from '../sync.ts';
 import type { Conversations, FoundResponse, Owner } from '../types.ts';
 import type { ConversationWrites } from '../writes.ts';
+import { continuationOf } from './continued.ts';
 
 type StoredResponsesNeeds = {
   readonly agent: Pick<AgentClient, 'deleteSession' | 'busySessions'>;
@@ -52,7 +53,7 @@ const withoutTraces = ({ request, claim }: StoredConversation, isLeft: boolean) 
 });
 
 const toFoundResponse = ({ conversation, token }: Located): FoundResponse | undefined => {
-  const { sessionID, name, isNamed, request, paused } = conversation;
+  const { sessionID, name, isNamed, request, paused, claim } = conversation;
   const exchange = exchangeIn({ conversation, token });
   if (exchange === undefined ? !isUnrecorded({ conversation, token }) : exchange.promptID === '') return undefined;
   const promptID = exchange?.promptID ?? request?.promptID;
@@ -60,15 +61,20 @@ const toFoundResponse = ({ conversation, token }: Located): FoundResponse | unde
   const earlier = exchange === undefined ? exchanges : exchanges.slice(0, exchanges.indexOf(exchange));
   // Without a prompt of its own it goes on with the turn of the last one, or its prompt is not there yet.
   const turnID = promptID ?? exchanges.at(-1)?.promptID;
+  const before = earlier.filter((one) => one.promptID === turnID);
+  const isContinued = continuationOf(exchanges, earlier.length) !== undefined;
+  const isDecided = isContinued || (claim !== undefined && responseTokenOf(claim) !== token);
   return {
     sessionID,
     conversationName: isNamed ? name : undefined,
     promptID,
-    answersBefore: earlier.filter((one) => one.promptID === turnID).length,
+    answersBefore: before.filter((one) => one.asked === undefined).length,
     promptIDs: promptIDsIn(conversation),
     isBackground: exchange === undefined ? request?.isBackground === true : exchange.isBackground === true,
     requestedSeconds: isOfLastRequest(conversation, token) ? request?.createdSeconds : undefined,
-    paused: exchange !== undefined && paused?.promptID === promptID ? paused : undefined,
+    paused: exchange !== undefined && !isContinued && paused?.promptID === promptID ? paused : undefined,
+    asked: isDecided ? exchange?.asked : undefined,
+    continues: before.at(-1)?.asked,
   };
 };
 

@@ -2,10 +2,11 @@ import type { Steps } from '../../../core/time-slices.ts';
 import type { MessageRecord, PartRecord } from '../../agent/schema.ts';
 import type { StoredExchange } from '../../conversation/record.ts';
 import { responseIDFor } from '../../conversation/response-id.ts';
+import { answersIn } from '../../conversation/stored/continued.ts';
 import { readStoredItem } from '../../conversation/stored/items.ts';
 import { promptIDsOfUsers, readReplay } from '../../conversation/transcript.ts';
 import { type AnswerPlace, outputText } from '../responses/items.ts';
-import { itemsOfTurn } from '../responses/rebuild.ts';
+import { itemsOfTurn } from '../responses/rebuild/rebuild.ts';
 
 /** An item of a conversation as clients get it. */
 export type HistoryItem = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
@@ -75,7 +76,7 @@ export function* readHistoryItems(history: ConversationHistory): Steps<readonly 
   const { sessionID, exchanges, messages, showsReasoning } = history;
   const prompts = promptIDsOfUsers(messages, new Set(exchanges.map(({ promptID }) => promptID)));
   const placesOf = (promptID: string): ((answersBefore: number) => AnswerPlace) => {
-    const answers = exchanges.filter((exchange) => exchange.promptID === promptID);
+    const answers = answersIn(exchanges, promptID);
     return (index) => {
       const token = answers[index]?.token ?? '';
       return { sessionID, responseID: token === '' ? `turn${index}_${promptID}` : responseIDFor(sessionID, token) };

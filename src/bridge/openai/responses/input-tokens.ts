@@ -14,8 +14,8 @@ import type { Conversations, Owner } from '../../conversation/types.ts';
 import { badInput, type ConversationReference, filesOfRequest, type PromptFile } from '../../request.ts';
 import { parseBodyObject } from '../body.ts';
 import type { TrackRequest } from '../tracked.ts';
+import { messagesOfTurn } from './rebuild/turn-segments.ts';
 import { parseResponsesRequest } from './request.ts';
-import { messagesOfTurn } from './turn-segments.ts';
 
 type InputTokensOptions = {
   readonly tracked: TrackRequest;

@@ -16,11 +16,11 @@ import { itemsOfPrompt } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
 import type { TrackRequest } from '../tracked.ts';
 import { NO_ECHO } from './echo.ts';
-import { rebuildResponse, resultsBefore } from './rebuild.ts';
+import { rebuildResponse, resultsBefore } from './rebuild/rebuild.ts';
+import { messagesOfTurn } from './rebuild/turn-segments.ts';
 import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
 import { createSharedLooks, parseStreamQuery, type ResumedStreamNeeds, streamResumed } from './resumed-stream.ts';
 import type { RunningStreams } from './running-streams.ts';
-import { messagesOfTurn } from './turn-segments.ts';
 
 type StoredResponseOptions = {
   readonly tracked: TrackRequest;
@@ -97,9 +97,10 @@ const createResponseReader = ({
     if (promptID === undefined)
       return { found, promptID, response: unsentResponse(id, found, nowSeconds), isPaused: false, isHeld: false };
     const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
-    const asked = { responseID: id, promptID, answersBefore, requestedSeconds, nowSeconds };
-    const place = { ...asked, isBusy, isBackground, conversationName };
-    const stored = { ...place, approvalRequests, showsReasoning };
+    const facts = { responseID: id, promptID, answersBefore, requestedSeconds, nowSeconds };
+    const place = { ...facts, isBusy, isBackground, conversationName };
+    const asked = approvalRequests.length === 0 ? found.asked : undefined;
+    const stored = { ...place, approvalRequests, showsReasoning, asked, continues: found.continues };
     const response = rebuildResponse(messages, stored);
     if (response === undefined) throw notFound(id);
     const prompt = messages.find(({ info }) => info.id === promptID)?.info;

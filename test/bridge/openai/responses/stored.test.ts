@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { MessageRecord } from '../../../../src/bridge/agent/schema.ts';
-import { rebuildResponse } from '../../../../src/bridge/openai/responses/rebuild.ts';
+import { rebuildResponse } from '../../../../src/bridge/openai/responses/rebuild/rebuild.ts';
 import { describe } from '../../../check.ts';
 import { responseID } from './world.ts';
 

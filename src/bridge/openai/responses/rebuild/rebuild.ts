@@ -1,13 +1,15 @@
-import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
-import type { ApprovalRequest, OutputEvent } from '../../output.ts';
-import { isReasoning } from '../../stream/hidden-reasoning.ts';
-import { STRUCTURED_OUTPUT_CALL } from '../../stream/structured.ts';
-import { toApprovalText } from '../../turn/approvals/text.ts';
-import { hasServerStopped, INTERRUPTED_FAILURE, isAbortError, toTurnEnd } from '../../turn/failure.ts';
-import { readItems } from '../../turn/log-reader.ts';
-import { NO_ECHO } from './echo.ts';
-import { type AnswerPlace, createOutputItems, type OutputItem, placeOfResponse } from './items.ts';
-import { isCompleted, type ResponseObject, type ResponseState, toResponseObject } from './response.ts';
+import type { AssistantInfo, MessageRecord } from '../../../agent/schema.ts';
+import type { PausedTurn } from '../../../conversation/types.ts';
+import type { ApprovalRequest, OutputEvent } from '../../../output.ts';
+import { isReasoning } from '../../../stream/hidden-reasoning.ts';
+import { STRUCTURED_OUTPUT_CALL } from '../../../stream/structured.ts';
+import { toApprovalText } from '../../../turn/approvals/text.ts';
+import { hasServerStopped, INTERRUPTED_FAILURE, isAbortError, toTurnEnd } from '../../../turn/failure.ts';
+import { readItems } from '../../../turn/log-reader.ts';
+import { NO_ECHO } from '../echo.ts';
+import { type AnswerPlace, createOutputItems, type OutputItem, placeOfResponse } from '../items.ts';
+import { isCompleted, type ResponseObject, type ResponseState, toResponseObject } from '../response.ts';
+import { partOfSegment, requestsAsked } from './turn-parts.ts';
 import { messagesOfTurn, type ReplayedTurn, replayTurn, type TurnSegment } from './turn-segments.ts';
 
 /** A response whose turn is at the agent. */
@@ -28,6 +30,10 @@ export type StoredTurn = {
   readonly conversationName: string | undefined;
   /** The open approval requests that it ended with. */
   readonly approvalRequests: readonly ApprovalRequest[];
+  /** Where it ended with approval requests that were decided since. */
+  readonly asked?: PausedTurn | undefined;
+  /** Where the response ended with such that it goes on after. */
+  readonly continues?: PausedTurn | undefined;
   /** Whether clients get the model's reasoning. */
   readonly showsReasoning: boolean;
 };
@@ -110,7 +116,7 @@ export const itemsOfTurn = (
 
 /** How far an answer is whose turn was read from the agent. */
 const stateOf = (
-  { isBusy, isBackground, approvalRequests }: StoredTurn,
+  { isBusy, isBackground, approvalRequests, isAsked }: StoredTurn & { readonly isAsked: boolean },
   segment: TurnSegment,
   { isLast, last }: { readonly isLast: boolean; readonly last: AssistantInfo | undefined },
 ): Exclude<ResponseState, { readonly kind: 'queued' }> => {
@@ -120,7 +126,7 @@ const stateOf = (
     const end = { finish: 'tool_calls', usage, approvalRequests: [] } as const;
     return { kind: 'ended', output, end, endedSeconds: endedSecondsOf(endedBy) };
   }
-  if (approvalRequests.length > 0) {
+  if (isAsked || approvalRequests.length > 0) {
     const end = { finish: 'stop', usage, approvalRequests } as const;
     return { kind: 'ended', output, end, endedSeconds: endedSecondsOf(last) };
   }
@@ -145,8 +151,8 @@ const segmentAt = ({ segments }: ReplayedTurn, index: number): TurnSegment =>
   segments[index] ?? segments.at(-1) ?? segments[0];
 
 /**
- * A response rebuilt from the agent's messages; undefined if its turn is not among them. One that was continued after an approval
- * has what came after that, too.
+ * A response rebuilt from the agent's messages; undefined if its turn is not among them. One that asked for an approval which was not
+ * decided here has what came after that, too.
  */
 export const rebuildResponse = (messages: readonly MessageRecord[], stored: StoredTurn): ResponseObject | undefined => {
   const { responseID, promptID, nowSeconds, isBackground, conversationName } = stored;
@@ -154,11 +160,14 @@ export const rebuildResponse = (messages: readonly MessageRecord[], stored: Stor
   if (turn.length === 0) return undefined;
   const read = replayTurn(turn);
   const { last, log } = read;
-  const segment = segmentAt(read, stored.answersBefore);
-  const state = stateOf(stored, segment, { isLast, last });
+  const asked = stored.asked?.promptID === promptID ? stored.asked : undefined;
+  const continues = stored.continues?.promptID === promptID ? stored.continues : undefined;
+  const approvalRequests = asked === undefined ? stored.approvalRequests : requestsAsked(turn, read, asked);
+  const segment = partOfSegment(read, segmentAt(read, stored.answersBefore), { asked, continues });
+  const state = stateOf({ ...stored, approvalRequests, isAsked: asked !== undefined }, segment, { isLast, last });
   if (state.kind !== 'running') log.closeTexts();
   const items = createOutputItems(placeOfResponse(responseID));
-  for (const event of outputOf(segment, state.kind === 'running' ? undefined : stored.approvalRequests))
+  for (const event of outputOf(segment, state.kind === 'running' ? undefined : approvalRequests))
     if (stored.showsReasoning || !isReasoning(event)) items.applyEvent(event);
   items.close(itemStatusIn(state));
 

@@ -1,11 +1,11 @@
-import { type CallPart, clientCallsIn } from '../../agent/given-calls.ts';
-import type { AssistantInfo, MessageRecord } from '../../agent/schema.ts';
-import { isStoredItem } from '../../conversation/stored/items.ts';
-import { promptIDsAfter } from '../../conversation/transcript.ts';
-import { type ClientCall, NO_USAGE, type Usage } from '../../output.ts';
-import { createTurnLog, type LogItem, type TurnLog } from '../../turn/log.ts';
-import { usageSince } from '../../turn/outcome.ts';
-import { createTurnReducer } from '../../turn/reducer.ts';
+import { type CallPart, clientCallsIn } from '../../../agent/given-calls.ts';
+import type { AssistantInfo, MessageRecord } from '../../../agent/schema.ts';
+import { isStoredItem } from '../../../conversation/stored/items.ts';
+import { promptIDsAfter } from '../../../conversation/transcript.ts';
+import { type ClientCall, NO_USAGE, type Usage } from '../../../output.ts';
+import { createTurnLog, type LogItem, type TurnLog } from '../../../turn/log.ts';
+import { usageSince } from '../../../turn/outcome.ts';
+import { createTurnReducer } from '../../../turn/reducer.ts';
 
 /** The messages of one turn, from its prompt to the next prompt of a user. Empty where it is not among them. */
 export const messagesOfTurn = (
@@ -23,6 +23,8 @@ export const messagesOfTurn = (
 export type TurnSegment = {
   readonly items: readonly LogItem[];
   readonly usage: Usage;
+  /** The tokens of the turn before it. */
+  readonly usageBefore: Usage;
   /** The calls that it ends with, and what the client has given for them. */
   readonly calls: readonly ClientCall[];
   readonly results: readonly CallPart[];
@@ -70,6 +72,7 @@ export const replayTurn = (turn: readonly MessageRecord[]): ReplayedTurn => {
     segments.push({
       items: log.items().slice(from, items),
       usage: usageSince(usage, before),
+      usageBefore: before,
       calls,
       results: record === undefined ? [] : clientCallsIn(record).filter(({ state }) => state.status === 'completed'),
       endedBy: record?.info.role === 'assistant' ? record.info : undefined,
@@ -79,6 +82,7 @@ export const replayTurn = (turn: readonly MessageRecord[]): ReplayedTurn => {
   const rest: TurnSegment = {
     items: log.items().slice(from),
     usage: usageSince(log.usage(), before),
+    usageBefore: before,
     calls: [],
     results: [],
     endedBy: undefined,
