@@ -111,22 +111,41 @@ const precomputed = {
   },
 };
 
-/** The program of the thread that makes views becomes a text in the bundle that starts it: there is no second file. */
+/** The program of a thread as a text in the bundle that starts it: there is no second file. */
+const buildThread = (entry) =>
+  build({
+    ...shared,
+    entryPoints: [entry],
+    platform: 'node',
+    // A thread's text runs as CommonJS.
+    format: 'cjs',
+    write: false,
+  });
+
+/** The thread that makes views. */
 const viewsThread = {
   name: 'views-thread',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]adapter[\\/]node[\\/]views[\\/]thread-code\.ts$/ }, async ({ path }) => {
-      const { outputFiles, metafile } = await build({
-        ...shared,
-        entryPoints: [resolve(path, '../thread-entry.ts')],
-        platform: 'node',
-        // A thread's text runs as CommonJS.
-        format: 'cjs',
-        write: false,
-      });
+      const { outputFiles, metafile } = await buildThread(resolve(path, '../thread-entry.ts'));
       const strays = Object.keys(metafile.inputs).filter((input) => input.includes('node_modules'));
       if (strays.length > 0) throw new Error(`the views thread holds libraries: ${strays.join(', ')}`);
       return { contents: `export const THREAD_CODE = ${JSON.stringify(outputFiles[0].text)};` };
+    });
+  },
+};
+
+/** What the thread that sends spans is made of, by esbuild's own account, for the list of licences. */
+const sendingInputs = {};
+
+/** The thread that sends spans. */
+const sendingThread = {
+  name: 'sending-thread',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]adapter[\\/]opentelemetry[\\/]thread[\\/]code\.ts$/ }, async ({ path }) => {
+      const { outputFiles, metafile } = await buildThread(resolve(path, '../entry.ts'));
+      Object.assign(sendingInputs, Object.values(metafile.outputs)[0].inputs);
+      return { contents: `export const SENDING_CODE = ${JSON.stringify(outputFiles[0].text)};` };
     });
   },
 };
@@ -272,11 +291,12 @@ const results = await Promise.all(
     const { metafile } = await build({
       ...shared,
       ...options,
-      plugins: [precomputed, siblings, undiciParts, noQuestions, viewsThread, consolePage],
+      plugins: [precomputed, siblings, undiciParts, noQuestions, viewsThread, sendingThread, consolePage],
       outfile: `dist/${out}`,
     });
-    // The page is built apart, and its libraries are in the bundle as texts.
+    // The page and the thread are built apart, and their libraries are in the bundles as texts.
     if (out === 'console.js') Object.assign(Object.values(metafile.outputs)[0].inputs, pageInputs);
+    if (out === 'gateway.js') Object.assign(Object.values(metafile.outputs)[0].inputs, sendingInputs);
     if (isCommand) chmodSync(`dist/${out}`, 0o755);
     const bytes = Object.values(metafile.outputs)[0].bytes;
     return { out, metafile, line: `dist/${out}  ${(bytes / 1024).toFixed(1)} KB`, problems: problemsOf(out, metafile) };

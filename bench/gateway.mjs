@@ -42,12 +42,16 @@ const startRepeatedly = async (planFor) => {
 };
 
 const delayMs = Number(flags['delay-ms']);
-const backendPort = await freePort();
-await startServer({ ...(await backendPlan(backendPort, delayMs)), port: backendPort, cpu: LOAD_CPU });
-const backendUrl = `http://127.0.0.1:${backendPort}`;
-const backendCounts = async () => JSON.parse((await ask(backendPort, '/bench/counts')).text);
+const startBackend = async () => {
+  const port = await freePort();
+  await startServer({ ...(await backendPlan(port, delayMs)), port, cpu: LOAD_CPU });
+  return { url: `http://127.0.0.1:${port}`, counts: async () => JSON.parse((await ask(port, '/bench/counts')).text) };
+};
+const { url: backendUrl, counts: backendCounts } = await startBackend();
+// The same program takes spans. In a process of its own it slows the backend of no row.
+const collector = await startBackend();
 
-const known = rowsFor(backendUrl, delayMs);
+const known = rowsFor(backendUrl, delayMs, collector.url);
 const unknown = only.filter((name) => known.every((row) => row.name !== name));
 if (unknown.length > 0) {
   tell(`--only: unknown ${unknown.join(', ')}; rows are ${known.map((row) => row.name).join(', ')}`);
@@ -119,7 +123,7 @@ const title = `Node ${process.version}, ${new Date().toISOString().slice(0, 10)}
 const report = {
   title,
   concurrencies: CONCURRENCIES,
-  spans: (await backendCounts()).spans,
+  spans: (await collector.counts()).spans,
   rows: rows.map(({ load: _load, planFor: _planFor, server: _server, firstText: _firstText, ...row }) => row),
 };
 console.log(flags.json ? JSON.stringify(report, null, 2) : reportText(report));

@@ -58,7 +58,7 @@ export const backendPlan = async (port, delayMs) => ({
 /**
  * What is measured, in the order of the odd rounds: how a server is started and what it is asked. The cached gateway is a process of its own, so that its memory is that of hits.
  */
-export const rowsFor = (backendUrl, delayMs) => [
+export const rowsFor = (backendUrl, delayMs, collectorUrl = backendUrl) => [
   { name: 'direct', plan: (port) => backendPlan(port, delayMs), load: chat },
   { name: 'floor', plan: floorPlan, load: chat },
   { name: 'gateway', plan: gatewayPlan, load: { ...moderation, cacheState: 'miss' } },
@@ -71,10 +71,10 @@ export const rowsFor = (backendUrl, delayMs) => [
   },
   {
     name: 'traced',
-    // What a service with much traffic would record. The fake backend is the collector, too.
+    // What a service with much traffic would record.
     plan: (port, url) =>
       gatewayPlan(port, url, {
-        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
         OTEL_TRACES_SAMPLER: 'traceidratio',
         OTEL_TRACES_SAMPLER_ARG: '0.01',
       }),

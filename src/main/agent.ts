@@ -50,7 +50,12 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   if (settings === undefined || config === undefined || problems.length > 0) throw new ConfigError(problems);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'agent', clock, write: writeLine });
-  const tracing = await openTracing(variables, 'agent', log);
+  const tracing = await openTracing(
+    variables,
+    'agent',
+    log,
+    async () => (await import('../adapter/opentelemetry/sender.ts')).createSender,
+  );
   const ids = createIds(clock, randomBytes);
   const { store, peers, close } = await openAgentStore(settings.database, {
     ids,

@@ -30,7 +30,12 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const settings = readBridgeSettings(variables, readIfPresent);
   const clock = systemClock;
   const log = createLog({ level: settings.logLevel, service: 'bridge', clock, write: writeLine });
-  const tracing = await openTracing(variables, 'bridge', log);
+  const tracing = await openTracing(
+    variables,
+    'bridge',
+    log,
+    async () => (await import('../adapter/opentelemetry/sender.ts')).createSender,
+  );
   const { baseUrls } = settings.agent;
   const limits = baseUrls.length > 1 ? { connectLimitMs: CONNECT_LIMIT_MS } : {};
   const { httpClient, close } = createNodeHttpClient(limits);

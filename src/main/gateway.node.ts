@@ -50,7 +50,12 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     worker: worker?.place.number,
     write: writeLine,
   });
-  const tracing = await openTracing(variables, 'gateway', log);
+  const tracing = await openTracing(
+    variables,
+    'gateway',
+    log,
+    async () => (await import('../adapter/opentelemetry/thread/sender.ts')).createThreadSender,
+  );
   const shadowFile = await openShadowFile(config, worker?.place, (reason) =>
     log('warn', 'shadow-file', { state: 'lost', reason }),
   );

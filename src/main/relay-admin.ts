@@ -20,7 +20,12 @@ import { VERSION } from './program/version.ts';
 const build = async ({ variables, writeLine }: StdioContext): Promise<StdioService> => {
   const config = readRelayConfig(variables);
   const log = createLog({ level: config.logLevel, service: 'relay-admin', clock: systemClock, write: writeLine });
-  const { beginSpan, close } = await openTracing(variables, 'relay-admin', log);
+  const { beginSpan, close } = await openTracing(
+    variables,
+    'relay-admin',
+    log,
+    async () => (await import('../adapter/opentelemetry/sender.ts')).createSender,
+  );
   const { httpClient, within } = createTracedHttpClient(createNodeHttpClient().httpClient);
   const admin = createRelayAdmin({
     config,

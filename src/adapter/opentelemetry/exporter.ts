@@ -1,5 +1,4 @@
-import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { ExportResultCode } from '@opentelemetry/core';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Log } from '../../core/log.ts';
 import type { TracingSettings } from './settings.ts';
@@ -9,38 +8,36 @@ export const QUEUE_LIMIT = 2048;
 /** Spans in one request. */
 export const BATCH_LIMIT = 512;
 /** How many requests to the collector run at a time: one, and at the end all that the queue of the spans holds. More are dropped. */
-const CONCURRENCY = 1 + QUEUE_LIMIT / BATCH_LIMIT;
+export const CONCURRENCY = 1 + QUEUE_LIMIT / BATCH_LIMIT;
 
-/** The status or the platform's code of a failed export. Its message may hold the collector's words or an address. */
-const reasonOf = ({ error }: ExportResult): string => {
-  const code: unknown = error !== undefined && 'code' in error ? error.code : undefined;
-  if (typeof code === 'number') return `HTTP ${code}`;
-  return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : 'no answer in time';
+/** Where spans go, and how long a request may take. */
+export type Collector = Pick<TracingSettings, 'url' | 'headers' | 'timeoutMs'>;
+
+/** What sends spans to the collector. */
+export type SpanSender = {
+  /** Undefined once they are sent, else why they are not: by then they are dropped. Never rejects. */
+  readonly send: (spans: ReadableSpan[]) => Promise<string | undefined>;
+  /** Ends once what is being sent has been answered or dropped. */
+  readonly close: () => Promise<void>;
 };
 
+/** Creates what sends the spans of a service to this collector. It connects to nothing before the first spans. */
+export type CreateSender = (collector: Collector) => SpanSender;
+
 /** Sends spans to the collector. What cannot be sent is dropped, and logged when it begins and when it is over: never for each. */
-export const createExporter = ({ url, headers, timeoutMs }: TracingSettings, log: Log): SpanExporter => {
-  const exporter = new OTLPTraceExporter({
-    url,
-    headers: { ...headers },
-    timeoutMillis: timeoutMs,
-    concurrencyLimit: CONCURRENCY,
-  });
+export const createExporter = ({ send, close }: SpanSender, log: Log): SpanExporter => {
   let isFailing = false;
   return {
-    export(spans: ReadableSpan[], settle) {
-      exporter.export(spans, (result) => {
-        const hasFailed = result.code !== ExportResultCode.SUCCESS;
-        if (hasFailed !== isFailing) {
-          isFailing = hasFailed;
-          if (hasFailed) log('warn', 'spans-not-sent', { reason: reasonOf(result) });
-          else log('info', 'spans-sent-again');
-        }
-        // The library would write each failure to the console.
-        settle({ code: ExportResultCode.SUCCESS });
-      });
+    async export(spans, settle) {
+      const reason = await send(spans);
+      if ((reason !== undefined) !== isFailing) {
+        isFailing = reason !== undefined;
+        if (reason === undefined) log('info', 'spans-sent-again');
+        else log('warn', 'spans-not-sent', { reason });
+      }
+      // The library would write each failure to the console.
+      settle({ code: ExportResultCode.SUCCESS });
     },
-    forceFlush: () => exporter.forceFlush(),
-    shutdown: () => exporter.shutdown(),
+    shutdown: close,
   };
 };

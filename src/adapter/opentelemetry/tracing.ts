@@ -20,7 +20,7 @@ import {
   type TraceContext,
 } from '../../core/http/tracing.ts';
 import type { Log } from '../../core/log.ts';
-import { BATCH_LIMIT, createExporter, QUEUE_LIMIT } from './exporter.ts';
+import { BATCH_LIMIT, type CreateSender, createExporter, QUEUE_LIMIT } from './exporter.ts';
 import type { Sampling, TracingSettings } from './settings.ts';
 
 /** Spans of a service that are sent to a collector. */
@@ -30,7 +30,12 @@ export type Tracing = {
   readonly close: () => Promise<void>;
 };
 
-type Origin = { readonly service: string; readonly version: string; readonly log: Log };
+type Origin = {
+  readonly service: string;
+  readonly version: string;
+  readonly log: Log;
+  readonly createSender: CreateSender;
+};
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
@@ -83,8 +88,8 @@ const plain = (attributes: SpanAttributes): Record<string, string | number | str
   );
 
 /** Begins to record and send the spans of a service. */
-export const createTracing = (settings: TracingSettings, { service, version, log }: Origin): Tracing => {
-  const exporter = createExporter(settings, log);
+export const createTracing = (settings: TracingSettings, { service, version, log, createSender }: Origin): Tracing => {
+  const exporter = createExporter(createSender(settings), log);
   const sampler = samplerOf(settings.sampling);
   const digits = createDigits();
   const newSpanId = () => digits(16);

@@ -1,3 +1,4 @@
+import type { CreateSender } from '../../adapter/opentelemetry/exporter.ts';
 import { readTracingSettings } from '../../adapter/opentelemetry/settings.ts';
 import type { Variables } from '../../core/config.ts';
 import { type BeginSpan, passOn } from '../../core/http/tracing.ts';
@@ -9,13 +10,21 @@ type ServiceTracing = { readonly beginSpan: BeginSpan; readonly close: () => Pro
 
 /**
  * Tracing as the variables say. Without an endpoint nothing is recorded or loaded, and callers' contexts are passed on. Throws a
- * `ConfigError`.
+ * `ConfigError`. `loadSender` loads what sends the spans of this service.
  */
-export const openTracing = async (variables: Variables, service: string, log: Log): Promise<ServiceTracing> => {
+export const openTracing = async (
+  variables: Variables,
+  service: string,
+  log: Log,
+  loadSender: () => Promise<CreateSender>,
+): Promise<ServiceTracing> => {
   const settings = readTracingSettings(variables);
   if (settings === undefined) return { beginSpan: passOn, close: async () => {} };
   for (const [setting, reason] of settings.ignored) log('warn', 'setting-without-effect', { setting, reason });
   for (const [setting, reason] of settings.doubtful) log('warn', 'doubtful-setting', { setting, reason });
-  const { createTracing } = await import('../../adapter/opentelemetry/tracing.ts');
-  return createTracing(settings, { service, version: VERSION, log });
+  const [{ createTracing }, createSender] = await Promise.all([
+    import('../../adapter/opentelemetry/tracing.ts'),
+    loadSender(),
+  ]);
+  return createTracing(settings, { service, version: VERSION, log, createSender });
 };

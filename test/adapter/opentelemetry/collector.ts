@@ -1,5 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { CreateSender } from '../../../src/adapter/opentelemetry/exporter.ts';
+import { createSender } from '../../../src/adapter/opentelemetry/sender.ts';
 import { readTracingSettings } from '../../../src/adapter/opentelemetry/settings.ts';
 import { createTracing, type Tracing } from '../../../src/adapter/opentelemetry/tracing.ts';
 
@@ -110,18 +112,19 @@ export const startCollector = async (status: () => number = () => 200): Promise<
   };
 };
 
-/** Tracing of a service to a collector, as its variables have it, and the events that it logs. */
+/** Tracing of a service to a collector, as its variables have it, and the events that it logs. `sender`: what sends its spans. */
 export const tracingTo = (
   url: string,
   service: string,
   variables: Readonly<Record<string, string>> = {},
+  sender: CreateSender = createSender,
 ): Tracing & { readonly logged: string[] } => {
   const logged: string[] = [];
   const settings = readTracingSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...variables });
   if (settings === undefined) throw new Error('Expected tracing to be on');
   const log = (level: string, event: string, fields: object = {}) =>
     void logged.push(`${level} ${event} ${JSON.stringify(fields)}`);
-  return { ...createTracing(settings, { service, version: '0.1.0', log }), logged };
+  return { ...createTracing(settings, { service, version: '0.1.0', log, createSender: sender }), logged };
 };
 
 /** The trace of a caller, and the span of it that a service's own span is in. */

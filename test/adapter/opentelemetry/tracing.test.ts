@@ -1,6 +1,8 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
 import * as assert from 'uvu/assert';
+import { createSender } from '../../../src/adapter/opentelemetry/sender.ts';
+import { createThreadSender } from '../../../src/adapter/opentelemetry/thread/sender.ts';
 import { describe } from '../../check.ts';
 import { closedPort } from '../../core/http/local-server.ts';
 import { CALLER, CALLERS_TRACEPARENT, type Collector, startCollector, tracingTo } from './collector.ts';
@@ -156,17 +158,24 @@ describe('spans that are sent', (check) => {
 });
 
 describe('a service that stops', (check) => {
-  check('sends all spans that wait, however many there are', () =>
-    withCollector(async (collector) => {
-      const tracing = tracingTo(collector.url, 'gateway');
-      // A full batch is sent at once, and a full queue waits behind it.
-      const count = 512 + 2048;
-      for (let span = 0; span < count; span++) tracing.beginSpan(rooted('POST /'))?.end();
-      await tracing.close();
-      assert.is(collector.spans.length, count);
-      assert.equal(tracing.logged, []);
-    }),
-  );
+  for (const [place, sender] of [
+    ['itself', createSender],
+    ['its thread', createThreadSender],
+  ] as const)
+    check(`sends all spans that wait, however many there are and how large, by ${place}`, () =>
+      withCollector(async (collector) => {
+        const tracing = tracingTo(collector.url, 'gateway', {}, sender);
+        // A full batch is sent at once, and a full queue waits behind it.
+        const count = 512 + 2048;
+        const tracestate = `one=${'a'.repeat(250)},two=${'b'.repeat(250)}`;
+        for (let span = 0; span < count; span++)
+          tracing.beginSpan(rooted('POST /', CALLERS_TRACEPARENT, tracestate))?.end();
+        await tracing.close();
+        assert.is(collector.spans.length, count);
+        assert.ok(collector.spans.every(({ traceState }) => traceState === tracestate));
+        assert.equal(tracing.logged, []);
+      }),
+    );
 });
 
 describe('a collector that takes nothing', (check) => {

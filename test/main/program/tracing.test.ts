@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { createSender } from '../../../src/adapter/opentelemetry/sender.ts';
 import { ConfigError } from '../../../src/core/config.ts';
 import { passOn } from '../../../src/core/http/tracing.ts';
 import { openTracing } from '../../../src/main/program/tracing.ts';
@@ -9,7 +10,10 @@ const open = async (variables: Readonly<Record<string, string>>) => {
   const logged: string[] = [];
   const log = (_level: string, event: string, fields: object = {}) =>
     void logged.push(`${event} ${JSON.stringify(fields)}`);
-  return { ...(await openTracing(variables, 'bridge', log)), logged };
+  return {
+    ...(await openTracing(variables, 'bridge', log, async () => createSender)),
+    logged,
+  };
 };
 
 describe('tracing of a program', (check) => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import * as assert from 'uvu/assert';
+import { startCollector } from '../../adapter/opentelemetry/collector.ts';
 import { describe } from '../../check.ts';
 import type { Script } from '../backends.ts';
 import { KEY, moderate } from '../client.ts';
@@ -108,6 +109,44 @@ describe('stopping the Node bundle', (check) => {
       assert.match(text, 'the service is stopping');
       assert.equal(await gateway.ended, { code: 0, signal: null });
       probe.close();
+    }),
+  );
+
+  check(
+    'sends its spans, and is held up by a collector that does not answer for no longer than a second',
+    together(async () => {
+      const collector = await startCollector();
+      const silent = createServer().listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      const { port } = silent.address() as AddressInfo;
+      // 33 spans each: the 16th request fills a batch, which is sent at once.
+      const askAll = ({ gateway }: GatewayWorld): Promise<unknown> =>
+        Promise.all(
+          Array.from({ length: 16 }, async (_, name) => {
+            const input = Array.from({ length: 32 }, (_, text) => `line ${name}, text ${text}`);
+            assert.is((await moderate(gateway.address, { input })).status, 200);
+          }),
+        );
+      const variables = (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, MAX_CONCURRENCY: '1000' });
+      try {
+        await withGateway({ variables: variables(collector.url) }, async (world) => {
+          await askAll(world);
+          while (collector.spans.length < 512) await pause(5);
+          const asked = collector.spans.find(({ name }) => name === 'POST /v1/moderations');
+          const called = collector.spans.filter(({ parentSpanId }) => parentSpanId === asked?.spanId);
+          assert.ok(called.length > 0 && called.every(({ name }) => name.startsWith('chat ')));
+        });
+        await withGateway({ variables: variables(`http://127.0.0.1:${port}`) }, async (world) => {
+          assert.is((await moderate(world.gateway.address, { input: 'x' })).status, 200);
+          const stoppedAt = performance.now();
+          world.gateway.signal('SIGTERM');
+          assert.equal(await world.gateway.ended, { code: 0, signal: null });
+          assert.ok(performance.now() - stoppedAt < 3000, `${performance.now() - stoppedAt} ms`);
+        });
+      } finally {
+        await collector.close();
+        silent.close();
+      }
     }),
   );
 
