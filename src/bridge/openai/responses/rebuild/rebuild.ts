@@ -10,7 +10,7 @@ import { NO_ECHO } from '../echo.ts';
 import { type AnswerPlace, createOutputItems, type OutputItem, placeOfResponse } from '../items.ts';
 import { isCompleted, type ResponseObject, type ResponseState, toResponseObject } from '../response.ts';
 import { partOfSegment, requestsAsked } from './turn-parts.ts';
-import { messagesOfTurn, type ReplayedTurn, replayTurn, type TurnSegment } from './turn-segments.ts';
+import { isAnswerOver, messagesOfTurn, type ReplayedTurn, replayTurn, type TurnSegment } from './turn-segments.ts';
 
 /** A response whose turn is at the agent. */
 export type StoredTurn = {
@@ -69,9 +69,6 @@ const outputOf = (
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 const endedSecondsOf = (info: AssistantInfo | undefined): number =>
   secondsOf(info?.time.completed ?? info?.time.created ?? 0);
-
-const isOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
-  last !== undefined && (last.time.completed !== undefined || last.error !== undefined);
 
 /** An item that the client's result of a call is. */
 export type CallOutputItem = {
@@ -132,7 +129,7 @@ const stateOf = (
   }
   // Between two steps the last message is complete, and the turn is not.
   if (isBusy && isLast) return { kind: 'running', output };
-  if (!isOver(last) || (isBackground && hasServerStopped(last.error)))
+  if (!isAnswerOver(last) || (isBackground && hasServerStopped(last.error)))
     return { kind: 'failed', output, failure: INTERRUPTED_FAILURE };
   if (isBackground && isAbortError(last.error)) return { kind: 'cancelled', output };
   const how = toTurnEnd(last);

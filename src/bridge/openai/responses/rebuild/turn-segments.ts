@@ -38,7 +38,8 @@ export type ReplayedTurn = {
   readonly segments: readonly [TurnSegment, ...TurnSegment[]];
 };
 
-const isOver = (last: AssistantInfo | undefined): boolean =>
+/** Whether the agent adds nothing to an answer any more. */
+export const isAnswerOver = (last: AssistantInfo | undefined): last is AssistantInfo =>
   last !== undefined && (last.time.completed !== undefined || last.error !== undefined);
 
 /** A message as it was while its parts came, so that what ends it comes after them. */
@@ -63,7 +64,7 @@ export const replayTurn = (turn: readonly MessageRecord[]): ReplayedTurn => {
     reducer.applyEvent({ type: 'message.updated', properties: { info } });
   }
   const last = reducer.lastAnswer();
-  if (isOver(last)) log.closeTexts();
+  if (isAnswerOver(last)) log.closeTexts();
   const segments: TurnSegment[] = [];
   let from = 0;
   let before = NO_USAGE;
