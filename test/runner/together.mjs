@@ -8,10 +8,11 @@ const ALLOWED_MODULES =
 const ALLOWED_OF_PROCESS = String.raw`(?:env|cpuUsage|execPath|version|versions|platform|pid|cwd|geteuid|getegid)\b|on\('exit'`;
 /**
  * Other processes and threads, the process itself and its globals. What opens a server or a file closes it, or its file
- * never ends: ports are free ones, and folders have names of their own.
+ * never ends: ports are free ones, and folders have names of their own. `spawnSync` waits for the end of what it starts.
  */
 const SHARED_STATE = new RegExp(
-  String.raw`\bprocess\.(?!${ALLOWED_OF_PROCESS})\w|\bprocess\.env\S* =|\bdelete process\b|(?<!typeof )\bglobalThis\b(?!\.\w+\??[.;,)])|\bimport\((?!'(?:node:|@|\.\S+\.ts'))|\bsetGlobalDispatcher\b|from '(?:ws|node:(?!(?:${ALLOWED_MODULES})'))`,
+  String.raw`\bprocess\.(?!${ALLOWED_OF_PROCESS})\w|\bprocess\.env\S* =|\bdelete process\b|(?<!typeof )\bglobalThis\b(?!\.\w+\??[.;,)])|\bimport\((?!'(?:node:|@|\.\S+\.ts'))|\bsetGlobalDispatcher\b|(?<!^import \{ spawnSync \} )from '(?:ws|node:(?!(?:${ALLOWED_MODULES})'))`,
+  'm',
 );
 /** A test that measures this process wants it for itself. */
 const MEASURES = /\bprocess\.(?:cpuUsage|memoryUsage)\b|\bmonitorEventLoopDelay\b|\beventLoopUtilization\b/;

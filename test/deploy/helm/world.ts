@@ -26,16 +26,24 @@ export const NEWEST = '1.37';
 
 type Place = { readonly chart?: string; readonly release?: string };
 
-/** Renders the chart with these values, and with `--set` lines as a user types them. */
+const ran = new Map<string, Ran>();
+
+/** Renders the chart with these values, and with `--set` lines as a user types them. Asks helm once for the same. */
 export const template = (
   values: Values,
   more: readonly string[] = [],
   { chart = CHART, release = 'demo' }: Place = {},
-): Ran =>
-  helm(
+): Ran => {
+  const asked = JSON.stringify([values, more, release]);
+  const known = chart === CHART ? ran.get(asked) : undefined;
+  if (known !== undefined) return known;
+  const rendered = helm(
     ['template', release, chart, '--namespace', 'moderation', '--kube-version', OLDEST, '-f', '-', ...more],
     JSON.stringify(values),
   );
+  if (chart === CHART) ran.set(asked, rendered);
+  return rendered;
+};
 
 /** An object of Kubernetes as far as these tests look into it. */
 // biome-ignore lint/suspicious/noExplicitAny: a rendered object has any shape, and its schema is checked elsewhere
@@ -52,7 +60,7 @@ export const manifestsIn = (text: string): readonly Manifest[] =>
 
 const made = new Map<string, readonly Manifest[]>();
 
-/** The objects that these values make. Fails with the words of helm if it refuses them. Asks helm once for the same. */
+/** The objects that these values make. Fails with the words of helm if it refuses them. */
 export const manifests = (values: Values, more: readonly string[] = []): readonly Manifest[] => {
   const asked = JSON.stringify([values, more]);
   const known = made.get(asked);
