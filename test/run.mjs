@@ -24,7 +24,7 @@ const SLOW_MS = 2000;
 const END_LIMIT_MS = 10_000;
 /** A file that takes so many times what it took when it was recorded is stuck, and not slow because the machine is busy. */
 const STUCK_AFTER_TIMES = 5;
-const LEAST_LIMIT_MS = 60_000;
+const LEAST_LIMIT_MS = 120_000;
 /** Nobody records these. The slowest take minutes on a quiet machine, and three times as long on a busy one. */
 const THOROUGH_LIMIT_MS = 900_000;
 /** Most files import the same sources. `test/check.ts` takes it away again, so that programs under test start as for a user. */
