@@ -160,15 +160,15 @@ export const messageRoutes = ({
       };
       return { accepted, answer, observed };
     });
-  const isAborted = ({ info }: MessageWithParts): boolean =>
-    info.role === 'assistant' && info.error?.name === 'MessageAbortedError';
+  const isAborted = ({ error }: AssistantMessage): boolean => error?.name === 'MessageAbortedError';
   /** The answer to a prompt once it is there; the prompt itself if it wants none. */
   const respond = ({ accepted, answer, observed }: Awaited<ReturnType<typeof beginPrompt>>): Response => {
     if (answer === undefined) return observed(jsonResponse(200, accepted.message));
     // A client that aborts a prompt does not wait for earlier events.
     const hold = { clock, streams, ending };
-    const held = holdUntilDelivered(hold, readAnswer(accepted, answer), (message) => !isAborted(message));
-    const response = jsonResponseWhenReady(clock, held, (error) => {
+    // Held before it is read: by then the last events may have left this server, and not yet arrived.
+    const held = holdUntilDelivered(hold, answer, (message) => !isAborted(message));
+    const response = jsonResponseWhenReady(clock, readAnswer(accepted, held), (error) => {
       onBug(error);
       return toFailureBody(error, '');
     });

@@ -83,6 +83,42 @@ describe('an answer that takes its time', (check) => {
     JSON.parse(text);
   });
 
+  check('comes a moment after the events before it, however long it takes to read it', async () => {
+    const { store } = await createAgentWorld();
+    const eventsRead: string[] = [];
+    const hasIdle = (): boolean => eventsRead.some((text) => text.includes('"session.idle"'));
+    const world = await createAgentWorld({
+      titler: null,
+      store: {
+        ...store,
+        async message(...given) {
+          // The client has been sent everything by then.
+          for (let turns = 0; turns < 1000 && !hasIdle(); turns++)
+            await new Promise((resolve) => setImmediate(resolve));
+          return store.message(...given);
+        },
+      },
+    });
+    const stream = await world.call('GET', '/event');
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    void (async () => {
+      for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+        eventsRead.push(next.value);
+    })();
+    const response = await world.call('POST', `/session/${await world.session()}/message`, prompt('hi'));
+    let answer: string | undefined;
+    const reading = response.text().then((text) => {
+      answer = text;
+    });
+    await until(world, hasIdle);
+    for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
+    assert.is(answer, undefined);
+    await world.clock.advance(25);
+    await reading;
+    assert.match(answer ?? '', '"hello"');
+    await reader?.cancel();
+  });
+
   check('says in the words of the wire that the store failed', async () => {
     const { store } = await createAgentWorld();
     let isBroken = false;
