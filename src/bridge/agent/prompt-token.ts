@@ -24,3 +24,18 @@ export const tokenIn = ({ parts }: MessageRecord): string | undefined =>
 /** The id of the prompt with a token; undefined where none of the messages has it. */
 export const promptOfToken = (records: readonly MessageRecord[], token: string): string | undefined =>
   records.find((record) => record.info.role === 'user' && tokenIn(record) === token)?.info.id;
+
+const wordsOf = (parts: readonly (PartRecord | Prompt['parts'][number])[]): string =>
+  JSON.stringify(parts.flatMap((part) => (part.type === 'text' && part.synthetic !== true ? [part.text] : [])));
+
+/** The newest prompt with these words whose server has kept no token, apart from those in `known`; undefined where there is none. */
+export const promptOfWords = (
+  records: readonly MessageRecord[],
+  parts: Prompt['parts'],
+  known: ReadonlySet<string>,
+): string | undefined => {
+  const words = wordsOf(parts);
+  const isAlike = (record: MessageRecord): boolean =>
+    !known.has(record.info.id) && tokenIn(record) === undefined && wordsOf(record.parts) === words;
+  return records.findLast((record) => record.info.role === 'user' && isAlike(record))?.info.id;
+};

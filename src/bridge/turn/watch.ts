@@ -3,8 +3,8 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { withRetries } from '../agent/errors.ts';
-import { promptOfToken, tokenIn } from '../agent/prompt-token.ts';
-import { type MessageRecord, type PartRecord, type PermissionRecord, sessionOf } from '../agent/schema.ts';
+import { promptOfToken, promptOfWords } from '../agent/prompt-token.ts';
+import { type PermissionRecord, sessionOf } from '../agent/schema.ts';
 import type { AgentClient, AgentEventStream, AgentEventUpdate, AgentPermissionReply, Prompt } from '../agent/types.ts';
 import {
   createTurnPermissions,
@@ -65,9 +65,6 @@ type TurnWatch = {
 
 /** The head of an answer comes at once. After this long without it the agent is asked whether it has the prompt. */
 const HEAD_LIMIT_MS = 30_000;
-
-const textOf = (parts: readonly (PartRecord | Prompt['parts'][number])[]): string =>
-  JSON.stringify(parts.flatMap((part) => (part.type === 'text' && part.synthetic !== true ? [part.text] : [])));
 
 export const watchTurn = (
   needs: TurnWatchNeeds,
@@ -158,13 +155,7 @@ export const watchTurn = (
   /** By its token; at a server that has not kept that, by its words. */
   const findPrompt = async (): Promise<boolean> => {
     const records = await retry(() => agent.messages(sessionID(), signal));
-    const words = textOf(prompt?.parts ?? []);
-    const isAlike = (record: MessageRecord): boolean =>
-      record.info.role === 'user' &&
-      !knownMessageIDs.has(record.info.id) &&
-      tokenIn(record) === undefined &&
-      textOf(record.parts) === words;
-    const ownID = promptOfToken(records, token ?? '') ?? records.findLast(isAlike)?.info.id;
+    const ownID = promptOfToken(records, token ?? '') ?? promptOfWords(records, prompt?.parts ?? [], knownMessageIDs);
     if (ownID !== undefined) reducer.setPrompt(ownID);
     return ownID !== undefined;
   };
