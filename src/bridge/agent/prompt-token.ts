@@ -21,9 +21,11 @@ export const tokenOf = (part: PartRecord): string | undefined =>
 export const tokenIn = ({ parts }: MessageRecord): string | undefined =>
   parts.map(tokenOf).find((token) => token !== undefined);
 
-/** The id of the prompt with a token; undefined where none of the messages has it. */
-export const promptOfToken = (records: readonly MessageRecord[], token: string): string | undefined =>
-  records.find((record) => record.info.role === 'user' && tokenIn(record) === token)?.info.id;
+/** The id of the prompt whose token is that, or begins with it, as that of a response does; undefined where none of the messages has it. */
+export const promptOfToken = (records: readonly MessageRecord[], token: string | undefined): string | undefined =>
+  token === undefined
+    ? undefined
+    : records.find((record) => record.info.role === 'user' && tokenIn(record)?.startsWith(token))?.info.id;
 
 const wordsOf = (parts: readonly (PartRecord | Prompt['parts'][number])[]): string =>
   JSON.stringify(parts.flatMap((part) => (part.type === 'text' && part.synthetic !== true ? [part.text] : [])));

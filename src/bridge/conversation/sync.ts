@@ -181,7 +181,7 @@ export const createConversationSync = (needs: ConversationSyncNeeds): Conversati
       const known = promptIDsIn(conversation);
       const unseen = promptIDsAfter(records, known);
       if (!isUnchanged()) return;
-      const ofRequest = promptOfToken(records, conversation.request?.token ?? '') ?? newestWithoutToken(records, known);
+      const ofRequest = promptOfToken(records, conversation.request?.token) ?? newestWithoutToken(records, known);
       if (unseen.length === 0) index.put({ ...conversation, isUpToDate: true });
       else
         index.put({

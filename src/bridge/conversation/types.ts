@@ -150,10 +150,12 @@ export type FoundResponse = {
   readonly sessionID: string;
   /** The name of its conversation, if its client names that. */
   readonly conversationName: string | undefined;
-  /** The id of the agent's user message. Undefined until it is known: then it is the last of those that are not in `promptIDs`. */
+  /** The beginning of its prompt's token. */
+  readonly token: string;
+  /** The id of the agent's user message. Undefined until it is known: then its prompt has the token, or is not in `promptIDs`. */
   readonly promptID: string | undefined;
-  /** How many responses of the same turn came before: each of them ended with calls that its client then made. */
-  readonly answersBefore: number;
+  /** How many responses came before in the turn of a prompt: each of them ended with calls that its client then made. */
+  readonly answersBefore: (promptID: string) => number;
   /** Ids of the known prompts of its conversation. */
   readonly promptIDs: ReadonlySet<string>;
   readonly isBackground: boolean;

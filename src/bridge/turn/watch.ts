@@ -155,7 +155,7 @@ export const watchTurn = (
   /** By its token; at a server that has not kept that, by its words. */
   const findPrompt = async (): Promise<boolean> => {
     const records = await retry(() => agent.messages(sessionID(), signal));
-    const ownID = promptOfToken(records, token ?? '') ?? promptOfWords(records, prompt?.parts ?? [], knownMessageIDs);
+    const ownID = promptOfToken(records, token) ?? promptOfWords(records, prompt?.parts ?? [], knownMessageIDs);
     if (ownID !== undefined) reducer.setPrompt(ownID);
     return ownID !== undefined;
   };

@@ -1,10 +1,17 @@
+import type { ResponseItem } from 'openai/resources/responses/responses';
 import * as assert from 'uvu/assert';
-import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
+import { calling, outcome, prompt, replying, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { clientOf, failureOf, JOB, statusOf, untilStatus, withJob } from '../harness/background-world.ts';
 import { byPrompt, dictated } from '../harness/model-scripts.ts';
 import { pay, paying, reporting } from '../harness/recharge-world.ts';
 import { aborts, OTHER_KEY, prompts, quietTime, sessionsMade, until, withBridge } from '../harness/world.ts';
+
+/** The texts of an input. */
+const textsOf = ({ data }: { readonly data: readonly ResponseItem[] }) =>
+  data.flatMap((item) =>
+    item.type === 'message' ? [...item.content].map((part) => ('text' in part ? part.text : part.type)) : [],
+  );
 
 describe('a response in the background', (check) => {
   check('is answered before its end, shows how far it is, and is whole in the end', () =>
@@ -111,6 +118,31 @@ describe('a response in the background', (check) => {
       await model.begun;
       readMessages();
       assert.is((await read).status, 'in_progress');
+      model.end();
+      await untilStatus(client, id, 'completed');
+    }),
+  );
+
+  check('is itself where another program sends a prompt to its session while it is made', () =>
+    withJob({}, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      model.addReply('Once');
+      const [session] = (await world.agent.get('/session')) as readonly { readonly id: string }[];
+      await world.agent.call('POST', `/session/${session?.id}/prompt_async`, prompt('Another question'));
+      await until(async () => (await client.responses.retrieve(id)).output_text === 'Once');
+      assert.equal(textsOf(await client.responses.inputItems.list(id)), ['story']);
+      model.end();
+      await untilStatus(client, id, 'completed');
+    }),
+  );
+
+  check('that continues another one has its own input while it is made', () =>
+    withJob({}, async (_, client, model) => {
+      const first = await client.responses.create({ model: 'demo/main', input: 'One' });
+      const { id } = await client.responses.create({ ...JOB, previous_response_id: first.id });
+      await model.begun;
+      assert.equal(textsOf(await client.responses.inputItems.list(id)), ['story']);
       model.end();
       await untilStatus(client, id, 'completed');
     }),

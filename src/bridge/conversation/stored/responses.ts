@@ -61,20 +61,21 @@ const toFoundResponse = ({ conversation, token }: Located): FoundResponse | unde
   const earlier = exchange === undefined ? exchanges : exchanges.slice(0, exchanges.indexOf(exchange));
   // Without a prompt of its own it goes on with the turn of the last one, or its prompt is not there yet.
   const turnID = promptID ?? exchanges.at(-1)?.promptID;
-  const before = earlier.filter((one) => one.promptID === turnID);
+  const beforeIn = (prompt: string | undefined) => earlier.filter((one) => one.promptID === prompt);
   const isContinued = continuationOf(exchanges, earlier.length) !== undefined;
   const isDecided = isContinued || (claim !== undefined && responseTokenOf(claim) !== token);
   return {
     sessionID,
     conversationName: isNamed ? name : undefined,
+    token,
     promptID,
-    answersBefore: before.filter((one) => one.asked === undefined).length,
+    answersBefore: (prompt) => beforeIn(prompt).filter((one) => one.asked === undefined).length,
     promptIDs: promptIDsIn(conversation),
     isBackground: exchange === undefined ? request?.isBackground === true : exchange.isBackground === true,
     requestedSeconds: isOfLastRequest(conversation, token) ? request?.createdSeconds : undefined,
     paused: exchange !== undefined && !isContinued && paused?.promptID === promptID ? paused : undefined,
     asked: isDecided ? exchange?.asked : undefined,
-    continues: before.at(-1)?.asked,
+    continues: beforeIn(turnID).at(-1)?.asked,
   };
 };
 

@@ -3,9 +3,11 @@ import { Fault } from '../../../core/fault.ts';
 import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { writeJson } from '../../../core/json.ts';
+import { promptOfToken } from '../../agent/prompt-token.ts';
+import type { MessageRecord } from '../../agent/schema.ts';
 import type { AgentClient } from '../../agent/types.ts';
 import { responseNotFoundText } from '../../conversation/response-id.ts';
-import { promptIDsAfter } from '../../conversation/transcript.ts';
+import { newestWithoutToken } from '../../conversation/transcript.ts';
 import type { Conversations, FoundResponse, Owner } from '../../conversation/types.ts';
 import type { AnswerFailure } from '../../errors.ts';
 import type { ApprovalRequest } from '../../output.ts';
@@ -57,6 +59,10 @@ const NO_COMPACTION = new Fault({
   hint: 'Conversations are not compacted by request here: the agent summarises one that has become too long by itself. Leave this request out, and go on with the same items, previous_response_id or conversation',
 });
 
+/** The id of a response's prompt; undefined while the agent has none. That of another request has another token, if its server keeps any. */
+const promptOf = ({ promptID, promptIDs, token }: FoundResponse, messages: readonly MessageRecord[]) =>
+  promptID ?? promptOfToken(messages, token) ?? newestWithoutToken(messages, promptIDs);
+
 /** Reads responses, which are not stored here but rebuilt from the agent's sessions. */
 const createResponseReader = ({
   conversations,
@@ -86,17 +92,18 @@ const createResponseReader = ({
   const readOnce = async (id: string, owner: Owner, signal: AbortSignal) => {
     const found = await conversations.findResponse(id, owner, signal);
     if (found === undefined) throw notFound(id);
-    const { sessionID, isBackground, conversationName, answersBefore, requestedSeconds } = found;
+    const { sessionID, isBackground, conversationName, requestedSeconds } = found;
     // Before the messages: a turn that ends in between is seen as running once more, and never as cut off.
     const isBusy = (await agent.busySessions(signal)).has(sessionID);
     const messages = await agent.messages(sessionID, signal);
     const nowSeconds = Math.floor(clock.now() / 1000);
-    const begun = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
+    const begun = promptOf(found, messages);
     // A turn that goes on with results of the client has no prompt of its own.
     const promptID = begun ?? (isBusy ? [...found.promptIDs].at(-1) : undefined);
     if (promptID === undefined)
       return { found, promptID, response: unsentResponse(id, found, nowSeconds), isPaused: false, isHeld: false };
     const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
+    const answersBefore = found.answersBefore(promptID);
     const facts = { responseID: id, promptID, answersBefore, requestedSeconds, nowSeconds };
     const place = { ...facts, isBusy, isBackground, conversationName };
     const asked = approvalRequests.length === 0 ? found.asked : undefined;
@@ -181,12 +188,12 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         const found = await conversations.findResponse(id, owner, signal);
         if (found === undefined) throw notFound(id);
         const messages = await agent.messages(found.sessionID, signal);
-        const promptID = found.promptID ?? promptIDsAfter(messages, found.promptIDs).at(-1);
-        const { turn } = messagesOfTurn(messages, promptID ?? '');
+        const promptID = promptOf(found, messages) ?? '';
+        const { turn } = messagesOfTurn(messages, promptID);
         const [prompt] = turn;
-        const isByResults = found.answersBefore > 0;
-        const items = prompt === undefined || isByResults ? [] : itemsOfPrompt(prompt);
-        const page = toItemPage([...items, ...resultsBefore(turn, found.answersBefore)], query);
+        const answersBefore = found.answersBefore(promptID);
+        const items = prompt === undefined || answersBefore > 0 ? [] : itemsOfPrompt(prompt);
+        const page = toItemPage([...items, ...resultsBefore(turn, answersBefore)], query);
         return jsonTextResponse(200, await runInSlices(writeJson(page), never));
       }),
     },
