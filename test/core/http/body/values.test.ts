@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import type { Clock } from '../../../src/core/clock.ts';
-import { Fault } from '../../../src/core/fault.ts';
-import { readJson } from '../../../src/core/http/body.ts';
-import { createTimeSlices } from '../../../src/core/time-slices.ts';
-import { describe, rejection } from '../../check.ts';
+import type { Clock } from '../../../../src/core/clock.ts';
+import { Fault } from '../../../../src/core/fault.ts';
+import { readJson } from '../../../../src/core/http/body.ts';
+import { createTimeSlices } from '../../../../src/core/time-slices.ts';
+import { describe, rejection } from '../../../check.ts';
 
 const LIMIT = 50_000;
 const signal = new AbortController().signal;
