@@ -2,12 +2,12 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { RouteContext } from '../context.ts';
+import { joinPublications } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import { PartChangeBody } from '../protocol/part-schemas.ts';
-import type { Part } from '../protocol/types.ts';
-import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
+import type { Part, Session } from '../protocol/types.ts';
 import { toStoredPart } from '../session/prompt.ts';
-import { partsRemoval, requireIdle } from '../session/revert.ts';
+import { partsRemoval, rewindWhileIdle, updateWhileIdle } from '../session/revert.ts';
 import { notFound, requireCapacity } from '../session/sessions.ts';
 
 const wrongPart = (param: string, expected: string): Fault =>
@@ -17,15 +17,11 @@ const wrongPart = (param: string, expected: string): Fault =>
 export const partRoutes = ({
   clock,
   store,
-  publisher,
   sessions,
   runs,
   sessionLimitBytes: limitBytes,
   readBody,
-}: Pick<
-  RouteContext,
-  'clock' | 'store' | 'publisher' | 'sessions' | 'runs' | 'sessionLimitBytes' | 'readBody'
->): RouteTable => {
+}: Pick<RouteContext, 'clock' | 'store' | 'sessions' | 'runs' | 'sessionLimitBytes' | 'readBody'>): RouteTable => {
   const partOf = async (sessionID: string, messageID: string, partID: string): Promise<Part> => {
     const message = await store.message(sessionID, messageID);
     if (message === undefined) throw notFound('message', messageID);
@@ -36,26 +32,30 @@ export const partRoutes = ({
   return {
     '/session/:id/message/:messageID/part/:partID': {
       async PATCH(request, { id = '', messageID = '', partID = '' }) {
-        const { directory } = await sessions.get(id);
+        await sessions.get(id);
         const given = await readBody(request, PartChangeBody);
         if (given.id !== partID) throw wrongPart('id', 'the id in the path');
         if (given.messageID !== messageID) throw wrongPart('messageID', 'the id in the path');
         if (given.sessionID !== id) throw wrongPart('sessionID', 'the id in the path');
-        await requireIdle(runs, id);
-        const part = await partOf(id, messageID, partID);
-        if (part.type !== given.type) throw wrongPart('type', 'the type that the part has');
-        await requireCapacity(store, { sessionID: id, limitBytes }, { parts: [given] });
-        const written = part.type === 'text' && part.time !== undefined ? { time: part.time } : {};
-        const changed: Part = { ...toStoredPart(given, given), ...written };
-        await publisher.publish(directory, partPublication(changed, clock.now()));
+        let changed: Part | undefined;
+        const change = async (session: Session): Promise<Session> => {
+          const part = await partOf(id, messageID, partID);
+          if (part.type !== given.type) throw wrongPart('type', 'the type that the part has');
+          await requireCapacity(store, { sessionID: id, limitBytes, replaced: [part] }, { parts: [given] });
+          const written = part.type === 'text' && part.time !== undefined ? { time: part.time } : {};
+          changed = { ...toStoredPart(given, given), ...written };
+          return session;
+        };
+        await updateWhileIdle({ store, sessions, runs }, id, change, (session) =>
+          changed === undefined ? session : joinPublications(session, partPublication(changed, clock.now())),
+        );
         return jsonResponse(200, changed);
       },
       async DELETE(_request, { id = '', messageID = '', partID = '' }) {
-        const { directory } = await sessions.get(id);
-        await requireIdle(runs, id);
-        const part = await partOf(id, messageID, partID);
-        await endAwaitedCalls({ store, sessions, clock }, id, { why: CALL_NOT_AWAITED.reverted });
-        await publisher.publish(directory, partsRemoval(id, [part]));
+        await rewindWhileIdle({ store, sessions, runs, clock }, id, async (session) => {
+          const part = await partOf(id, messageID, partID);
+          return { session, with: partsRemoval(id, [part]) };
+        });
         return jsonResponse(200, true);
       },
     },

@@ -8,7 +8,7 @@ import { holdUntilDelivered } from '../events/readers.ts';
 import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
 import { forkSession } from '../session/fork.ts';
-import { messagesRemoval, requireIdle, revertSession, unrevertSession } from '../session/revert.ts';
+import { messagesRemoval, revertSession, rewindWhileIdle, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
 import { requestSummary } from '../turn/summary-request.ts';
 import { toFailureBody } from './errors.ts';
@@ -179,8 +179,7 @@ export const conversationRoutes = ({
       },
     },
     '/session/:id/unrevert': {
-      POST: async (_request, { id = '' }) =>
-        jsonResponse(200, await unrevertSession({ store, sessions, runs, clock }, id)),
+      POST: async (_request, { id = '' }) => jsonResponse(200, await unrevertSession({ store, sessions, runs }, id)),
     },
     '/session/:id/summarize': {
       async POST(request, { id = '' }) {
@@ -202,11 +201,10 @@ export const conversationRoutes = ({
         return jsonResponse(200, message);
       },
       async DELETE(_request, { id = '', messageID = '' }) {
-        const { directory } = await sessions.get(id);
-        await requireIdle(runs, id);
-        if ((await store.message(id, messageID)) === undefined) throw notFound('message', messageID);
-        await endAwaitedCalls({ store, sessions, clock }, id, { why: CALL_NOT_AWAITED.reverted });
-        await publisher.publish(directory, messagesRemoval(id, [messageID]));
+        await rewindWhileIdle({ store, sessions, runs, clock }, id, async (session) => {
+          if ((await store.message(id, messageID)) === undefined) throw notFound('message', messageID);
+          return { session, with: messagesRemoval(id, [messageID]) };
+        });
         return jsonResponse(200, true);
       },
     },

@@ -4,7 +4,7 @@ import { joinPublications, type Publication } from '../events/publisher.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { Message, Revert, Session } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
-import { CALL_NOT_AWAITED, endAwaitedCalls } from './awaited-calls.ts';
+import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
 import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import type { RunQueue } from './run-queue.ts';
 import { notFound, type Sessions } from './sessions.ts';
@@ -69,49 +69,73 @@ export const findRevertedContent = (
   return { messageIDs: gone.map(({ info }) => info.id), parts };
 };
 
-/** What reverting a session works with. */
+/** What changing the stored messages of a session works with. */
 type RevertNeeds = {
-  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
+  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines' | 'owed'>;
   readonly sessions: Pick<Sessions, 'get' | 'update'>;
   readonly runs: Pick<RunQueue, 'statuses'>;
   readonly clock: Pick<Clock, 'now'>;
 };
+type IdleNeeds = Omit<RevertNeeds, 'store' | 'clock'> & { readonly store: Pick<Store, 'owed'> };
 
-/** A `conflict` fault while an answer of the session is under way. To be called before stored messages change. */
-export const requireIdle = async (runs: Pick<RunQueue, 'statuses'>, sessionID: string): Promise<void> => {
-  if (!Object.hasOwn(await runs.statuses(), sessionID)) return;
-  throw new Fault({
-    kind: 'conflict',
-    message: `session "${sessionID}" is busy. Abort it first, or wait until it is idle`,
-  });
+/**
+ * Changes a session, and with it its stored messages, while no answer is under way; a `conflict` fault otherwise. What begins
+ * or changes meanwhile, here or at another server, has changed the session too: then `change` runs again.
+ */
+export const updateWhileIdle = (
+  { store, sessions, runs }: IdleNeeds,
+  sessionID: string,
+  change: (session: Session) => Session | Promise<Session>,
+  within?: (changed: Publication) => Publication,
+): Promise<Session> =>
+  sessions.update(
+    sessionID,
+    async (session) => {
+      // Owed: a prompt that is stored, and that no server has begun to run.
+      if (Object.hasOwn(await runs.statuses(), sessionID) || (await store.owed(sessionID)).length > 0) {
+        const message = `session "${sessionID}" is busy. Abort it first, or wait until it is idle`;
+        throw new Fault({ kind: 'conflict', message });
+      }
+      return change(session);
+    },
+    within,
+  );
+
+/**
+ * As `updateWhileIdle`, for a change that removes messages or parts, or hides them: calls whose results are waited for end
+ * with it. `change` says what else is stored.
+ */
+export const rewindWhileIdle = (
+  needs: RevertNeeds,
+  sessionID: string,
+  change: (session: Session) => Promise<{ readonly session: Session; readonly with?: Publication }>,
+): Promise<Session> => {
+  let also: Publication = {};
+  const end = async (before: Session): Promise<Session> => {
+    const { session, with: more = {} } = await change(before);
+    const ended = { why: CALL_NOT_AWAITED.reverted, now: needs.clock.now() };
+    also = joinPublications(await awaitedCallsEnd(needs.store, before, ended), more);
+    return withoutAwaitedCalls(session);
+  };
+  return updateWhileIdle(needs, sessionID, end, (changed) => joinPublications(changed, also));
 };
 
 /** Reverts a session to a message, until the next prompt or until `unrevertSession`. Nothing is removed yet. */
-export const revertSession = async (
-  { store, sessions, runs, clock }: RevertNeeds,
-  sessionID: string,
-  target: Revert,
-): Promise<Session> => {
-  await sessions.get(sessionID);
-  await requireIdle(runs, sessionID);
-  const revert = resolveRevert(await readMessageShapes(store, sessionID), target);
-  if (revert === undefined) {
+export const revertSession = (needs: RevertNeeds, sessionID: string, target: Revert): Promise<Session> =>
+  rewindWhileIdle(needs, sessionID, async (session) => {
+    const revert = resolveRevert(await readMessageShapes(needs.store, sessionID), target);
+    if (revert !== undefined) return { session: { ...session, revert } };
     const { messageID, partID } = target;
     throw partID === undefined ? notFound('message', messageID) : notFound('part', partID);
-  }
-  await endAwaitedCalls({ store, sessions, clock }, sessionID, { why: CALL_NOT_AWAITED.reverted });
-  return sessions.update(sessionID, (session) => ({ ...session, revert }));
-};
+  });
 
 /** The session without its revert point. */
 export const withoutRevert = ({ revert: _, ...session }: Session): Session => session;
 
 /** Takes a revert back. A session that was not reverted stays as it is. */
-export const unrevertSession = async ({ sessions, runs }: RevertNeeds, sessionID: string): Promise<Session> => {
-  const session = await sessions.get(sessionID);
-  if (session.revert === undefined) return session;
-  await requireIdle(runs, sessionID);
-  return sessions.update(sessionID, withoutRevert);
+export const unrevertSession = async (needs: IdleNeeds, sessionID: string): Promise<Session> => {
+  const session = await needs.sessions.get(sessionID);
+  return session.revert === undefined ? session : updateWhileIdle(needs, sessionID, withoutRevert);
 };
 
 /** Removes messages, and sends that they were removed. */

@@ -52,34 +52,8 @@ export type Sessions = {
 export const isDefaultTitle = (title: string): boolean =>
   /^(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z$/.test(title);
 
-const ADJECTIVES = [
-  'amber',
-  'brisk',
-  'calm',
-  'clear',
-  'eager',
-  'fair',
-  'gentle',
-  'keen',
-  'lucky',
-  'quiet',
-  'swift',
-  'warm',
-];
-const NOUNS = [
-  'brook',
-  'cedar',
-  'cliff',
-  'comet',
-  'field',
-  'harbor',
-  'lantern',
-  'meadow',
-  'otter',
-  'river',
-  'tower',
-  'willow',
-];
+const ADJECTIVES = 'amber brisk calm clear eager fair gentle keen lucky quiet swift warm'.split(' ');
+const NOUNS = 'brook cedar cliff comet field harbor lantern meadow otter river tower willow'.split(' ');
 
 /** A short name for people, from the random end of an id. */
 export const createSlug = (id: string): string => {
@@ -204,13 +178,22 @@ const countBytes = (texts: readonly string[]): number => {
   const encoder = new TextEncoder();
   return texts.reduce((sum, text) => sum + encoder.encode(text).byteLength, 0);
 };
+type Content = Pick<PromptBody, 'parts' | 'system'>;
+const textsOf = ({ parts, system = '' }: Content): readonly string[] => [
+  system,
+  ...parts.map((part) => (part.type === 'text' ? part.text : '')),
+];
 /** The texts that files hold, as they are sent to a model. */
-const countTextFiles = (parts: PromptBody['parts']): number =>
+const countTextFiles = ({ parts }: Content): number =>
   parts.reduce((sum, part) => {
     if (part.type === 'text' || !TEXT_TYPE.test(part.mime)) return sum;
     const file = parseDataUrl(part.url);
     return sum + (file === undefined ? 0 : file.data.length * (file.isBase64 ? 0.75 : 1));
   }, 0);
+const countTextBytes = (content: Content): number => countBytes(textsOf(content)) + countTextFiles(content);
+/** What it adds to a session. */
+const countAllBytes = (content: Content): number =>
+  countTextBytes(content) + countChars(content.parts.map((part) => (part.type === 'text' ? '' : part.url)));
 const tooLarge = (limitBytes: number, message: string) => new Fault({ kind: 'body-too-large', limitBytes, message });
 
 const bytesOf = (outlines: readonly MessageOutline[]): number => outlines.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -218,27 +201,32 @@ const bytesOf = (outlines: readonly MessageOutline[]): number => outlines.reduce
 export const sessionBytes = async (store: Pick<Store, 'messageOutlines'>, sessionID: string): Promise<number> =>
   bytesOf(await store.messageOutlines(sessionID));
 
+type Capacity = {
+  readonly sessionID: string;
+  readonly limitBytes: number;
+  /** What goes when the parts are stored. */
+  readonly replaced?: PromptBody['parts'];
+};
+
 /**
  * A `body-too-large` fault when a prompt has too much text, or its session no capacity for it: a turn holds all messages since
- * the last summary, so they have to fit into memory. Answers are not limited here, and a turn that no longer fits ends.
- * Returns the messages that the session has.
+ * the last summary, so they have to fit into memory. A change that makes a session no larger fits. Answers are not limited
+ * here, and a turn that no longer fits ends. Returns the messages that the session has.
  */
 export const requireCapacity = async (
   store: Pick<Store, 'messageOutlines'>,
-  { sessionID, limitBytes }: { readonly sessionID: string; readonly limitBytes: number },
-  { parts, system = '' }: PromptBody,
+  { sessionID, limitBytes, replaced = [] }: Capacity,
+  content: Content,
 ): Promise<readonly MessageOutline[]> => {
-  const texts = [system, ...parts.map((part) => (part.type === 'text' ? part.text : ''))];
-  const textBytes = countBytes(texts) + countTextFiles(parts);
-  if (textBytes > TEXT_LIMIT_BYTES)
+  if (countTextBytes(content) > TEXT_LIMIT_BYTES)
     throw tooLarge(
       TEXT_LIMIT_BYTES,
       `The texts of a prompt, and of its files, may have ${TEXT_LIMIT_BYTES} bytes together, in UTF-8`,
     );
   const stored = await store.messageOutlines(sessionID);
   const storedBytes = bytesOf(stored);
-  const fileChars = countChars(parts.map((part) => (part.type === 'text' ? '' : part.url)));
-  if (storedBytes + textBytes + fileChars <= limitBytes) return stored;
+  const addedBytes = countAllBytes(content) - countAllBytes({ parts: replaced });
+  if (addedBytes <= 0 || storedBytes + addedBytes <= limitBytes) return stored;
   throw tooLarge(
     limitBytes,
     `The session holds ${storedBytes} bytes, and no more than ${limitBytes} may be in one. Begin a new session`,

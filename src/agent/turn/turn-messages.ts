@@ -63,7 +63,7 @@ export type TurnMessages = {
 /**
  * Keeps the messages of a session from one step of a turn to the next, as long as no one else needs the memory. Each step
  * asks the store for the sizes of all that it needs, and reads only what is new or has another size. What is complete is
- * never edited: it loses parts or goes, and then its size is another one.
+ * not edited during a turn: it loses parts or goes, and then its size is another one.
  */
 export const createTurnMessages = (
   { store, budget }: Pick<TurnContext, 'store' | 'budget'>,

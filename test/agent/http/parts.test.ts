@@ -145,9 +145,93 @@ describe('a part of a message', (check) => {
       changes: { memory: { limitBytes: 100_000, budgetBytes: undefined, memoryBytes: 1_000_000 } },
     });
     const text = await partOf(small.world, small.id, 'text');
-    assert.is((await small.world.call('PATCH', pathOf(text), { ...text, text: 'x'.repeat(90_000) })).status, 200);
-    assert.is((await small.world.call('PATCH', pathOf(text), { ...text, text: 'y'.repeat(90_000) })).status, 413);
+    const writing = async (value: string) =>
+      (await small.world.call('PATCH', pathOf(text), { ...text, text: value })).status;
+    assert.is(await writing('x'.repeat(98_000)), 200);
+    assert.is(await writing('y'.repeat(99_999)), 413);
     assert.match((await partOf(small.world, small.id, 'text')).text, /^x+$/);
+    // What it replaces does not count, and an answer may have filled the session.
+    assert.is(await writing('z'.repeat(98_000)), 200);
+    await ask(small.world, small.id, 'two');
+    assert.is(await writing('z'.repeat(97_990)), 200);
+  });
+
+  check('is not changed, removed or reverted to once a prompt is stored that reads it', async () => {
+    for (let lead = 0; lead < 24; lead += 3)
+      for (const [method, end, body] of [
+        ['PATCH', 'part', {}],
+        ['DELETE', 'part', undefined],
+        ['DELETE', 'message', undefined],
+        ['POST', 'revert', undefined],
+      ] as const) {
+        const { world, id } = await startChat({ scripts: [replying('first answer'), hanging], tools: [] });
+        const part = await partOf(world, id, 'text');
+        const { messageID } = part;
+        const before = (await world.events()).length;
+        const answer = ask(world, id, 'two');
+        for (let turn = 0; turn < lead; turn++) await Promise.resolve();
+        const response =
+          end === 'revert'
+            ? await world.call(method, `/session/${id}/revert`, { messageID })
+            : await world.call(
+                method,
+                end === 'part' ? pathOf(part) : `/session/${id}/message/${messageID}`,
+                body === undefined ? undefined : { ...part, text: 'other words' },
+              );
+        await until(world, () => world.asked.length === 2);
+        const events = (await world.events()).slice(before);
+        const prompted = events.findIndex(({ type, properties }) => {
+          return type === 'message.updated' && properties.info.role === 'user';
+        });
+        const changed = events.findIndex(({ type, properties }) =>
+          end === 'revert'
+            ? type === 'session.updated' && properties.info.revert !== undefined
+            : (type === 'message.part.updated' && properties.part.id === part.id) || /removed$/.test(type),
+        );
+        const what = `${method} ${end} after ${lead} turns: ${response.status}`;
+        assert.is(changed >= 0 && changed < prompted, response.status === 200, what);
+        assert.is(changed >= 0, response.status === 200, what);
+        if (response.status !== 200) assert.is(response.status, 409, what);
+        await world.post(`/session/${id}/abort`);
+        await answer;
+      }
+  });
+
+  check('is not changed when another server stores a prompt meanwhile', async () => {
+    for (const [method, body] of [
+      ['PATCH', {}],
+      ['DELETE', undefined],
+    ] as const) {
+      const { world, id } = await startChat({ scripts: [replying('first answer')], tools: [] });
+      const part = await partOf(world, id, 'text');
+      const own = world.store.message;
+      let isStored = false;
+      const storePrompt = async (): Promise<void> => {
+        const before = await world.store.session(id);
+        const asked = await own(id, part.messageID);
+        if (before === undefined || asked === undefined) throw new Error('the session is gone');
+        isStored = true;
+        const message = { ...asked.info, id: 'msg_ffffffffffffAAAAAAAAAAAAAA' };
+        await world.store.commit(
+          [
+            { kind: 'session', session: { ...before, time: { ...before.time, updated: 9e12 } }, before },
+            { kind: 'message', message },
+            { kind: 'answer', sessionID: id, promptID: message.id, state: 'owed' },
+          ],
+          [],
+        );
+      };
+      Object.assign(world.store, {
+        message: async (...asked: Parameters<typeof own>) => {
+          const found = await own(...asked);
+          if (!isStored) await storePrompt();
+          return found;
+        },
+      });
+      const status = (await world.call(method, pathOf(part), body && { ...part, text: 'other words' })).status;
+      assert.is(status, 409, method);
+      assert.equal((await own(id, part.messageID))?.parts[0], part);
+    }
   });
 
   check('of a call that waits for a client ends the waiting when it is deleted', async () => {
