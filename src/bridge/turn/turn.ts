@@ -223,7 +223,9 @@ export const startTurn = (firstSessionID: string, start: TurnStart, needs: Agent
     if (isOver()) return;
     const done = new AbortController();
     const over = running.finally(() => done.abort(STOPPED));
-    await agent.abort(sessionID, done.signal, reducer.promptID()).catch(logFailure('turn-not-aborted'));
+    // Where the agent has no prompt of it, the session may have the turn of another bridge.
+    const stop = async () => (await watch.isAccepted()) && agent.abort(sessionID, done.signal, reducer.promptID());
+    await stop().catch(logFailure('turn-not-aborted'));
     // The response to the prompt has the text so far, if it comes soon.
     await Promise.race([over, pause(clock, ABORT_LIMIT_MS, done.signal).catch(() => {})]);
     ending.abort(STOPPED);

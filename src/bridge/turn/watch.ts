@@ -54,9 +54,9 @@ type TurnWatch = {
   readonly nextIdle: () => Promise<void>;
   /** Returns a function that logs a failure which no caller gets, unless the turn is over. */
   readonly logFailure: (event: string) => (error: unknown) => void;
-  /** Whether the agent has the prompt, whose answer was lost. What has no claim is taken to be there. */
+  /** Whether the agent has the prompt: one that it has not got never arrives after that. What has no claim is taken to be there. */
   readonly isAccepted: () => Promise<boolean>;
-  /** Rejects once the agent has said nothing of the prompt's claim for long, and has not got the prompt. Else it never settles. */
+  /** Asks that when the agent has said nothing of the prompt's claim for long. Rejects once it was found not to have the prompt. */
   readonly untilKeptOut: () => Promise<never>;
   /** The turn has got another session, of its own. */
   readonly followSession: () => void;
@@ -163,12 +163,25 @@ export const watchTurn = (
     if (outcome === 'ignored') await findPrompt().catch(logFailure('agent-not-read'));
     if (outcome === 'stored' || outcome === 'ignored') release();
   });
+  const keptOut = Promise.withResolvers<never>();
+  keptOut.promise.catch(() => {});
   const isAccepted = async (): Promise<boolean> => {
     if (claim === undefined || held === undefined) return true;
     await retry(() => claim.keepOut(signal));
     const isStored = await findPrompt();
     if (isStored) claim.settle('stored');
+    else {
+      const message = 'The agent server did not take the prompt in time';
+      keptOut.reject(new Fault({ kind: 'agent-failed', status: 504, code: 'agent_lost', message, isRetryable: false }));
+    }
     return isStored;
+  };
+  const askLater = async (): Promise<void> => {
+    while (held !== undefined) {
+      await pause(clock, HEAD_LIMIT_MS, signal);
+      // An agent that cannot be asked is asked again later.
+      if (!(await isAccepted().catch(() => true))) return;
+    }
   };
   let unsubscribe = feed.subscribe(onUpdate, sessionID());
   return {
@@ -188,15 +201,9 @@ export const watchTurn = (
     },
     nextIdle: () => idle.promise,
     isAccepted,
-    async untilKeptOut() {
-      while (held !== undefined) {
-        await pause(clock, HEAD_LIMIT_MS, signal);
-        // An agent that cannot be asked is asked again later.
-        if (await isAccepted().catch(() => true)) continue;
-        const message = 'The agent server did not take the prompt in time';
-        throw new Fault({ kind: 'agent-failed', status: 504, code: 'agent_lost', message, isRetryable: false });
-      }
-      return new Promise<never>(() => {});
+    untilKeptOut() {
+      askLater().catch(() => {});
+      return keptOut.promise;
     },
     followSession() {
       unsubscribe();

@@ -39,6 +39,8 @@ type Client = {
   readonly name: string;
   readonly identity: Identity;
   readonly isStreamed: boolean;
+  /** Whether nothing happens to its first prompt. */
+  readonly isUndisturbed: boolean;
   sends: number;
   leaves: number;
   leaving: AbortController | undefined;
@@ -280,7 +282,9 @@ const createPlay = async () => {
         if (command.isAtOldAgent) atOld.add(words);
         answerMs.set(words, command.answerMs);
         outages.set(words, command.outageMs);
-        ask({ words, name: DESK, identity: command.identity, isStreamed: command.isStreamed }, command.bridge);
+        const { identity, isStreamed } = command;
+        const isUndisturbed = command.fate === 'arrives';
+        ask({ words, name: DESK, identity, isStreamed, isUndisturbed }, command.bridge);
         return;
       }
       case 'retry': {
@@ -336,7 +340,10 @@ const play = async (script: readonly Command[], isNew = false): Promise<Readonly
   // Both bridges know what the agent can do, by prompts in the conversation or in another one.
   for (const bridge of [0, 0, 1, 1]) {
     const name = isNew ? 'elsewhere' : DESK;
-    const client = ask({ words: `begin${clients.length}x`, name, identity: 'none', isStreamed: false }, bridge);
+    const client = ask(
+      { words: `begin${clients.length}x`, name, identity: 'none', isStreamed: false, isUndisturbed: true },
+      bridge,
+    );
     await passTime(2000);
     assert.is(client.outcome?.text, `re ${client.words}`);
   }
@@ -349,18 +356,22 @@ const play = async (script: readonly Command[], isNew = false): Promise<Readonly
   for (const { words, outcome, leaving } of clients)
     assert.ok(leaving === undefined || outcome !== undefined, `${words} waits for ever`);
   for (const bridge of [0, 1]) {
-    const client = ask({ words: `end${bridge}x`, name: DESK, identity: 'none', isStreamed: false }, bridge);
+    const client = ask(
+      { words: `end${bridge}x`, name: DESK, identity: 'none', isStreamed: false, isUndisturbed: true },
+      bridge,
+    );
     await passTime(30_000);
     assert.is(client.outcome?.text, `re ${client.words}`, 'the conversation goes on');
   }
   const stored = await asked();
   await stop();
-  for (const { words, outcome, identity, sends, leaves } of clients) {
+  for (const { words, outcome, identity, sends, leaves, isUndisturbed } of clients) {
     const count = stored.filter((text) => text === words).length;
     if (outcome?.status === 200) {
       assert.is(outcome.text, `re ${words}`, `the answer to its own prompt: ${outcome.text} to ${words}`);
       assert.ok(count > 0, `${words}: answered, and not stored`);
     }
+    if (isUndisturbed && sends === 1 && leaves === 0) assert.is(outcome?.status, 200, `${words}: ${outcome?.text}`);
     const allowed = identity === 'none' ? sends : Math.min(sends, 1 + leaves);
     assert.ok(count <= allowed, `${words} (${identity}): stored ${count} times, and ${allowed} are allowed`);
   }
@@ -385,7 +396,11 @@ describe('prompts of two bridges in one conversation, whose connections to the a
   });
 });
 
-const ask = (bridge: number, fate: Fate = 'arrives', more: { isAtOldAgent?: boolean; outageMs?: number } = {}) =>
+const ask = (
+  bridge: number,
+  fate: Fate = 'arrives',
+  more: { isAtOldAgent?: boolean; outageMs?: number; answerMs?: number } = {},
+) =>
   ({
     kind: 'ask',
     bridge,
@@ -398,6 +413,7 @@ const ask = (bridge: number, fate: Fate = 'arrives', more: { isAtOldAgent?: bool
     ...more,
   }) as const;
 const pass = (ms: number): Command => ({ kind: 'pass', ms });
+const LEAVE = { kind: 'leave', pick: 0 } as const;
 const RETRY = { kind: 'retry', pick: 0, bridge: 0, fate: 'arrives' } as const;
 
 describe('a prompt that brings the claim of its conversation', (check) => {
@@ -414,6 +430,10 @@ describe('a prompt that brings the claim of its conversation', (check) => {
     ],
     'gets its own answer from a server that knows no claims, where another bridge was faster': [
       ...[ask(0, 'held up for a moment', { isAtOldAgent: true }), pass(60), ask(1), pass(9000)],
+    ],
+    'ends no turn of another bridge when its client has left and goes on': [
+      ...[ask(0, 'held up on its way'), pass(60), LEAVE, ask(1, 'arrives', { answerMs: 4000 })],
+      ...[pass(400), ask(0), pass(9000)],
     ],
   };
   for (const [what, script] of Object.entries(stories)) check(what, async () => void (await play(script)));
