@@ -1,5 +1,7 @@
 import * as assert from 'uvu/assert';
+import { createEndedSessions, type LogoutFile } from '../../src/console/accounts/ended-sessions.ts';
 import { describe } from '../check.ts';
+import { createFakeClock } from '../fake-clock.ts';
 import { codeOf, createConsoleWorld, createLogoutLines, hashText } from './harness/world.ts';
 
 /** Every route of the API, who may use it, and a body that it takes. */
@@ -178,6 +180,28 @@ describe('a login', (check) => {
       assert.equal([await statusAt(one, ended), await statusAt(one, other)], [401, 200]);
     for (const one of [world, beside, restarted]) one.stop();
   });
+
+  check(
+    'that has ended at another console is over for every request, also where one reads of it for the next',
+    async () => {
+      const read = Promise.withResolvers<void>();
+      let calls = 0;
+      const file: LogoutFile = {
+        append: async () => {},
+        // A file gives each line once. The first reader has it, and is not through.
+        async readNew() {
+          if (++calls > 1) return [];
+          await read.promise;
+          return ['{"id":"one","ends":1e15}'];
+        },
+      };
+      const { has } = createEndedSessions({ clock: createFakeClock(), file, log: () => {} });
+      const found = [has('one'), has('one')];
+      await Promise.race([found[1], new Promise((resolve) => setImmediate(resolve))]);
+      read.resolve();
+      assert.equal(await Promise.all(found), [true, true]);
+    },
+  );
 
   check('ends where its file fails, and the log says what that means', async () => {
     const file = createLogoutLines();

@@ -33,6 +33,9 @@ export const openLogoutFiles = async (given: string, clock: Clock): Promise<Logo
     }
   };
 
+  /** Lines that were read and not returned. */
+  let unreturned: string[] = [];
+
   makeDirectoryOf(pathOf(0));
   await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   await removeOld();
@@ -41,6 +44,14 @@ export const openLogoutFiles = async (given: string, clock: Clock): Promise<Logo
       await current().get(periodOf(endsAt))?.append(line);
       await removeOld();
     },
-    readNew: async () => (await Promise.all([...current().values()].map((file) => file.readNew()))).flat(),
+    async readNew() {
+      const readings = [...current().values()].map(async (file) => unreturned.push(...(await file.readNew())));
+      const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected');
+      // A file gives each line once. Those of the other one must not be lost with this failure, which the next call meets again.
+      if (unreturned.length === 0 && failed?.status === 'rejected') throw failed.reason;
+      const lines = unreturned;
+      unreturned = [];
+      return lines;
+    },
   };
 };

@@ -40,11 +40,17 @@ export const createEndedSessions = ({ clock, file, log }: EndedSessionsNeeds): E
   const ended = new Map<string, number>();
   /** Why the file was not read the last time. */
   let unread: string | undefined;
-  const readNew = async (): Promise<void> => {
+  /** Each reading waits for the one before it, which may have taken lines from the file and not noted them yet. */
+  let reading = Promise.resolve();
+  const readOnce = async (): Promise<void> => {
     for (const line of (await file?.readNew()) ?? []) {
       const logout = parseJson(Logout, line);
       if (logout !== undefined && logout.ends > clock.now()) setNewest(ended, [logout.id, logout.ends], LIMIT);
     }
+  };
+  const readNew = (): Promise<void> => {
+    reading = reading.catch(() => {}).then(readOnce);
+    return reading;
   };
   return {
     async has(id) {

@@ -55,6 +55,22 @@ describe('logouts in a directory', (check) => {
     }),
   );
 
+  check('of one file are read also while the other one cannot be', () =>
+    inDirectory(async (directory) => {
+      const clock = createFakeClock();
+      const [one, other] = [await openLogoutFiles(directory, clock), await openLogoutFiles(directory, clock)];
+      await one.append('first', clock.now() + 12 * HOUR_MS);
+      const [older = ''] = readdirSync(directory);
+      await clock.advance(12 * HOUR_MS);
+      await one.append('second', clock.now() + 12 * HOUR_MS);
+      chmodSync(join(directory, older), 0o644);
+      assert.equal(await other.readNew(), ['second']);
+      assert.ok((await rejection(other.readNew())) instanceof Error);
+      chmodSync(join(directory, older), 0o600);
+      assert.equal(await other.readNew(), ['first']);
+    }),
+  );
+
   check('are refused where nothing can be kept', () =>
     inDirectory(async (parent) => {
       const clock = createFakeClock();
