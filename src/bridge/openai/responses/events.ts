@@ -1,3 +1,4 @@
+import type { AnswerFailure } from '../../errors.ts';
 import type { EncodedEvent } from '../stream-encoder.ts';
 import {
   type FunctionCallItem,
@@ -12,6 +13,15 @@ import {
 
 /** An event before it has a number. */
 export type GivenEvent = readonly [type: string, members: object];
+
+/**
+ * The event of a failure. OpenAI describes its members beside `type`, and sends them in `error`: at that its client for Python throws,
+ * which would pass the event on as any other without it.
+ */
+export const errorEvent = ({ code, message }: Pick<AnswerFailure, 'code' | 'message'>): GivenEvent => {
+  const members = { code, message, param: null };
+  return ['error', { ...members, error: { type: 'server_error', ...members } }];
+};
 
 /** Encodes the events of one response. */
 export type ResponseEvents = {

@@ -1,7 +1,7 @@
 import type { AnswerFailure } from '../../errors.ts';
 import { endOfPiece } from '../../stream/graphemes.ts';
 import type { EncodedEvent } from '../stream-encoder.ts';
-import { createEventEncoder, type GivenEvent, type ResponseEvents } from './events.ts';
+import { createEventEncoder, errorEvent, type GivenEvent, type ResponseEvents } from './events.ts';
 import type { ItemChange } from './items.ts';
 
 // The events of a response in the background are the same for every reader, at every bridge and at any time: a
@@ -101,7 +101,7 @@ const createRepeatableOrder = () => {
 type RepeatableEvents = ResponseEvents & {
   /**
    * The end of a stream that cannot go on while its response may. It has the number of the event before it, after which its reader
-   * asks for the rest. OpenAI's clients throw it: that for Python only at a member `error`.
+   * asks for the rest.
    */
   readonly interrupted: (failure: AnswerFailure) => readonly EncodedEvent[];
 };
@@ -127,9 +127,8 @@ export const createRepeatableEncoder = (after = -1): RepeatableEvents => {
       order.add(changes).flatMap(({ change, number }) => numberedFrom(number, () => eventsOf(change))),
     end: (...given) => encodeGiven(given, order.last() - given.length + 1),
     interrupted({ code, message }) {
-      const members = { code, message: `${message}. ${RESUMED}`, param: null };
       setNext(last);
-      return [eventOf('error', { ...members, error: { type: 'server_error', ...members } })];
+      return [eventOf(...errorEvent({ code, message: `${message}. ${RESUMED}` }))];
     },
   };
 };

@@ -1,7 +1,7 @@
 import { type AnswerFailure, isBridgeFault, toAnswerFailure } from '../../errors.ts';
 import type { OutputEvent } from '../../output.ts';
 import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
-import { createEventEncoder, type GivenEvent, type ResponseEvents } from './events.ts';
+import { createEventEncoder, errorEvent, type GivenEvent, type ResponseEvents } from './events.ts';
 import { createOutputItems, placeOfResponse } from './items.ts';
 import { createRepeatableEncoder } from './repeatable.ts';
 import { isCompleted, type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
@@ -29,8 +29,6 @@ export const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
   if (!isBridgeFault(error)) return BUG;
   return error.detail.kind === 'client-left' ? undefined : toAnswerFailure(error.detail);
 };
-
-const errorEvent = ({ code, message }: AnswerFailure): GivenEvent => ['error', { code, message, param: null }];
 
 /** Numbers events as they come. */
 const createPlainEncoder = (): ResponseEvents => {
