@@ -66,6 +66,8 @@ const BACKGROUND = 'background';
 /** All conversations are read at once, so each of them has to be small. */
 const EXCHANGES_STORED = 20;
 const APPROVALS_STORED = 50;
+/** Of those that were decided, of all exchanges. The agent server takes records of up to 64 KiB. */
+const DECIDED_STORED = 100;
 /** The most that any version has stored. */
 const EXCHANGES_READ = 50;
 const Hash = v.pipe(v.string(), v.maxLength(100));
@@ -133,28 +135,32 @@ const ConversationRecord = v.object({
 type ConversationRecord = v.InferOutput<typeof ConversationRecord>;
 
 /** An agent asks for the calls of one step together, so there are few. */
-const toPausedRecord = ({
-  approvalIDs,
-  callIDs,
-  waiting,
-  ...position
-}: PausedTurn): NonNullable<ConversationRecord['paused']> => ({
+const toPausedRecord = (
+  { approvalIDs, callIDs, waiting, ...position }: PausedTurn,
+  limit = APPROVALS_STORED,
+): NonNullable<ConversationRecord['paused']> => ({
   ...position,
-  approvalIDs: approvalIDs.slice(0, APPROVALS_STORED),
-  ...(callIDs === undefined
-    ? {}
-    : { callIDs: callIDs.slice(0, APPROVALS_STORED).map((id) => (id.length > TOKEN_CHARS ? '' : id)) }),
-  ...(waiting === undefined ? {} : { waiting: waiting.slice(0, APPROVALS_STORED) }),
+  approvalIDs: approvalIDs.slice(0, limit),
+  ...(callIDs && { callIDs: callIDs.slice(0, limit).map((id) => (id.length > TOKEN_CHARS ? '' : id)) }),
+  ...(waiting && { waiting: waiting.slice(0, limit) }),
 });
+
+/** Where exchanges ended that asked for approvals, with the ids of the newest ones. */
+const toAskedRecords = (exchanges: readonly StoredExchange[]): NonNullable<ConversationRecord['asked']> => {
+  let left = DECIDED_STORED;
+  const records = exchanges.map(({ asked }, index) => ({ asked, index })).toReversed();
+  return records.flatMap(({ asked, index }) => {
+    const record = asked && toPausedRecord(asked, Math.min(APPROVALS_STORED, left));
+    left -= record?.approvalIDs.length ?? 0;
+    return record === undefined ? [] : [[index, record]];
+  });
+};
 
 /** The metadata to store with a conversation's session, including that of other programs. */
 export const toSessionMetadata = (conversation: StoredConversation): Readonly<Record<string, unknown>> => {
   const { owner, name, isNamed, fingerprint, tail, stoppedAt, hasReplay, exchanges, request } = conversation;
   const { claim, isUnsure, paused, revision, clientMetadata } = conversation;
-  const asked = exchanges.flatMap(
-    (exchange, index): NonNullable<ConversationRecord['asked']> =>
-      exchange.asked === undefined ? [] : [[index, toPausedRecord(exchange.asked)]],
-  );
+  const asked = toAskedRecords(exchanges);
   const record: ConversationRecord & { readonly revision: number } = {
     version: VERSION,
     owner,
