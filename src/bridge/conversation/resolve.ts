@@ -243,10 +243,7 @@ export const createResolver = (needs: ResolverNeeds): Conversations['resolve'] =
     if (!isAfter && !isNewAndUnnamed(sent)) await sync.load(signal);
     if (conversation.kind === 'named') return resolveNamed(sent, conversation, signal);
     if (conversation.kind === 'unnamed') return resolveUnnamed(sent, signal);
-    const responseID =
-      conversation.kind === 'after'
-        ? conversation.responseID
-        : await responseOfItem(conversation.itemID, owner, signal);
-    return resolveAfter(sent, responseID, signal);
+    if (conversation.kind === 'after') return resolveAfter(sent, conversation.responseID, signal);
+    return resolveAfter(sent, await responseOfItem(conversation.itemID, owner, signal), signal);
   };
 };
