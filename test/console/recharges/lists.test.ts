@@ -1,48 +1,9 @@
-import { appendFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { appendFileSync, statSync, writeFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
-import { createJournalFile } from '../../src/adapter/files/journal.ts';
-import { createJournalReader } from '../../src/adapter/files/journal-reader.ts';
-import { createJournalRecharges } from '../../src/console/recharges/journal-entries.ts';
-import { RECHARGES_SHOWN, toRechargeLists } from '../../src/console/recharges/recharge-lists.ts';
-import type { ReadJournal } from '../../src/console/recharges/recharge-reading.ts';
-import { createJournal } from '../../src/relay-admin/recharge/journal.ts';
-import { describe } from '../check.ts';
-import { createConsoleWorld } from './harness/world.ts';
-
-const NOW = Date.UTC(2026, 0, 1);
-const hash = (char: string) => char.repeat(64);
-
-/** A journal in a file, written with relay admin's own code. */
-const withJournal = async <T>(
-  body: (path: string, journal: ReturnType<typeof createJournal>) => Promise<T>,
-): Promise<T> => {
-  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-journal-'));
-  const path = join(directory, 'journal.jsonl');
-  let ids = 0;
-  const journal = createJournal(createJournalFile(path), () => `an-id-of-twenty-characters-${ids++}`);
-  try {
-    return await body(path, journal);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-};
-/** The lists of a journal, read again with each call. */
-const followJournal = (path: string) => {
-  const recharges = createJournalRecharges(RECHARGES_SHOWN);
-  const read = createJournalReader(path);
-  return async () => {
-    const failure = await read(recharges);
-    if (failure !== undefined) throw new Error(JSON.stringify(failure));
-    return toRechargeLists(recharges, NOW);
-  };
-};
-const listsOf = (path: string) => followJournal(path)();
-const claimOf = (char: string, at: number) => ({
-  ...{ at, token: hash(char), key: hash(char), marker: `rc_${char.repeat(16)}` },
-  ...{ userId: 7, amount: '12.5', balanceBefore: '3.5' },
-});
+import { createJournalRecharges } from '../../../src/console/recharges/journal-entries.ts';
+import { RECHARGES_SHOWN } from '../../../src/console/recharges/recharge-lists.ts';
+import { describe } from '../../check.ts';
+import { claimOf, followJournal, hash, listsOf, NOW, withJournal } from './world.ts';
 
 describe('the recharges of a journal', (check) => {
   check('are verified, refused or in doubt as relay admin itself takes them, the newest first', async () => {
@@ -124,21 +85,6 @@ describe('the recharges of a journal', (check) => {
     });
   });
 
-  check('are read in spite of lines that are damaged, cut or of a later release', async () => {
-    await withJournal(async (path, journal) => {
-      await journal.claim(claimOf('a', NOW - 1000));
-      appendFileSync(
-        path,
-        'canary\n{"kind":"later"}\n{"kind":"claim","at":1}\n[]\n{"kind":"settlement","by":7}\n{"kind":"cl',
-      );
-      const { inDoubt } = await listsOf(path);
-      assert.equal(
-        inDoubt.map(({ reason }) => reason),
-        ['It was sent a moment ago and may still run.'],
-      );
-    });
-  });
-
   check('in doubt are never pushed out by newer ones, in a journal of whatever length', async () => {
     await withJournal(async (path) => {
       const line = (each: number, kind: object) => `${JSON.stringify({ at: each, by: `b${each}`, ...kind })}\n`;
@@ -186,88 +132,5 @@ describe('the recharges of a journal', (check) => {
     assert.equal([count, recharges.count()], [80_000, 80_000]);
     const [first, last] = [Math.min(...costs.slice(0, 4)), Math.min(...costs.slice(-4))];
     assert.ok(last < 2 * first, `${last} us after ${first} us at first`);
-  });
-
-  check('are read on where the journal goes on, and anew where another file is in its place', async () => {
-    await withJournal(async (path) => {
-      const entry = (char: string) =>
-        `${JSON.stringify({ ...claimOf(char, 1), kind: 'claim', by: char, marker: `rc_${char}` })}\n`;
-      const read = followJournal(path);
-      const seen = async () => (await read()).inDoubt.map(({ reference }) => reference).join(' ');
-      const [half, rest] = [entry('b').slice(0, 50), entry('b').slice(50)];
-      writeFileSync(path, `${entry('a')}${half}`);
-      assert.is(await seen(), 'rc_a');
-      appendFileSync(path, rest);
-      assert.is(await seen(), 'rc_b rc_a');
-      writeFileSync(path, `${'x'.repeat(3_000_000)}\n${entry('c')}`);
-      assert.is(await seen(), 'rc_c');
-      writeFileSync(path, entry('d'));
-      assert.is(await seen(), 'rc_d');
-      rmSync(path);
-      assert.match(String(await read().catch((error: unknown) => error)), 'missingFile');
-      writeFileSync(path, `${entry('e')}${entry('f')}`);
-      assert.is(await seen(), 'rc_f rc_e');
-    });
-  });
-
-  check('in doubt are a metric, as long as the journal can be read', async () => {
-    const claim = JSON.stringify({ kind: 'claim', by: 'b', ...claimOf('a', 0) });
-    const journals: readonly (ReadJournal | undefined)[] = [
-      async ({ take }) => void take(claim),
-      async () => undefined,
-      async () => ({ code: 'EACCES' }),
-      undefined,
-    ];
-    for (const [index, readJournal] of journals.entries()) {
-      const world = await createConsoleWorld(readJournal === undefined ? {} : { readJournal });
-      await world.send('GET', '/metrics');
-      assert.equal(world.counted, [`recharges in doubt ${['1', '0', 'unknown', 'unknown'][index]}`]);
-      world.stop();
-    }
-  });
-
-  check('are read once for all who ask at a time, and again after five seconds', async () => {
-    let reads = 0;
-    const readJournal: ReadJournal = async ({ take }) => {
-      reads += 1;
-      if (reads === 1) take(JSON.stringify({ kind: 'claim', by: 'b', ...claimOf('a', 0) }));
-      return undefined;
-    };
-    const world = await createConsoleWorld({ readJournal });
-    const ann = await world.as('ann');
-    const answers = [...Array.from({ length: 20 }, () => world.send('GET', '/metrics')), ann('GET', '/api/recharges')];
-    assert.ok((await Promise.all(answers)).every(({ status }) => status === 200));
-    assert.is(reads, 1);
-    await world.clock.advance(5000);
-    assert.is(((await (await ann('GET', '/api/recharges')).json()) as { inDoubt: unknown[] }).inDoubt.length, 1);
-    assert.is(reads, 2);
-    world.stop();
-  });
-
-  check('of a file that is none, or is not there, are said with the code of the system', async () => {
-    await withJournal(async (path) => {
-      const read = (at: string) => createJournalReader(at)({ take: assert.unreachable, restart: () => {} });
-      assert.equal(await read(path), { missingFile: 'journal.jsonl' });
-      assert.equal(await read(join(path, 'j.jsonl')), { code: 'ENOENT' });
-      assert.equal(await read(tmpdir()), { code: 'ENOTREG' });
-      writeFileSync(path, '');
-      assert.is(await read(path), undefined);
-    });
-  });
-
-  check('of a journal that is not there are never an empty list without a word', async () => {
-    const cases = [
-      [{ missingFile: 'j.jsonl' }, 200, 'j.jsonl'],
-      [{ code: 'ENOENT' }, 503, 'its folder is not there'],
-      [{ code: 'EACCES' }, 503, 'may read the file'],
-      [{ code: 'ENOTREG' }, 503, 'names a folder'],
-    ] as const;
-    for (const [journal, status, expected] of cases) {
-      const world = await createConsoleWorld({ readJournal: async () => journal });
-      const answer = await (await world.as('vera'))('GET', '/api/recharges');
-      assert.is(answer.status, status);
-      assert.match(await answer.text(), expected);
-      world.stop();
-    }
   });
 });

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { Fault } from '../../src/core/fault.ts';
-import { describe } from '../check.ts';
-import { createBackendWorld, failing, GOOD } from './backend-world.ts';
-import { CANARY, ollamaAnswer, reset, type Step } from './scripted-client.ts';
+import { Fault } from '../../../src/core/fault.ts';
+import { describe } from '../../check.ts';
+import { createBackendWorld, failing, GOOD } from '../backend-world.ts';
+import { CANARY, ollamaAnswer, reset, type Step } from '../scripted-client.ts';
 
 const STEPS: Readonly<Record<string, Step>> = {
   good: GOOD,
