@@ -1,18 +1,20 @@
 import * as assert from 'uvu/assert';
-import { undocumented } from '../../../src/agent/http/openapi.ts';
 import { describe } from '../../check.ts';
 import { ask, until } from '../harness/permission-requests.ts';
 import { createAgentWorld, hanging, prompt } from '../harness/world.ts';
 
 type World = Awaited<ReturnType<typeof createAgentWorld>>;
 const basic = (words: string): string => `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(words)))}`;
+
 const locked = (username = 'ann', password = 'pässwörd: ∞') =>
   createAgentWorld({ changes: { credentials: { username, password } } });
+
 /** Every method of every route, with something in the place of its parameters. */
 const callsOf = ({ server }: World): readonly (readonly [method: string, path: string])[] =>
   Object.entries(server.table).flatMap(([pattern, methods]) =>
     Object.keys(methods).map((method) => [method, pattern.replace(/:\w+/g, 'x')] as const),
   );
+
 const isOpen = (path: string): boolean => path === '/health' || path === '/ready';
 
 describe('authentication with a password', (check) => {
@@ -190,44 +192,6 @@ describe('requests before the start and after the stop', (check) => {
     const ready = await world.call('GET', '/ready');
     assert.equal([ready.status, ready.headers.get('retry-after')], [503, '1']);
     assert.is(world.clock.pending(), 0);
-  });
-});
-
-describe('the document of the routes', (check) => {
-  check('has a line for every route, and no other', async () => {
-    const { server } = await createAgentWorld();
-    assert.equal(undocumented(server.table), []);
-    assert.equal(undocumented({ ...server.table, '/new/:id': { PUT: () => new Response() } }), ['PUT /new/{id}']);
-    const { '/doc': _, ...less } = server.table;
-    assert.equal(undocumented(less), ['GET /doc']);
-  });
-
-  check('has a second name, and metrics have a route also where none are kept', async () => {
-    const world = await createAgentWorld();
-    assert.equal(await world.get('/openapi.json'), await world.get('/doc'));
-    const response = await world.call('GET', '/metrics');
-    assert.is(response.status, 404);
-    assert.match(await response.text(), 'keeps no metrics');
-  });
-
-  check('names every path with its parameters, and the shape of what is sent', async () => {
-    const world = await createAgentWorld();
-    const doc = (await world.get('/doc')) as {
-      openapi: string;
-      info: { version: string };
-      paths: Record<string, Record<string, { parameters?: { name: string }[]; requestBody?: unknown }>>;
-    };
-    assert.is(doc.openapi, '3.1.0');
-    assert.is(doc.info.version, '0.0.0-test');
-    const paths = Object.keys(world.server.table).map((pattern) => pattern.replace(/:(\w+)/g, '{$1}'));
-    assert.equal(Object.keys(doc.paths).sort(), paths.sort());
-    const output = doc.paths['/session/{id}/message/{messageID}/part/{partID}/output']?.get;
-    assert.equal(
-      output?.parameters?.map(({ name }) => name),
-      ['id', 'messageID', 'partID'],
-    );
-    const outputText = JSON.stringify(doc.paths['/session/{id}/message']?.post?.requestBody);
-    for (const field of ['parts', 'messageID', 'noReply', 'variant']) assert.match(outputText, `"${field}"`);
   });
 });
 

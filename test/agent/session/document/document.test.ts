@@ -1,20 +1,9 @@
 import * as assert from 'uvu/assert';
-import type * as v from 'valibot';
-import type { StoredMessage, StoredPart, StoredSession } from '../../../../src/agent/protocol/stored-schemas.ts';
-import type { Message, Part, Session } from '../../../../src/agent/protocol/types.ts';
 import { readSessionDocument } from '../../../../src/agent/session/document.ts';
 import { describe } from '../../../check.ts';
 import { linesOf } from '../../harness/any-session.ts';
 import { idsFrom } from '../../store/samples.ts';
-import { collected, errorsAbout, LATER, type Line, recordsIn, sample } from './world.ts';
-
-// What a store may hold, a document may hold, and the other way round.
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
-const SAME: readonly [
-  Same<Session, v.InferOutput<typeof StoredSession>>,
-  Same<Message, v.InferOutput<typeof StoredMessage>>,
-  Same<Part, v.InferOutput<typeof StoredPart>>,
-] = [true, true, true];
+import { collected, errorsAbout, LATER, type Line, recordsIn, SAME, sample } from './world.ts';
 
 describe('the document of a session', (check) => {
   /** The sample's lines, of which one, by its place, is changed at a path. */

@@ -1,78 +1,7 @@
-import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { type AssistantMessage, NO_TOKENS, type Session, type UserMessage } from '../../../src/agent/protocol/types.ts';
-import { createRunQueue } from '../../../src/agent/session/run-queue.ts';
-import { createSingleServer } from '../../../src/agent/store/cluster.ts';
-
-import { describe, rejection } from '../../check.ts';
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const sessionOf = (id: string): Session => ({
-  id,
-  slug: 's',
-  projectID: 'global',
-  directory: '/',
-  title: 't',
-  version: '1',
-  cost: 0,
-  tokens: NO_TOKENS,
-  time: { created: 1, updated: 1 },
-});
-const userOf = (sessionID: string, id: string): UserMessage => ({
-  id,
-  sessionID,
-  role: 'user',
-  time: { created: 1 },
-  agent: 'build',
-  model: { providerID: 'p', modelID: 'm' },
-});
-const alone = () => ({
-  leases: createSingleServer({ recordDecision: async () => {} }).leases,
-  recovery: { beforeRun: async () => undefined, afterFailure: async () => {} },
-});
-const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
-  id: `answer to ${id}`,
-  sessionID,
-  role: 'assistant',
-  parentID: id,
-  mode: 'build',
-  agent: 'build',
-  modelID: 'm',
-  providerID: 'p',
-  path: { cwd: '/', root: '/' },
-  time: { created: 1 },
-  cost: 0,
-  tokens: NO_TOKENS,
-  ...(isAborted ? { error: { name: 'MessageAbortedError', data: { message: 'Aborted' } } } : {}),
-});
-
-/** Runs whose answers the test gives when it wants to. */
-const world = () => {
-  const open: { readonly user: UserMessage; readonly finish: () => void; readonly fail: (error: Error) => void }[] = [];
-  const reported: string[] = [];
-  const bugs: unknown[] = [];
-  const runs = createRunQueue({
-    ...alone(),
-    answer: ({ user }, signal) =>
-      new Promise((resolve, reject) => {
-        const settle = () => {
-          open.splice(
-            open.findIndex((one) => one.user === user),
-            1,
-          );
-          resolve(answerTo(user, signal.aborted));
-        };
-        open.push({ user, finish: settle, fail: reject });
-        // Whatever is aborted has something to end before it is over.
-        const end = () => void turn().then(settle);
-        if (signal.aborted) end();
-        else signal.addEventListener('abort', end);
-      }),
-    publishStatus: async ({ id }, { type }) => void reported.push(`${id} ${type}`),
-    onBug: (error) => void bugs.push(error),
-  });
-  return { runs, open, reported, bugs };
-};
+import { createRunQueue } from '../../../../src/agent/session/run-queue.ts';
+import { describe, rejection } from '../../../check.ts';
+import { alone, answerTo, sessionOf, turn, userOf, world } from './world.ts';
 
 describe('runs', (check) => {
   check('answer each prompt of a session in its turn, one at a time', async () => {
@@ -267,47 +196,5 @@ describe('runs', (check) => {
     const { runs } = world();
     await runs.stop();
     assert.is((await runs.run(sessionOf('a'), userOf('a', '1'))).error?.name, 'MessageAbortedError');
-  });
-
-  check('keep their promises whatever happens in whatever order', async () => {
-    const action = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ kind: fc.constant('run' as const), at: fc.constantFrom('a', 'b', 'c') }) },
-      { weight: 3, arbitrary: fc.record({ kind: fc.constant('finish' as const), at: fc.nat(3) }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('abort' as const), at: fc.constantFrom('a', 'b', 'c') }) },
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
-        const { runs, open, reported } = world();
-        const asked: { readonly id: string; readonly answer: Promise<AssistantMessage> }[] = [];
-        const order: string[] = [];
-        for (const [index, { kind, at }] of actions.entries()) {
-          if (kind === 'run') {
-            const id = `${at}${index}`;
-            const answer = runs.run(sessionOf(at), userOf(at, id));
-            void answer.then(() => order.push(id));
-            asked.push({ id, answer });
-          } else if (kind === 'finish') open[at % Math.max(1, open.length)]?.finish();
-          else {
-            await runs.abort(at);
-            assert.is((await runs.statuses())[at], undefined);
-          }
-          await turn();
-          const busy = open.map(({ user }) => user.sessionID).sort();
-          assert.equal(busy, [...new Set(busy)], 'one run for each session');
-          assert.equal(Object.keys(await runs.statuses()).sort(), busy);
-        }
-        await runs.stop();
-        for (const { id, answer } of asked) assert.is((await answer).parentID, id);
-        await turn();
-        for (const at of ['a', 'b', 'c']) {
-          const mine = (ids: readonly string[]) => ids.filter((id) => id.startsWith(at));
-          assert.equal(mine(order), mine(asked.map(({ id }) => id)), 'in the order in which they came');
-          const last = reported.findLast((word) => word.startsWith(at));
-          assert.ok(last === undefined || last === `${at} idle`);
-        }
-        assert.equal(await runs.statuses(), {});
-      }),
-      { numRuns: 150 },
-    );
   });
 });

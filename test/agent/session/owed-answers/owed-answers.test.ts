@@ -1,22 +1,8 @@
 import * as assert from 'uvu/assert';
-import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { AssistantMessage, Session, UserMessage } from '../../../src/agent/protocol/types.ts';
-import { createSingleServer } from '../../../src/agent/store/cluster.ts';
-import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
-import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
-import { describe } from '../../check.ts';
-import { createFakeClock } from '../../fake-clock.ts';
-import {
-  answersIn,
-  ask,
-  callsOf,
-  eventsOf,
-  isQuiet,
-  messagesOf,
-  outputOf,
-  textOf,
-  until,
-} from '../harness/permission-requests.ts';
+import type { Store, StoreChange } from '../../../../src/agent/store/store.ts';
+import { describe } from '../../../check.ts';
+import { createFakeClock } from '../../../fake-clock.ts';
+import { answersIn, ask, eventsOf, messagesOf, textOf, until } from '../../harness/permission-requests.ts';
 import {
   type AgentWorld,
   calling,
@@ -24,38 +10,10 @@ import {
   hanging,
   prompt,
   replying,
-  toolNamed,
   type WorldGiven,
-} from '../harness/world.ts';
-import { createMemoryStore } from '../store/memory-store.ts';
-import { answer, sessionOf, textPart, userMessage } from '../store/samples.ts';
-
-const SESSION = 'ses_000000000000aaaaaaaaaaaaaa';
-const messageID = (place: number): string => `msg_00000000000${place}aaaaaaaaaaaaaa`;
-const MODEL = { providerID: 'demo', modelID: 'main' };
-
-const emptyStore = (): Store =>
-  createMemoryStore({ ids: createIds(createFakeClock(), (count) => crypto.getRandomValues(new Uint8Array(count))) });
-
-/** A prompt as it is stored when it was accepted, with what is known of its answer. */
-const promptChanges = (
-  place: number,
-  state: 'owed' | 'begun',
-  more: Partial<UserMessage> = {},
-): readonly StoreChange[] => {
-  const time = { created: createFakeClock().now() };
-  const user = { ...userMessage(messageID(place), SESSION), model: MODEL, time, ...more };
-  const part = { id: `prt_00000000000${place}aaaaaaaaaaaaaa`, sessionID: SESSION, messageID: user.id };
-  return [
-    { kind: 'message', message: user },
-    { kind: 'part', part: textPart(part, `prompt ${place}`) },
-    { kind: 'answer', sessionID: SESSION, promptID: user.id, state },
-  ];
-};
-const sessionChange = (more: Partial<Session> = {}): StoreChange => ({
-  kind: 'session',
-  session: sessionOf(SESSION, { title: 'Mine', ...more }),
-});
+} from '../../harness/world.ts';
+import { answer, userMessage } from '../../store/samples.ts';
+import { answersOf, emptyStore, MODEL, messageID, promptChanges, SESSION, sessionChange, untilQuiet } from './world.ts';
 
 /** A store that records each change of what is owed, with the kinds of changes in the same commit. */
 const recordingStore = () => {
@@ -78,10 +36,6 @@ const startOn = async (changes: readonly StoreChange[], given: WorldGiven = {}):
   await store.commit([sessionChange(), ...changes], []);
   return createAgentWorld({ ...given, store });
 };
-const untilQuiet = (world: AgentWorld): Promise<void> =>
-  until(world, async () => (await isQuiet(world)) && (await world.store.owed()).length === 0);
-const answersOf = async (world: AgentWorld, sessionID = SESSION): Promise<readonly AssistantMessage[]> =>
-  answersIn(await messagesOf(world, sessionID)).map(({ info }) => info);
 
 describe('an answer that is owed', (check) => {
   check('is stored in the commit of its prompt, and not owed any more in the commit that ends it', async () => {
@@ -105,29 +59,6 @@ describe('an answer that is owed', (check) => {
     const id = await world.session();
     await world.post(`/session/${id}/message`, prompt('note this', { noReply: true }));
     assert.equal(await world.store.owed(), []);
-  });
-
-  check('is not given a second time where another server has begun it since this one has found it', async () => {
-    const inner = emptyStore();
-    await inner.commit([sessionChange(), ...promptChanges(1, 'begun'), ...promptChanges(2, 'owed')], []);
-    let looks = 0;
-    const owed: Store['owed'] = async (sessionID) => {
-      const found = await inner.owed(sessionID);
-      looks += 1;
-      // The first look is that of the start, when the other server had not begun yet.
-      return looks === 1 ? found.map((one) => ({ ...one, isBegun: false })) : found;
-    };
-    const world = await createAgentWorld({ store: { ...inner, owed }, scripts: [replying('second')] });
-    await untilQuiet(world);
-    const answers = answersIn(await messagesOf(world, SESSION));
-    assert.equal(
-      answers.map(({ info, parts }) => [info.parentID, info.error?.name ?? textOf({ parts })]),
-      [
-        [messageID(1), 'MessageAbortedError'],
-        [messageID(2), 'second'],
-      ],
-    );
-    assert.is(world.asked.length, 1);
   });
 
   check('is given after a kill where it was never begun, in the order of the prompts', async () => {
@@ -268,114 +199,5 @@ describe('an answer that is owed', (check) => {
     );
     await world.post(`/session/${id}/abort`);
     await untilQuiet(world);
-  });
-
-  check('is found given by a server that had it in its queue, when another one was faster', async () => {
-    const store = emptyStore();
-    const given = answer(messageID(9), SESSION, { time: { created: 1, completed: 2 }, finish: 'stop' });
-    const isFirst = Promise.withResolvers<void>();
-    const world = await createAgentWorld({
-      store: {
-        ...store,
-        async owed(sessionID) {
-          // Before this server looks under its lease, another one has answered.
-          if (sessionID === undefined) return store.owed();
-          await isFirst.promise;
-          return store.owed(sessionID);
-        },
-      },
-    });
-    const id = await world.session();
-    const answering = ask(world, id);
-    await until(world, async () => (await store.owed()).length === 1);
-    const [owed] = await store.owed();
-    const promptID = owed?.promptID ?? '';
-    await store.commit(
-      [
-        { kind: 'message', message: { ...given, sessionID: id, parentID: promptID } },
-        { kind: 'answer', sessionID: id, promptID, state: 'ended' },
-      ],
-      [],
-    );
-    isFirst.resolve();
-    assert.is((await answering).info.id, messageID(9));
-    assert.equal(world.asked, []);
-  });
-});
-
-describe('a run that the store fails in the middle', (check) => {
-  /** A store that fails every commit while it is told to. */
-  const failingStore = () => {
-    const inner = emptyStore();
-    let isFailing = false;
-    const store: Store = {
-      ...inner,
-      async commit(...given) {
-        if (isFailing) throw new StoreUnavailableError();
-        return inner.commit(...given);
-      },
-    };
-    return {
-      store,
-      fail: (isSo: boolean) => {
-        isFailing = isSo;
-      },
-    };
-  };
-
-  for (const when of ['before', 'while'] as const) {
-    check(`is left to other servers where this one begins to stop ${when} it looks for abandoned ones`, async () => {
-      const store = emptyStore();
-      await store.commit([sessionChange()], []);
-      let onAbandoned = (): void => {};
-      const peers = createSingleServer({
-        ...store,
-        health: {
-          trouble: () => undefined,
-          onWorking(listener) {
-            onAbandoned = listener;
-          },
-        },
-      });
-      const world = await createAgentWorld({ store, changes: { peers } });
-      // Another server has stored it, and is about to run it.
-      await store.commit(promptChanges(1, 'owed'), []);
-      if (when === 'while') onAbandoned();
-      const stopped = world.server.stop();
-      if (when === 'before') onAbandoned();
-      await stopped;
-      for (let turns = 0; turns < 50; turns++) await world.clock.advance(1);
-      assert.equal(
-        (await store.owed()).map(({ promptID, isBegun }) => [promptID, isBegun]),
-        [[messageID(1), false]],
-      );
-      assert.equal(
-        (await store.messages(SESSION)).filter(({ info }) => info.role === 'assistant'),
-        [],
-      );
-    });
-  }
-
-  check('is ended before the next prompt of its session is run', async () => {
-    const { store, fail } = failingStore();
-    const tool = toolNamed('pay', async () => {
-      fail(true);
-      return { output: 'paid', title: '', metadata: {}, isError: false };
-    });
-    const world = await createAgentWorld({
-      store,
-      tools: [tool],
-      scripts: [calling({ name: 'pay', input: {} }), replying('after it')],
-    });
-    const id = await world.session({ title: 'Mine' });
-    await world.call('POST', `/session/${id}/prompt_async`, prompt('pay'));
-    await until(world, async () => JSON.stringify(await world.get('/session/status')) === '{}');
-    assert.is((await store.unfinished()).length, 1);
-    fail(false);
-    assert.is(textOf(await ask(world, id, 'and now?')), 'after it');
-    await untilQuiet(world);
-    const [first] = await answersOf(world, id);
-    assert.is(first?.error?.name, 'MessageAbortedError');
-    assert.match(outputOf((await callsOf(world, id))[0]), 'whether it was carried out is not known');
   });
 });

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
-import { createAgentWorld, prompt, replying } from '../harness/world.ts';
+import { describe } from '../../../check.ts';
+import { createAgentWorld, prompt, replying } from '../../harness/world.ts';
 
 const written = (revision: number) => ({ gatehouse: { revision, claim: `claim ${revision}` } });
 const ifRevision = (revision: number) => ({ 'x-gatehouse-if-revision': String(revision) });
