@@ -61,6 +61,8 @@ export type ClientAnswer = {
   readonly fingerprint: string;
   /** Resolves once the request's turn in the conversation has come. */
   readonly responseID: () => Promise<string>;
+  /** Whether it is a text of the bridge alone, which cannot be read from the agent. Resolves with the response's id. */
+  readonly isOfBridge: () => Promise<boolean>;
   /** Read it once, to its end or until `stop`. A reader that stops early counts as disconnected. */
   readonly output: PolledOutput;
   /** The same output for another reader, who counts as none. */
@@ -195,6 +197,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
           createdSeconds,
           fingerprint: fingerprintOf(answer.model),
           responseID: async () => (await running).responseID,
+          isOfBridge: async () => (await running).isOfBridge,
           output: readRunning(running, reader, signal),
           readAgain: (again) => ({ output: readRunning(running, UNCOUNTED, again), delivery: UNCOUNTED }),
           ended: async () => (await running).outcome,

@@ -49,6 +49,8 @@ export type RunningAnswer = {
   readonly log: TurnLog;
   readonly from: LogPosition;
   readonly responseID: string;
+  /** Whether it is a text of the bridge alone, of which the agent has nothing. */
+  readonly isOfBridge: boolean;
   /** How it ended, once the conversation was stored. */
   readonly outcome: Promise<TurnOutcome>;
   /** Why no client gets it: it was aborted after tools had been called. Undefined while it runs, too. */
@@ -200,6 +202,7 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const released = Promise.allSettled([outcome, turnEnded]).then(() => undefined);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
-    return { log: source.log, from: source.from, responseID, outcome, refusal: refusal.get, released };
+    const isOfBridge = turn === undefined;
+    return { log: source.log, from: source.from, responseID, isOfBridge, outcome, refusal: refusal.get, released };
   };
 };

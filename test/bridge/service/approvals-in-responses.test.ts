@@ -81,6 +81,16 @@ describe('a call that waits for an approval, in a response', (check) => {
     }),
   );
 
+  check('is explained at once where a decision in the background is unclear: the bridge alone has that text', () =>
+    withPaying([pay(7), reporting], async (client, paid) => {
+      const asked = await client.responses.create({ input: 'Pay 7.' });
+      const unclear = { input: 'approve', background: true, previous_response_id: asked.id };
+      const { status, output_text, background } = await client.responses.create(unclear);
+      assert.equal([status, background, paid], ['completed', true, []]);
+      assert.match(output_text, 'contains no id of a permission request, so nothing was decided');
+    }),
+  );
+
   check('is done in a stream with no event of its end', () =>
     withPaying([pay(7), reporting], async (client) => {
       const types: string[] = [];

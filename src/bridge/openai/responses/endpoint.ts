@@ -19,10 +19,13 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     name: 'responses',
     effortMember: 'reasoning.effort',
     parse: parseResponsesRequest,
-    toBody: (output, request, answer) =>
-      request.echo.isBackground
+    async toBody(output, request, answer) {
+      // A text of the bridge is complete at once, and cannot be looked at later.
+      const isRunning = request.echo.isBackground && !(await answer.isOfBridge());
+      return isRunning
         ? createStartedResponse(startOf(request, answer))
-        : createResponse(output, startOf(request, answer)),
+        : createResponse(output, startOf(request, answer));
+    },
     createEncoder: (request, answer, startingAfter) =>
       createResponseEncoder({ ...startOf(request, answer), startingAfter }),
   };
