@@ -1,6 +1,7 @@
 /** The whole arguments, or one of them by its number from 1. */
 const PLACEHOLDER = /\$(ARGUMENTS|[1-9]\d{0,2})/g;
-const ARGUMENT = /"([^"]*)"|'([^']*)'|([^\s"']+)/g;
+/** OpenCode's, but a quote inside of a word belongs to it, as in `don't`. `[Image 1]` is how its terminal names a picture. */
+const ARGUMENT = /\[Image\s+\d+\]|"([^"]*)"(?!\S)|'([^']*)'(?!\S)|\S+/gi;
 
 const namesIn = (template: string): readonly string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
@@ -14,7 +15,7 @@ export const placeholdersOf = (template: string): readonly string[] => {
 };
 
 /**
- * The text of a command (OpenCode 1.x): `$1` and so on are its arguments, split at white space outside quotes; the highest
+ * The text of a command (OpenCode 1.x): `$1` and so on are its arguments, which are words, or what is in quotes; the highest
  * number takes all that are left, and one that is not given is empty. `$ARGUMENTS` is the whole text. Without a placeholder
  * the arguments follow the template. What stands in the arguments is never taken for a placeholder.
  */
@@ -25,12 +26,13 @@ export const expandTemplate = (template: string, given: string): string => {
       .filter((text) => text.trim() !== '')
       .join('\n\n')
       .trim();
-  const words = [...given.matchAll(ARGUMENT)].map(([, double, single, plain]) => double ?? single ?? plain ?? '');
+  const words = Array.from(given.matchAll(ARGUMENT), ([word, double, single]) => double ?? single ?? word);
   const highest = Math.max(0, ...names.filter(isNumber).map(Number));
   const textOf = (name: string): string => {
     if (!isNumber(name)) return given;
     const place = Number(name) - 1;
     return place + 1 === highest ? words.slice(place).join(' ') : (words[place] ?? '');
   };
-  return template.replace(PLACEHOLDER, (_, name: string) => textOf(name)).trim();
+  const texts = new Map([...new Set(names)].map((name) => [name, textOf(name)]));
+  return template.replace(PLACEHOLDER, (_, name: string) => texts.get(name) ?? '').trim();
 };

@@ -14,6 +14,8 @@ describe('the template of a command', (check) => {
       'two three before one',
     ],
     ['takes what is in quotes as one', '[$1] [$2]', '"a b" \'c d\' e', '[a b] [c d e]'],
+    ['keeps the quotes inside of words', '[$1] $2', `don't say "5"" or can't`, `[don't] say "5"" or can't`],
+    ['takes the name of a picture as one', '[$1] [$2]', '[Image 1] b', '[[Image 1]] [b]'],
     ['leaves out one that is not given', '[$1] [$2] [$3]', 'a', '[a] [] []'],
     ['repeats one that it names twice', '$1 and $1', 'a b', 'a b and a b'],
     ['keeps what is no placeholder', 'costs $0, $$ and $HOME', '', 'costs $0, $$ and $HOME'],
@@ -21,7 +23,7 @@ describe('the template of a command', (check) => {
       'takes no placeholder from the arguments',
       '$1: $ARGUMENTS',
       "$ARGUMENTS $& $'",
-      "$ARGUMENTS $& $: $ARGUMENTS $& $'",
+      "$ARGUMENTS $& $': $ARGUMENTS $& $'",
     ],
   ] as const)
     check(what, () => assert.is(expandTemplate(template, given), expected));
