@@ -7,7 +7,7 @@ import { partPublication } from '../events/records.ts';
 import { PartChangeBody } from '../protocol/part-schemas.ts';
 import type { Part, Session } from '../protocol/types.ts';
 import { toStoredPart } from '../session/prompt.ts';
-import { partsRemoval, rewindWhileIdle, updateWhileIdle } from '../session/revert.ts';
+import { partsRemoval, removeWhileIdle, updateWhileIdle } from '../session/revert.ts';
 import { notFound, requireCapacity } from '../session/sessions.ts';
 
 const wrongPart = (param: string, expected: string): Fault =>
@@ -52,10 +52,8 @@ export const partRoutes = ({
         return jsonResponse(200, changed);
       },
       async DELETE(_request, { id = '', messageID = '', partID = '' }) {
-        await rewindWhileIdle({ store, sessions, runs, clock }, id, async (session) => {
-          const part = await partOf(id, messageID, partID);
-          return { session, with: partsRemoval(id, [part]) };
-        });
+        const removal = async () => partsRemoval(id, [await partOf(id, messageID, partID)]);
+        await removeWhileIdle({ store, sessions, runs, clock }, id, { messageID, partID }, removal);
         return jsonResponse(200, true);
       },
     },

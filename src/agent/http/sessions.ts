@@ -8,7 +8,7 @@ import { holdUntilDelivered } from '../events/readers.ts';
 import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
 import { forkSession } from '../session/fork.ts';
-import { messagesRemoval, revertSession, rewindWhileIdle, unrevertSession } from '../session/revert.ts';
+import { messagesRemoval, removeWhileIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
 import { requestSummary } from '../turn/summary-request.ts';
 import { toFailureBody } from './errors.ts';
@@ -201,9 +201,9 @@ export const conversationRoutes = ({
         return jsonResponse(200, message);
       },
       async DELETE(_request, { id = '', messageID = '' }) {
-        await rewindWhileIdle({ store, sessions, runs, clock }, id, async (session) => {
+        await removeWhileIdle({ store, sessions, runs, clock }, id, { messageID }, async () => {
           if ((await store.message(id, messageID)) === undefined) throw notFound('message', messageID);
-          return { session, with: messagesRemoval(id, [messageID]) };
+          return messagesRemoval(id, [messageID]);
         });
         return jsonResponse(200, true);
       },

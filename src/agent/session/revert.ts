@@ -105,7 +105,7 @@ export const updateWhileIdle = (
  * As `updateWhileIdle`, for a change that removes messages or parts, or hides them: calls whose results are waited for end
  * with it. `change` says what else is stored.
  */
-export const rewindWhileIdle = (
+const rewindWhileIdle = (
   needs: RevertNeeds,
   sessionID: string,
   change: (session: Session) => Promise<{ readonly session: Session; readonly with?: Publication }>,
@@ -137,6 +137,38 @@ export const unrevertSession = async (needs: IdleNeeds, sessionID: string): Prom
   const session = await needs.sessions.get(sessionID);
   return session.revert === undefined ? session : updateWhileIdle(needs, sessionID, withoutRevert);
 };
+
+/** The revert point once `removed` is removed: if that is the point, the next of what it hides, undefined where there is none. */
+export const revertWithout = (
+  messages: readonly MessageShape[],
+  revert: Revert,
+  { messageID, partID }: Revert,
+): Revert | undefined => {
+  if (messageID !== revert.messageID || (partID !== undefined && partID !== revert.partID)) return revert;
+  const { messageIDs, parts } = findRevertedContent(messages, revert);
+  // Without a further part, what comes after the message stays hidden.
+  if (partID !== undefined) return { messageID, partID: parts[1]?.id ?? partID };
+  const remaining = messages.filter(({ info }) => info.id !== messageID);
+  const hidden = remaining.filter(({ info }) => messageIDs.includes(info.id));
+  const isFirst = ({ info }: MessageShape): boolean =>
+    !messagesBefore(remaining, info.id).some((one) => hidden.includes(one));
+  const first = hidden.find(isFirst);
+  return first === undefined ? undefined : { messageID: first.info.id };
+};
+
+/** Removes a message or a part while the session is idle. `removal` says how; what is hidden by a revert stays hidden. */
+export const removeWhileIdle = (
+  needs: RevertNeeds,
+  sessionID: string,
+  removed: Revert,
+  removal: () => Promise<Publication>,
+): Promise<Session> =>
+  rewindWhileIdle(needs, sessionID, async (session) => {
+    const more = await removal();
+    if (session.revert === undefined) return { session, with: more };
+    const revert = revertWithout(await readMessageShapes(needs.store, sessionID), session.revert, removed);
+    return { session: { ...withoutRevert(session), ...(revert === undefined ? {} : { revert }) }, with: more };
+  });
 
 /** Removes messages, and sends that they were removed. */
 export const messagesRemoval = (sessionID: string, messageIDs: readonly string[]): Publication =>

@@ -49,6 +49,38 @@ describe('a session that is turned back', (check) => {
     );
   });
 
+  check('keeps the rest hidden when the message to which it was turned back is deleted', async () => {
+    const { world, id, history } = await startChat();
+    await world.post(`/session/${id}/revert`, { messageID: history[2]?.info.id });
+    await world.call('DELETE', `/session/${id}/message/${history[2]?.info.id}`);
+    assert.equal((await sessionOf(world, id)).revert, { messageID: history[3]?.info.id });
+    await ask(world, id, 'three');
+    assert.match(textsOf(world), /one.*first.*three/);
+    assert.not.match(textsOf(world), /two|second/);
+    await world.post(`/session/${id}/revert`, { messageID: (await messagesOf(world, id))[2]?.info.id });
+    for (const { info } of (await messagesOf(world, id)).slice(2))
+      await world.call('DELETE', `/session/${id}/message/${info.id}`);
+    assert.is((await sessionOf(world, id)).revert, undefined, 'nothing is hidden any more');
+  });
+
+  check('keeps the rest hidden when the part to which it was turned back is deleted', async () => {
+    const { world, id, history } = await startChat([
+      calling({ name: 'look', input: {} }, { name: 'look', input: { far: 1 } }, { name: 'look', input: { far: 2 } }),
+      replying('first'),
+      replying('second'),
+      replying('third'),
+    ]);
+    const [, cut] = history;
+    const messageID = cut?.info.id ?? '';
+    const [, second, third] = cut?.parts.filter(({ type }) => type === 'tool') ?? [];
+    await world.post(`/session/${id}/revert`, { messageID, partID: second?.id });
+    await world.call('DELETE', `/session/${id}/message/${messageID}/part/${second?.id}`);
+    assert.equal((await sessionOf(world, id)).revert, { messageID, partID: third?.id });
+    await ask(world, id, 'three');
+    assert.not.match(textsOf(world), /two|first|far/);
+    assert.match(textsOf(world), /one.*look.*three/);
+  });
+
   check('goes on within an answer, without the rest of it', async () => {
     const { world, id, history } = await startChat([
       calling({ name: 'look', input: {} }, { name: 'look', input: { far: 1 } }),

@@ -1,6 +1,11 @@
 import * as assert from 'uvu/assert';
 import { finishedMessages, toForkTitle } from '../../../src/agent/session/fork.ts';
-import { findRevertedContent, messagesBefore, resolveRevert } from '../../../src/agent/session/revert.ts';
+import {
+  findRevertedContent,
+  messagesBefore,
+  resolveRevert,
+  revertWithout,
+} from '../../../src/agent/session/revert.ts';
 import type { MessageWithParts } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { answer, textPart, toolPart, userMessage } from '../store/samples.ts';
@@ -46,6 +51,25 @@ describe('the conversation before a message', (check) => {
   });
   check('counts an answer to a prompt that is gone by its own place', () => {
     assert.equal(idsOf(messagesBefore(CHAT.slice(1), 'msg_c')), ['msg_b']);
+  });
+});
+
+describe('where a session is turned back to, once something is removed', (check) => {
+  for (const [what, from, removed, to] of [
+    ['stays where that is another message', 'msg_c', { messageID: 'msg_e' }, 'msg_c'],
+    ['stays where that is a part of it', 'msg_c', { messageID: 'msg_c', partID: 'msg_c_1' }, 'msg_c'],
+    ['is the next message', 'msg_a', { messageID: 'msg_a' }, 'msg_b'],
+    ['is the next message in the order of models', 'msg_b', { messageID: 'msg_b' }, 'msg_d'],
+    ['is the answer behind a prompt', 'msg_c', { messageID: 'msg_c' }, 'msg_e'],
+    ['is nothing behind the last message', 'msg_f', { messageID: 'msg_f' }, undefined],
+  ] as const)
+    check(what, () => assert.is(revertWithout(CHAT, { messageID: from }, removed)?.messageID, to));
+  check('is the next part, or all that follows the message', () => {
+    const at = (partID: string) => ({ messageID: 'msg_d', partID });
+    assert.equal(revertWithout(CHAT, at('msg_d_2'), at('msg_d_2')), at('msg_d_3'));
+    const last = revertWithout(CHAT, at('msg_d_3'), at('msg_d_3')) ?? { messageID: '' };
+    const cut = CHAT.map((one) => ({ ...one, parts: one.parts.filter(({ id }) => id !== 'msg_d_3') }));
+    assert.equal(findRevertedContent(cut, last), { messageIDs: ['msg_c', 'msg_e', 'msg_f'], parts: [] });
   });
 });
 
