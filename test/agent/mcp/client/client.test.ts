@@ -1,37 +1,11 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import * as assert from 'uvu/assert';
-import { connectMcp, type McpClientOptions, type McpConnection } from '../../../src/agent/mcp/client.ts';
-import { type McpErrorKind, McpServerError } from '../../../src/agent/mcp/errors.ts';
-import { describe, rejection } from '../../check.ts';
-import { createFakeClock } from '../../fake-clock.ts';
-import { createPeer, never, type Peer, type PeerNeeds, text, tool } from './peer.ts';
+import type { McpConnection } from '../../../../src/agent/mcp/client.ts';
+import { describe, rejection } from '../../../check.ts';
+import { createFakeClock } from '../../../fake-clock.ts';
+import { never, text, tool } from '../peer.ts';
+import { connected, LIMIT_MS, NOBODY, problem } from './world.ts';
 
-const NOBODY = new AbortController().signal;
-const LIMIT_MS = 30_000;
-
-const over = (peer: Peer, more: Partial<McpClientOptions> = {}, signal = NOBODY): Promise<McpConnection> =>
-  connectMcp(
-    {
-      transport: peer.transport,
-      clock: createFakeClock(),
-      timeoutMs: LIMIT_MS,
-      version: '1.2.3',
-      root: undefined,
-      onToolsChanged: () => {},
-      ...more,
-    },
-    signal,
-  );
-const connected = async (needs: PeerNeeds = {}, more: Partial<McpClientOptions> = {}) => {
-  const peer = createPeer(needs);
-  return { peer, connection: await over(peer, more) };
-};
-const problem = async (promise: Promise<unknown>, kind: McpErrorKind): Promise<McpServerError> => {
-  const error = await rejection(promise);
-  assert.instance(error, McpServerError);
-  assert.is((error as McpServerError).kind, kind);
-  return error as McpServerError;
-};
 const call = (connection: McpConnection, input: Readonly<Record<string, unknown>> = {}, signal = NOBODY) =>
   connection.call({ name: 'echo', input }, signal);
 
@@ -78,47 +52,6 @@ describe('a connection to a tool server', (check) => {
       arguments: { a: 1 },
       _meta: trace,
     });
-  });
-
-  check('reads all the pages of a list', async () => {
-    const pages: Readonly<Record<string, object>> = {
-      first: { tools: [tool('a')], nextCursor: 'second' },
-      second: { tools: [], nextCursor: 'third' },
-      third: { tools: [tool('b'), tool('c')] },
-    };
-    const { connection } = await connected({ page: (cursor = 'first') => ({ ...pages[cursor] }) });
-    assert.equal(
-      (await connection.list(NOBODY)).tools.map(({ name }) => name),
-      ['a', 'b', 'c'],
-    );
-  });
-
-  check('reads no list without end', async () => {
-    let asked = 0;
-    const endless = await connected({ page: () => ({ tools: [], nextCursor: `${++asked}` }) });
-    await endless.connection.list(NOBODY);
-    assert.is(asked, 50);
-    const same = await connected({ page: () => ({ tools: [tool(`t${++asked}`)], nextCursor: 'again' }) });
-    assert.is((await same.connection.list(NOBODY)).tools.length, 2);
-    const many = await connected({
-      page: (cursor = '0') => ({
-        tools: Array.from({ length: 150 }, (_, index) => tool(`t${cursor}_${index}`)),
-        nextCursor: `${Number(cursor) + 1}`,
-      }),
-    });
-    const { tools, skipped } = await many.connection.list(NOBODY);
-    assert.equal([tools.length, skipped], [200, [{ name: 't1_50', reason: 'more than 200 tools' }]]);
-  });
-
-  check('has no tools when the server knows no lists, and a problem when the list is none', async () => {
-    const { connection } = await connected({
-      page: () => {
-        throw new McpError(ErrorCode.MethodNotFound, 'no such method');
-      },
-    });
-    assert.equal(await connection.list(NOBODY), { tools: [], skipped: [] });
-    const odd = await connected({ page: () => ({ tools: 'all of them' }) });
-    await problem(odd.connection.list(NOBODY), 'unusable');
   });
 
   check('passes on an error of the tool, which is data', async () => {
@@ -219,75 +152,5 @@ describe('a connection to a tool server', (check) => {
     });
     assert.is((await problem(call(connection), 'refused')).code, -32000);
     assert.is((await connection.list(NOBODY)).tools.length, 1);
-  });
-
-  check('learns that the tools have changed', async () => {
-    let collected = 0;
-    const { peer } = await connected(
-      {},
-      {
-        onToolsChanged: () => {
-          collected += 1;
-        },
-      },
-    );
-    await peer.server.sendToolListChanged();
-    await new Promise((settle) => setImmediate(settle));
-    assert.is(collected, 1);
-  });
-});
-
-describe('connecting to a tool server', (check) => {
-  check('fails in time when the handshake is not answered', async () => {
-    const clock = createFakeClock();
-    const failed = problem(over(createPeer({ isMute: true }), { clock }), 'timeout');
-    await clock.advance(LIMIT_MS);
-    await failed;
-    assert.is(clock.pending(), 0);
-  });
-
-  check('fails in time when the transport never starts', async () => {
-    const clock = createFakeClock();
-    const transport = { start: () => never<void>(), send: async () => {}, close: async () => {} };
-    const failed = problem(over(createPeer(), { clock, transport }), 'timeout');
-    await clock.advance(LIMIT_MS);
-    await failed;
-  });
-
-  check('fails with the transport’s own reason', async () => {
-    const why = new McpServerError('needs-auth', 'The server asks for credentials (HTTP 401)');
-    const refusing = {
-      start: async () => {},
-      send: async () => {
-        throw why;
-      },
-      close: async () => {},
-    };
-    assert.is(await rejection(over(createPeer(), { transport: refusing })), why);
-  });
-
-  check('fails when a server speaks another protocol, or refuses the handshake', async () => {
-    const answering = (answer: object) => {
-      const transport: McpClientOptions['transport'] = {
-        start: async () => {},
-        async send(message) {
-          if ('id' in message) transport.onmessage?.({ jsonrpc: '2.0', id: message.id ?? 0, ...answer } as never);
-        },
-        close: async () => transport.onclose?.(),
-      };
-      return over(createPeer(), { transport });
-    };
-    const result = { protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'CANARY', version: '0' } };
-    assert.not.match((await problem(answering({ result }), 'unusable')).message, /CANARY|1999/);
-    await problem(answering({ result: { nonsense: true } }), 'unusable');
-    const refused = await problem(answering({ error: { code: -32600, message: 'CANARY' } }), 'refused');
-    assert.is(refused.message, 'Answered with error -32600');
-  });
-
-  check('is left at once when the caller leaves', async () => {
-    const controller = new AbortController();
-    const connecting = over(createPeer({ isMute: true }), {}, controller.signal);
-    controller.abort();
-    assert.is(await rejection(connecting), controller.signal.reason);
   });
 });

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { type ModelConfig, modelConfigFor } from '../../../src/agent/config/types.ts';
-import { describe } from '../../check.ts';
-import { configOf, type Json, LEAST } from './world.ts';
+import { type ModelConfig, modelConfigFor } from '../../../../src/agent/config/types.ts';
+import { describe } from '../../../check.ts';
+import { configOf, type Json, LEAST } from '../world.ts';
 
 const smallOf = (more: Json, options: Json = {}): ModelConfig | undefined =>
   modelConfigFor(
@@ -10,6 +10,7 @@ const smallOf = (more: Json, options: Json = {}): ModelConfig | undefined =>
     }),
     { providerID: 'home', modelID: 'small' },
   );
+
 const variantsOf = (more: Json) => Object.fromEntries(smallOf(more)?.variants ?? []);
 
 describe('a model', (check) => {
@@ -165,140 +166,5 @@ describe('a provider', (check) => {
   check('may have its address under api', () => {
     const { providers } = configOf({ provider: { home: { api: 'https://home.test/v1', models: { small: {} } } } });
     assert.is(providers.get('home')?.baseURL, 'https://home.test/v1');
-  });
-});
-
-describe('agents', (check) => {
-  check('are five by themselves, two of them hidden', () => {
-    const { agents, defaultAgent } = configOf({});
-    assert.equal(
-      [...agents.values()].map(({ name, mode, isHidden, isNative }) => [name, mode, isHidden, isNative]),
-      [
-        ['build', 'primary', false, true],
-        ['plan', 'primary', false, true],
-        ['general', 'subagent', false, true],
-        ['title', 'primary', true, true],
-        ['compaction', 'primary', true, true],
-      ],
-    );
-    assert.is(defaultAgent, 'build');
-  });
-
-  check('are made, changed and taken away', () => {
-    const { agents, defaultAgent } = configOf({
-      steps: 9,
-      agent: {
-        build: { disable: true },
-        plan: { prompt: 'Plan', steps: 4, hidden: true },
-        helper: { temperature: 0.2, top_p: 0.9, color: '#fff', variant: 'high', model: 'home/small' },
-        general: { mode: 'all' },
-      },
-      provider: { home: { ...LEAST.provider.home, models: { small: { reasoning: true } } } },
-    });
-    assert.equal([...agents.keys()], ['plan', 'general', 'title', 'compaction', 'helper']);
-    assert.equal([agents.get('plan')?.prompt, agents.get('plan')?.steps, agents.get('helper')?.steps], ['Plan', 4, 9]);
-    const { rules: _, ...helper } = agents.get('helper') ?? { rules: [] };
-    assert.equal(helper, {
-      name: 'helper',
-      description: undefined,
-      mode: 'all',
-      isNative: false,
-      isHidden: false,
-      color: '#fff',
-      temperature: 0.2,
-      topP: 0.9,
-      model: { providerID: 'home', modelID: 'small' },
-      variant: 'high',
-      prompt: undefined,
-      options: {},
-      steps: 9,
-    });
-    assert.is(defaultAgent, 'general');
-  });
-
-  check('have our rules first, then those of all, then their own', () => {
-    const { agents, rules } = configOf({
-      permission: { bash: 'ask' },
-      agent: { a: { permission: { bash: { 'ls *': 'allow' } } } },
-    });
-    const shared = [
-      { permission: '*', pattern: '*', action: 'allow' },
-      { permission: 'bash', pattern: '*', action: 'ask' },
-    ];
-    assert.equal(rules, shared);
-    assert.equal(agents.get('build')?.rules, shared);
-    assert.equal(agents.get('a')?.rules, [...shared, { permission: 'bash', pattern: 'ls *', action: 'allow' }]);
-  });
-
-  check('that plan change no files even where everything is allowed for all, unless they are allowed to', () => {
-    const edit = { permission: 'edit', pattern: '*', action: 'deny' };
-    assert.equal(configOf({ permission: 'allow' }).agents.get('plan')?.rules.at(-1), edit);
-    const reported = configOf({ agent: { plan: { permission: { edit: 'ask' } } } });
-    assert.equal(reported.agents.get('plan')?.rules.at(-1), { ...edit, action: 'ask' });
-  });
-});
-
-describe('the rest of a configuration', (check) => {
-  check('has its defaults', () => {
-    const { mcp, permissionTimeoutMs, turnTimeoutMs, steps, compaction, toolOutput, instructions, warnings } = configOf(
-      {},
-    );
-    assert.equal([permissionTimeoutMs, turnTimeoutMs, steps, mcp.size], [300_000, 1_800_000, 50, 0]);
-    assert.equal(compaction, { isAuto: true, reservedTokens: undefined });
-    assert.equal(toolOutput, { maxLines: 2000, maxBytes: 51_200 });
-    assert.equal([instructions, warnings], [[], []]);
-  });
-
-  check('is what is written', () => {
-    const config = configOf({
-      permission_timeout: 1000,
-      turn_timeout: 2000,
-      steps: 5,
-      compaction: { auto: false, reserved: 10 },
-      tool_output: { max_lines: 1, max_bytes: 2 },
-      default_agent: 'plan',
-    });
-    assert.equal([config.permissionTimeoutMs, config.turnTimeoutMs], [1000, 2000]);
-    assert.equal([config.steps, config.defaultAgent], [5, 'plan']);
-    assert.equal(config.compaction, { isAuto: false, reservedTokens: 10 });
-    assert.equal(config.toolOutput, { maxLines: 1, maxBytes: 2 });
-  });
-
-  check('lists tool servers, the disabled ones too', () => {
-    const { mcp } = configOf({
-      mcp: {
-        near: { type: 'local', command: ['node', 'x.js'], cwd: 'tools', environment: { A: 'b' }, timeout: 5 },
-        bare: { type: 'local', command: ['x'] },
-        far: { type: 'remote', url: 'https://t.test/mcp?k=v', headers: { a: 'b' }, oauth: false, enabled: false },
-      },
-    });
-    assert.equal(Object.fromEntries(mcp), {
-      near: {
-        name: 'near',
-        isEnabled: true,
-        timeoutMs: 5,
-        type: 'local',
-        command: ['node', 'x.js'],
-        cwd: 'tools',
-        environment: { A: 'b' },
-      },
-      bare: {
-        name: 'bare',
-        isEnabled: true,
-        timeoutMs: 30_000,
-        type: 'local',
-        command: ['x'],
-        cwd: undefined,
-        environment: {},
-      },
-      far: {
-        name: 'far',
-        isEnabled: false,
-        timeoutMs: 30_000,
-        type: 'remote',
-        url: 'https://t.test/mcp?k=v',
-        headers: { a: 'b' },
-      },
-    });
   });
 });

@@ -1,23 +1,32 @@
-import * as assert from 'uvu/assert';
-import { describe } from '../../check.ts';
-import { configOf, type Json, LEAST, problemsOf } from './world.ts';
+import { type Json, LEAST } from '../world.ts';
 
-const model = (more: Json): Json => ({
+/** A configuration with this model. */
+export const model = (more: Json): Json => ({
   provider: { home: { ...LEAST.provider.home, models: { small: more } } },
 });
-const provider = (more: Json): Json => ({ provider: { home: { ...LEAST.provider.home, ...more } } });
-const options = (more: Json): Json => provider({ options: { baseURL: 'http://127.0.0.1:1', ...more } });
-const agent = (more: unknown): Json => ({ agent: { helper: more } });
-const local = (more: Json): Json => ({ mcp: { tools: { type: 'local', command: ['node'], ...more } } });
-const remote = (more: Json): Json => ({ mcp: { tools: { type: 'remote', url: 'https://t.test/mcp', ...more } } });
-const servers = (...ids: readonly string[]): Json => ({
+
+/** A configuration with this in its provider. */
+export const provider = (more: Json): Json => ({ provider: { home: { ...LEAST.provider.home, ...more } } });
+/** A configuration with these options of its provider. */
+export const options = (more: Json): Json => provider({ options: { baseURL: 'http://127.0.0.1:1', ...more } });
+/** A configuration with this agent. */
+export const agent = (more: unknown): Json => ({ agent: { helper: more } });
+/** A configuration with this tool server on the machine. */
+export const local = (more: Json): Json => ({ mcp: { tools: { type: 'local', command: ['node'], ...more } } });
+/** A configuration with this tool server elsewhere. */
+export const remote = (more: Json): Json => ({
+  mcp: { tools: { type: 'remote', url: 'https://t.test/mcp', ...more } },
+});
+
+/** A configuration with tool servers of these ids. */
+export const servers = (...ids: readonly string[]): Json => ({
   mcp: Object.fromEntries(ids.map((id) => [id, { type: 'remote', url: 'https://t.test', enabled: false }])),
 });
 
 const SMALL = 'provider.home.models.small';
-const INERT = 'read for compatibility, without effect';
+
 /** What is written, and the one line that it is refused with. */
-const WRONG: readonly (readonly [written: Json, problem: string])[] = [
+export const WRONG: readonly (readonly [written: Json, problem: string])[] = [
   [{ $schema: 1 }, '$schema: expected a text'],
   [{ model: 1 }, 'model: expected a text'],
   [{ model: 'small' }, 'model: expected <provider>/<model key>'],
@@ -219,7 +228,7 @@ const WRONG: readonly (readonly [written: Json, problem: string])[] = [
 ];
 
 /** A name that nothing knows, where it stands, and what is told of it. */
-const UNKNOWN: readonly (readonly [written: Json, where: string, name: string, nearest: string])[] = [
+export const UNKNOWN: readonly (readonly [written: Json, where: string, name: string, nearest: string])[] = [
   [{ permisson: {} }, 'top level', 'permisson', 'permission'],
   [{ mode: {} }, 'top level', 'mode', 'agent'],
   [{ toString: {} }, 'top level', 'toString', 'command'],
@@ -238,145 +247,3 @@ const UNKNOWN: readonly (readonly [written: Json, where: string, name: string, n
   [{ compaction: { atuo: true } }, 'compaction', 'atuo', 'auto'],
   [{ tool_output: { lines: 1 } }, 'tool_output', 'lines', 'max_lines'],
 ];
-
-describe('a configuration is refused, by path,', (check) => {
-  for (const [written, problem] of WRONG) {
-    check(`with "${problem.slice(0, 110)}" for ${JSON.stringify(written).slice(0, 140)}`, () => {
-      assert.equal(problemsOf(written), [`agent.json: ${problem}`]);
-    });
-  }
-  for (const [written, where, name, nearest] of UNKNOWN) {
-    check(`for the unknown name "${name}" in ${where}`, () => {
-      assert.equal(problemsOf(written), [
-        `agent.json: ${where}: unknown name "${name}", the nearest known one is "${nearest}"`,
-      ]);
-    });
-  }
-
-  check('with everything that is wrong with it at once', () => {
-    const problems = problemsOf({
-      modle: 'x',
-      tempo: 1,
-      model: 'home/none',
-      steps: 'many',
-      agent: { a: { promt: 1, stpes: 2, mode: 'x', model: 'home/other' }, b: 3 },
-      mcp: { a: { type: 'lokal' }, b: { type: 'remote', url: 'x', timeout: -1 } },
-      default_agent: 'title',
-      permission: { a: 'x', b: { c: 'y' } },
-    });
-    assert.equal(
-      problems.map((problem) => problem.split(': ').slice(1, 3).join(': ').replace(/,.*/, '')),
-      [
-        'top level: unknown name "modle"',
-        'top level: unknown name "tempo"',
-        'agent.a: unknown name "promt"',
-        'agent.a: unknown name "stpes"',
-        'agent.a.mode: expected primary | subagent | all',
-        'agent.b: expected an object',
-        'mcp.a.type: expected local | remote',
-        'mcp.b.url: expected an address such as http://host:port/path',
-        'mcp.b.timeout: expected a whole number from 1 to 86400000',
-        'permission.a: expected allow | ask | deny',
-        'permission.b.c: expected allow | ask | deny',
-        'steps: expected a whole number from 1 to 10000',
-        'model: expected a model that is configured under provider',
-        'agent.a.model: expected a model that is configured under provider',
-        'default_agent: expected an agent that is not disabled',
-      ],
-    );
-  });
-
-  check('without quoting a value, wherever it stands', () => {
-    const canary = 'canary-5e1f';
-    const wrongs: readonly Json[] = [
-      ...WRONG.map(([written]) => written),
-      { model: canary, small_model: `${canary}/x`, default_agent: canary, permission: canary, steps: canary },
-      { instructions: [canary], compaction: canary, tool_output: { max_lines: canary } },
-      { agent: { a: canary, b: { model: canary, variant: canary, mode: canary, options: canary, steps: canary } } },
-      options({ apiKey: `${canary} `, baseURL: canary, headers: { a: `${canary}\n` }, timeout: canary }),
-      local({ command: canary, environment: canary, timeout: canary }),
-      remote({ url: canary, headers: canary, oauth: canary }),
-    ];
-    for (const written of wrongs) {
-      const filled = JSON.parse(JSON.stringify(written), (_, value) =>
-        typeof value === 'string' && value.includes(' ') ? canary : value,
-      );
-      try {
-        configOf(filled);
-      } catch (error) {
-        assert.not.match(String(error), canary);
-      }
-    }
-  });
-
-  check('with a name cut to its limit', () => {
-    const [problem = ''] = problemsOf({ ['x'.repeat(5000)]: 1 });
-    assert.ok(problem.length < 200, problem);
-  });
-});
-
-describe('ids of tool servers', (check) => {
-  check('that give their tools names of their own are taken, however alike they look', () => {
-    const ids = ['relay', 'relay-admin', 'relayadmin', 'my_relay', 'elay'];
-    assert.equal([...configOf(servers(...ids)).mcp.keys()], ids);
-  });
-});
-
-describe('a setting of other programs', (check) => {
-  check('is accepted with a warning, whatever stands there', () => {
-    const { warnings } = configOf({
-      theme: 'dark',
-      username: {},
-      share: { any: ['thing'] },
-      experimental: { continue_loop_on_deny: true },
-      compaction: { prune: true },
-      provider: {
-        home: { ...LEAST.provider.home, env: ['A'], models: { small: { release_date: '2026', status: 'beta' } } },
-      },
-    });
-    assert.equal(warnings.toSorted(), [
-      `agent.json: compaction.prune: ${INERT}: outputs of tools stay in the conversation`,
-      `agent.json: experimental: ${INERT}: nothing of it is built`,
-      `agent.json: provider.home.env: ${INERT}: a key is what options.apiKey says`,
-      `agent.json: provider.home.models.small.release_date: ${INERT}: nothing here depends on it`,
-      `agent.json: provider.home.models.small.status: ${INERT}: nothing here depends on it`,
-      `agent.json: share: ${INERT}: sessions are not shared`,
-      `agent.json: theme: ${INERT}: the server has no terminal interface`,
-      `agent.json: username: ${INERT}: users have no names here`,
-    ]);
-  });
-
-  check('is every option of a provider that is not nearly one of ours', () => {
-    const given = { setCacheKey: true, organization: 'canary', project: 'x', timeout: 5 };
-    assert.equal(configOf(options(given)).warnings, [
-      `agent.json: provider.home.options.setCacheKey: ${INERT}: no cache key is made, but requests carry x-session-id`,
-      ...['organization', 'project'].map(
-        (name) =>
-          `agent.json: provider.home.options.${name}: ${INERT}: there is no such option of a provider here; options for a model go under the model`,
-      ),
-    ]);
-  });
-
-  check('is OAuth, unless it is switched off, as it is anyway', () => {
-    const line = `agent.json: mcp.tools.oauth: ${INERT}: there is no OAuth here, credentials go under headers`;
-    for (const oauth of [true, {}, { clientId: 'canary', clientSecret: 'canary' }]) {
-      assert.equal(configOf(remote({ oauth })).warnings, [line]);
-    }
-    assert.equal(configOf(remote({ oauth: false })).warnings, []);
-  });
-
-  check('is not what passes through to an adapter or a backend', () => {
-    const { warnings, providers, agents } = configOf({
-      provider: {
-        home: {
-          options: { baseURL: 'http://127.0.0.1:1' },
-          models: { small: { options: { store: false, made: { up: 1 } } } },
-        },
-      },
-      agent: { build: { options: { store: false } } },
-    });
-    assert.equal(warnings, []);
-    assert.equal(providers.get('home')?.models.get('small')?.options, { store: false, made: { up: 1 } });
-    assert.equal(agents.get('build')?.options, { store: false });
-  });
-});
