@@ -1,5 +1,5 @@
 import type { EncodedEvent } from '../stream-encoder.ts';
-import { textIn } from './events.ts';
+import { errorEvent, textIn } from './events.ts';
 import { type ItemChange, messageItem, type OpenItem, type OutputItem, reasoningItem } from './items.ts';
 import { createRepeatableEncoder } from './repeatable.ts';
 import type { ResponseObject } from './response.ts';
@@ -64,7 +64,7 @@ export const createSnapshotEncoder = (after: number) => {
   const last = (response: ResponseObject): readonly EncodedEvent[] => {
     const { error } = response;
     const ended = [lastEventOf(response), { response }] as const;
-    return error === null ? end(ended) : end(['error', { ...error, param: null }], ended);
+    return error === null ? end(ended) : end(errorEvent(error), ended);
   };
   return {
     eventsFor(response: ResponseObject): readonly EncodedEvent[] {

@@ -3,6 +3,7 @@ import { NO_ECHO } from '../../../../src/bridge/openai/responses/echo.ts';
 import { createSnapshotEncoder } from '../../../../src/bridge/openai/responses/growing-snapshots.ts';
 import { callItem, messageItem, type OutputItem } from '../../../../src/bridge/openai/responses/items.ts';
 import { type ResponseObject, toResponseObject } from '../../../../src/bridge/openai/responses/response.ts';
+import { createResponseEncoder } from '../../../../src/bridge/openai/responses/stream.ts';
 import type { EncodedEvent } from '../../../../src/bridge/openai/stream-encoder.ts';
 import { NO_USAGE } from '../../../../src/bridge/output.ts';
 import { describe } from '../../../check.ts';
@@ -48,6 +49,17 @@ describe('the events of a response that is looked at again and again', (check) =
     );
     const last = ended(messageItem('m', text, 'completed'), messageItem('n', 'The end.', 'completed'));
     assert.equal(eventsOf([...looks, last]), whole);
+  });
+
+  check('have the same error as its own stream where it has failed', async () => {
+    const failure = { status: 502, code: 'agent_interrupted', message: 'The agent has ended' };
+    const failed = toResponseObject(facts, { kind: 'failed', output: [], failure });
+    const start = { ...facts, responseID: async () => facts.id, nowSeconds: () => 2 };
+    const encoder = createResponseEncoder(start);
+    const streamed = [...(await encoder.first()), ...encoder.eventsFor({ kind: 'failure', failure })].map(parsed);
+    const isError = ({ type }: { readonly type: string }) => type === 'error';
+    assert.is(streamed.filter(isError).length, 1);
+    assert.equal(eventsOf([failed]).filter(isError), streamed.filter(isError));
   });
 
   check('come item after item, also where a later call ends first', () => {
