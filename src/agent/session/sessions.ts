@@ -191,9 +191,8 @@ const countTextFiles = ({ parts }: Content): number =>
     return sum + (file === undefined ? 0 : file.data.length * (file.isBase64 ? 0.75 : 1));
   }, 0);
 const countTextBytes = (content: Content): number => countBytes(textsOf(content)) + countTextFiles(content);
-/** What it adds to a session. */
-const countAllBytes = (content: Content): number =>
-  countTextBytes(content) + countChars(content.parts.map((part) => (part.type === 'text' ? '' : part.url)));
+const countFileChars = ({ parts }: Content): number =>
+  countChars(parts.map((part) => (part.type === 'text' ? '' : part.url)));
 const tooLarge = (limitBytes: number, message: string) => new Fault({ kind: 'body-too-large', limitBytes, message });
 
 const bytesOf = (outlines: readonly MessageOutline[]): number => outlines.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -218,14 +217,16 @@ export const requireCapacity = async (
   { sessionID, limitBytes, replaced = [] }: Capacity,
   content: Content,
 ): Promise<readonly MessageOutline[]> => {
-  if (countTextBytes(content) > TEXT_LIMIT_BYTES)
+  const textBytes = countTextBytes(content);
+  if (textBytes > TEXT_LIMIT_BYTES)
     throw tooLarge(
       TEXT_LIMIT_BYTES,
       `The texts of a prompt, and of its files, may have ${TEXT_LIMIT_BYTES} bytes together, in UTF-8`,
     );
   const stored = await store.messageOutlines(sessionID);
   const storedBytes = bytesOf(stored);
-  const addedBytes = countAllBytes(content) - countAllBytes({ parts: replaced });
+  const before = { parts: replaced };
+  const addedBytes = textBytes + countFileChars(content) - countTextBytes(before) - countFileChars(before);
   if (addedBytes <= 0 || storedBytes + addedBytes <= limitBytes) return stored;
   throw tooLarge(
     limitBytes,
