@@ -1,52 +1,14 @@
 import * as assert from 'uvu/assert';
-import type { HttpRequest } from '../../../../src/core/http/client.ts';
 import { CATEGORIES } from '../../../../src/gateway/policy/categories.ts';
 import { describe } from '../../../check.ts';
-import { FAULTS } from '../../harness/faulty-answers.ts';
-import { askGuard, contentOf, guardVerdictJson, isGuardCall } from '../../harness/guards.ts';
+import { askGuard, contentOf } from '../../harness/guards.ts';
 import { image, text } from '../../harness/image-inputs.ts';
 import { errorOf, resultsOf } from '../../harness/read-answer.ts';
 import { auditBody } from '../../harness/relay-audit.ts';
-import { FINAL_REPLIES, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from '../../harness/unusable-answers.ts';
-import {
-  type Answer,
-  gatewayOver,
-  nonceOf,
-  received,
-  replying,
-  shownTextOf,
-  verdictJson,
-  type WorldSettings,
-} from '../../harness/world.ts';
+import { type Answer, gatewayOver, received, replying, shownTextOf } from '../../harness/world.ts';
+import { BODY, CASCADE, cascade, modelOf, type Scores, says, scoresOf } from './cascade-world.ts';
 
-type Scores = Readonly<Record<string, number>>;
-
-const modelOf = ({ body = '{}' }: HttpRequest): string => (JSON.parse(body) as { model: string }).model;
-const CASCADE = {
-  fast: {
-    model: 'small',
-    second: 'large',
-    guard: 'text',
-    doubt: { default: [0.2, 0.8], 'sexual/minors': [0.05, 0.95] },
-  },
-  large: { model: 'large', vision: true },
-};
-/** A judge that always finds the same, on both faces. */
-const says =
-  (scores: Scores): Answer =>
-  (sent) =>
-    replying(sent, (isGuardCall(sent) ? guardVerdictJson : verdictJson)(nonceOf(sent), scores));
-const cascade = (
-  { small, large }: { readonly small: Answer; readonly large: Answer },
-  { variables, ...rest }: WorldSettings = {},
-) =>
-  gatewayOver((sent) => (modelOf(sent) === 'small' ? small(sent) : large(sent)), {
-    variables: { MODERATION_MODELS: JSON.stringify(CASCADE), ...variables },
-    ...rest,
-  });
 const askedOf = (answer: Response) => answer.headers.get('x-moderation-judges');
-const scoresOf = async (answer: Response) => (await resultsOf(answer))[0]?.category_scores as Scores | undefined;
-const BODY = { model: 'fast', input: 'some text' };
 const QWEN_COVERS: readonly string[] = ['illicit', 'self-harm', 'sexual', 'violence'];
 
 describe('a cascade', (check) => {
@@ -212,56 +174,5 @@ describe('a cascade', (check) => {
     });
     const body = (await (await visit('/ready')).json()) as { missing_models_for?: string[] };
     assert.equal(body.missing_models_for, ['fast', 'large']);
-  });
-});
-
-/** What a second judge may do instead of giving a verdict. */
-const SECOND_FAULTS: Readonly<Record<string, Answer>> = {
-  ...Object.fromEntries(Object.entries(FAULTS).map(([name, { answer }]) => [name, answer])),
-  ...UNUSABLE_REPLIES.ollama,
-  ...FINAL_REPLIES,
-  ...Object.fromEntries(
-    Object.entries(UNUSABLE_CONTENTS).map(([name, contentFor]) => [
-      name,
-      (sent: HttpRequest) => {
-        const content = contentFor(nonceOf(sent));
-        const guarded = content?.replace('"word":', '"JB":0,"PD":0,"PO":0,"CP":0,"word":');
-        return replying(sent, (isGuardCall(sent) ? guarded : content) ?? null);
-      },
-    ]),
-  ),
-};
-
-describe('a second judge that fails', (check) => {
-  for (const [name, large] of Object.entries(SECOND_FAULTS)) {
-    check(`leaves no verdict where it was needed, and changes none where it was not: ${name}`, async () => {
-      const doubtful = cascade({ small: says({ HA: 40 }), large });
-      const error = await errorOf(await doubtful.ask(BODY));
-      assert.ok(error.status >= 500, `${error.status} ${error.code}`);
-      const guard = cascade({ small: says({ HA: 40 }), large });
-      assert.ok((await errorOf(await askGuard(guard, auditBody('some text', 'fast')))).status >= 500);
-      const sure = cascade({ small: says({ HA: 90 }), large });
-      assert.is((await scoresOf(await sure.ask(BODY)))?.hate, 0.9);
-    });
-  }
-  check('is asked anew: nothing of the first verdict was kept', async () => {
-    let isBroken = true;
-    const world = cascade({
-      small: says({ HA: 40 }),
-      large: (sent) => (isBroken ? replying(sent, '{}') : says({ HA: 90 })(sent)),
-    });
-    assert.is((await world.ask(BODY)).status, 502);
-    isBroken = false;
-    const answer = await world.ask(BODY);
-    assert.equal([answer.headers.get('x-moderation-cache'), (await scoresOf(answer))?.hate], ['miss', 0.9]);
-  });
-  check('is answered as flagged where the operator has chosen that, and never as the first judge said', async () => {
-    const world = cascade(
-      { small: says({ HA: 40 }), large: (sent) => replying(sent, '{}') },
-      { variables: { NO_VERDICT: 'flag' } },
-    );
-    const answer = await world.ask(BODY);
-    assert.is(answer.headers.get('x-moderation-no-verdict'), 'backend_unusable_reply');
-    assert.is((await resultsOf(answer))[0]?.flagged, true);
   });
 });

@@ -1,47 +1,15 @@
 import * as assert from 'uvu/assert';
 import { createDeadline } from '../../../../src/core/async.ts';
-import { Fault } from '../../../../src/core/fault.ts';
 import type { GatewayFault } from '../../../../src/gateway/errors.ts';
 import { createJudgeChain } from '../../../../src/gateway/judge/chain/chain.ts';
-import type { PartialScores } from '../../../../src/gateway/judge/chain/decision.ts';
-import type { PolicyJudge } from '../../../../src/gateway/judge/policy-judge.ts';
 import type { Excerpt } from '../../../../src/gateway/judge/prompt.ts';
-import { type JudgeKind, type ModelAlias, parseModelAliases } from '../../../../src/gateway/models.ts';
-import { DEFAULT_POLICY } from '../../../../src/gateway/policy/policy.ts';
+import type { JudgeKind } from '../../../../src/gateway/models.ts';
 import { describe } from '../../../check.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
+import { aliasOf, type Fake, fakes, NAMES, PAIR, POLICY } from './world.ts';
 
-const POLICY = { categories: DEFAULT_POLICY.categories.slice(0, 3) };
-const NAMES = POLICY.categories.map(({ name }) => name);
 const TEXT: Excerpt = { text: 'some text', part: 1, parts: 1 };
 const PICTURE: Excerpt = { ...TEXT, image: { mediaType: 'image/png', base64: 'AAAA' } };
-
-type Fake = { readonly covers: readonly boolean[]; readonly says: PartialScores | GatewayFault };
-
-/** Judges by kind that say the same about every text, and the models that were asked, in order. */
-const fakes = (judges: Partial<Record<JudgeKind, Fake>>) => {
-  const asked: string[] = [];
-  const judgeOf = (kind: JudgeKind): PolicyJudge => {
-    const { covers, says }: Fake = judges[kind] ?? { covers: [true, true, true], says: [0, 0, 0] };
-    return {
-      covers,
-      async judge(_, { model }) {
-        asked.push(model);
-        await Promise.resolve();
-        if ('kind' in says) throw new Fault<GatewayFault>(says);
-        return { scores: says, scoreType: kind === 'prompt' ? 'judged' : 'probability' };
-      },
-    };
-  };
-  return { asked, judgeOf };
-};
-
-const aliasOf = (table: Readonly<Record<string, unknown>>, name = 'a'): ModelAlias => {
-  const alias = parseModelAliases(JSON.stringify(table)).get(name);
-  if (alias === undefined) throw new Error('Expected the alias');
-  return alias;
-};
-const PAIR = { a: { model: 'guard', judge: 'llama-guard', second: 'b' }, b: 'large' };
 
 const run = (
   judges: Partial<Record<JudgeKind, Fake>>,
@@ -53,6 +21,7 @@ const run = (
   const verdict = chain.judge(excerpt, aliasOf(table), createDeadline(createFakeClock(), 1000));
   return { asked, verdict };
 };
+
 const FAILED: GatewayFault = { kind: 'backend-unusable', reason: 'no verdict' };
 const ALL = [true, true, true];
 
@@ -236,41 +205,5 @@ describe('the verdict of a single judge', (check) => {
         () => assert.unreachable(),
         (error) => assert.match(error.message, /No judge has given a score/),
       );
-  });
-});
-
-describe('the key of a verdict', (check) => {
-  const { keyPart } = createJudgeChain({ policy: POLICY, judgeOf: fakes({}).judgeOf });
-  const partOf = (table: Readonly<Record<string, unknown>>) => keyPart(aliasOf(table));
-
-  check('of one chat model is as it was before there were several judges', () => {
-    assert.is(partOf({ a: 'm' }), 'm\0undefined');
-    assert.is(partOf({ a: { model: 'gpt-oss:20b', think: 'high' } }), 'gpt-oss:20b\0high');
-  });
-  check('differs with everything about any of the judges', () => {
-    const tables = [
-      { a: 'guard' },
-      { a: { model: 'guard', judge: 'llama-guard' } },
-      { a: { model: 'guard', judge: 'shieldgemma' } },
-      PAIR,
-      { ...PAIR, b: 'larger' },
-      { ...PAIR, b: { model: 'large', think: true } },
-      { ...PAIR, b: { model: 'large', vision: true } },
-      { ...PAIR, b: { model: 'large', second: 'c' }, c: 'largest' },
-      { ...PAIR, a: { ...PAIR.a, clears: [NAMES[0]] } },
-      { ...PAIR, a: { ...PAIR.a, clears: [NAMES[1]] } },
-      { ...PAIR, a: { ...PAIR.a, doubt: { default: [0.1, 0.5] } } },
-      { ...PAIR, a: { ...PAIR.a, doubt: { [NAMES[0] ?? '']: [0.1, 0.5] } } },
-    ];
-    assert.is(new Set(tables.map(partOf)).size, tables.length);
-  });
-  check('is the same for two aliases with the same judges', () => {
-    assert.is(partOf(PAIR), partOf({ a: { ...PAIR.a, second: 'other' }, other: 'large' }));
-  });
-  check('knows the thresholds where they are the bands of doubt', () => {
-    const strict = { categories: POLICY.categories.map((category) => ({ ...category, threshold: 0.3 })) };
-    const other = createJudgeChain({ policy: strict, judgeOf: fakes({}).judgeOf });
-    assert.is.not(other.keyPart(aliasOf(PAIR)), partOf(PAIR));
-    assert.is(other.keyPart(aliasOf({ a: 'm' })), partOf({ a: 'm' }));
   });
 });
