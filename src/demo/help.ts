@@ -3,8 +3,8 @@ import { type DemoCommand, shellWord } from './command-line.ts';
 /** What `gatehouse demo --help` says. */
 export const DEMO_HELP = `gatehouse demo: all five services on this machine, with a demo judge, a scripted model and a demo relay behind them
 
-Usage: gatehouse demo            starts them, and prints ten commands to copy
-       gatehouse demo --check    starts them on free ports, runs the ten commands, and prints their results and what reached the relay
+Usage: gatehouse demo            starts them, and prints commands to copy: ten to try the services, two for the MCP Inspector
+       gatehouse demo --check    starts them on free ports, runs the first ten commands, and prints their results and what reached the relay
 
 PORT (default 8000) is the gateway's port, and MODERATION_API_KEY (default: one made for the run) the key of gateway and
 bridge. Agent server, bridge, console and relay listen on 4000, 4100, 4200 and 8090, or on any free port when that is taken; all of it on

@@ -1,7 +1,8 @@
 import { VERSION } from './program/version.ts';
 
 /** What `gatehouse --help` prints. */
-export const HELP = `gatehouse ${VERSION}: stands in front of large language models and decides what passes
+export const HELP = `gatehouse ${VERSION}: five services around large language models. They moderate texts, run agents with tools,
+and control what an agent may do
 
 Usage: gatehouse <command> [options]
 
@@ -90,7 +91,7 @@ sessions and export only read, and can run next to a server. An export contains 
 the database itself.
 
 import refuses ids that exist already; --new-ids gives every session, message and part a new one. A running server shows
-the imported session once it is complete, but sends no event about it. Sessions bring their own permission rules: read the
+the imported session once it is complete; then clients that reconnect get session.created. Sessions bring their own permission rules: read the
 document first when it is not your own.
 
 prune counts a session and all its child sessions as one, with the time of the last change in any of them. --older-than takes

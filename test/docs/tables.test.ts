@@ -57,6 +57,17 @@ after | not a table
       assert.is(takenBy(v.optional(Address)), '`<provider>/<model key>`; `http://host:port`, or else');
     },
   );
+  check('does not repeat a rule that a narrower one begins with', () => {
+    const Address = v.pipe(
+      v.string(),
+      v.check(() => true, 'expected an address'),
+    );
+    const Base = v.pipe(
+      Address,
+      v.check(() => true, 'expected an address, without query'),
+    );
+    assert.is(takenBy(Base), 'an address, without query');
+  });
 });
 
 describe('the tables of variables in the docs', (check) => {

@@ -54,7 +54,10 @@ const rulesOf = (schema: unknown): readonly string[] => {
   const steps = stepsOf(schema).filter(isRecord);
   const inner = steps.filter((step) => Array.isArray(step.pipe)).flatMap(rulesOf);
   const own = steps.map(({ message }) => message).find((message) => typeof message === 'string');
-  return typeof own === 'string' ? [...inner, quoted(own.replace(/^expected /, ''))] : inner;
+  if (typeof own !== 'string') return inner;
+  const rule = quoted(own.replace(/^expected /, ''));
+  // One that begins as an inner rule does says that one too.
+  return [...inner.filter((part) => !rule.startsWith(part)), rule];
 };
 
 /** What a schema takes, in few words; `text` where the schema has no rule. */

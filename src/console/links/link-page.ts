@@ -126,7 +126,7 @@ export const overPage = (decision: Decision | undefined): LinkPage => ({
 export const unknownPage = (): LinkPage => ({
   status: 404,
   html: htmlOf(
-    'This link leads nowhere',
+    'This link is not valid',
     paragraph(
       'Its end may be missing, the arguments of the call may have changed since, or the console was restarted without CONSOLE_SECRET. Open the console to see what waits.',
     ),
