@@ -1,9 +1,8 @@
 import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
-import { pushedSseResponse, type SendSse } from '../../core/http/sse.ts';
+import { pushedSseResponse, type SendSse, sendWhileRead } from '../../core/http/sse.ts';
 import type { RequestSpans } from '../../core/http/tracing.ts';
 import { type CompileSchema, jsonPieces, SchemaError, writeJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
@@ -26,6 +25,7 @@ import { withoutRepeatedBeginning } from '../stream/repeated-beginning.ts';
 import { shapeOutput, showValue } from '../stream/structured.ts';
 import type { Answers, ClientAnswer } from '../turn/answers.ts';
 import type { RequestIdentity } from '../turn/sharing/kept-answers.ts';
+import { readIdempotencyKey } from './idempotency-key.ts';
 import { type MeasurementOptions, measureOutput } from './measured-output.ts';
 import { createRequestReservation } from './reservation.ts';
 import type { ActiveRequests } from './shutdown.ts';
@@ -65,7 +65,6 @@ type AnswerRouteOptions = {
 };
 
 const LONG_BYTES = 65_536;
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 
 const PRINTABLE = /^[\x21-\x7e]+$/;
 const headerText = (text: string): string => (PRINTABLE.test(text) ? text : encodeURIComponent(text));
@@ -73,17 +72,6 @@ const headerText = (text: string): string => (PRINTABLE.test(text) ? text : enco
 /** Whether an effort was wished for that the model has no variant for. Only the model that answers shows it. */
 const isEffortIgnored = ({ variants }: ClientAnswer, { effort }: BridgeRequest): boolean =>
   effort !== undefined && !variants.includes(effort);
-
-const readIdempotencyKey = (headers: Headers): string | undefined => {
-  const key = headers.get('idempotency-key') ?? undefined;
-  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
-  throw new Fault({
-    kind: 'bad-input',
-    code: 'invalid_idempotency_key',
-    param: 'Idempotency-Key',
-    message: 'Idempotency-Key: expected 1 to 256 printable characters without blanks',
-  });
-};
 
 /** What a request with nothing but results of calls is about: the calls, and what came before them. */
 const answeredCalls = ({
@@ -177,7 +165,8 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
         // When the bridge stops, a client gets that failure. In the background only its stream fails, and the answer goes on.
         const until = parsed.isBackground === true ? signal : disconnected;
         const { finish: onSent } = answer.delivery;
-        await streamAnswer(paced, { encoder, clock, runInSlices, send, onSent }, until);
+        const sendNext = startingAfter === undefined ? send : sendWhileRead(send, clock, disconnect);
+        await streamAnswer(paced, { encoder, clock, runInSlices, send: sendNext, onSent }, until);
       } finally {
         answer.delivery.leave();
         end();

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { HttpStream } from '../../core/http/client.ts';
-import { pushedSseResponse } from '../../core/http/sse.ts';
+import { pushedSseResponse, sendWhileRead } from '../../core/http/sse.ts';
 import { createSseParser } from '../../core/http/sse-parser.ts';
 import { streamedResponse } from '../../core/http/streamed-response.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
@@ -44,18 +44,6 @@ export const passLines = (
     }
   }, headers);
 
-/** The connection of a machine that sleeps may seem open for a quarter of an hour. */
-const UNREAD_LIMIT_MS = 30_000;
-
-const isSettledSoon = (promise: Promise<void>, clock: Clock): Promise<boolean> =>
-  new Promise((resolve) => {
-    const cancel = clock.after(UNREAD_LIMIT_MS, () => resolve(false));
-    void promise.then(() => {
-      cancel();
-      resolve(true);
-    });
-  });
-
 /**
  * Passes the data of a service's events on as they come, with heartbeats of our own while none comes. They are read to the end also when
  * the client has left or reads no more, as what the service does would end with its reader. `brokenOff` is the last one of a stream that
@@ -65,11 +53,8 @@ export const passEvents = ({ source, hide, abort }: PassedStreamNeeds, brokenOff
   pushedSseResponse(
     async (send) => {
       const parser = createSseParser({ limitChars: EVENT_LIMIT_CHARS });
-      let isRead = true;
-      const pass = async (data: string): Promise<void> => {
-        const taken = isRead ? send({ data }) : undefined;
-        if (taken !== undefined) isRead = await isSettledSoon(taken, clock);
-      };
+      const sendRead = sendWhileRead(send, clock);
+      const pass = async (data: string): Promise<void> => sendRead({ data });
       try {
         for await (const bytes of source.chunks)
           for (const item of parser.push(bytes)) await pass(item.kind === 'event' ? hide(item.data) : brokenOff);

@@ -48,6 +48,29 @@ const HEADERS = {
 /** Sends an event. Returns a promise where the client reads slowly: wait for it before the next event. */
 export type SendSse = (event: SseEvent) => Promise<void> | undefined;
 
+/** The connection of a machine that sleeps may seem open for a quarter of an hour. */
+const UNREAD_LIMIT_MS = 30_000;
+
+/** Sends as `send` does until the client has taken nothing for half a minute. Then it calls `onUnread` once, and sends nothing more. */
+export const sendWhileRead = (send: SendSse, clock: Clock, onUnread = (): void => {}): SendSse => {
+  let isRead = true;
+  return (event) => {
+    const taken = isRead ? send(event) : undefined;
+    if (taken === undefined) return undefined;
+    return new Promise((resolve) => {
+      const cancel = clock.after(UNREAD_LIMIT_MS, () => {
+        if (isRead) onUnread();
+        isRead = false;
+        resolve();
+      });
+      void taken.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  };
+};
+
 /**
  * A response whose events `sendEvents` sends until it settles, or the client leaves: then `left` aborts, and it must settle
  * soon. A client that reads slowly is waited for, so what is held for it meanwhile must be bounded.

@@ -1,7 +1,7 @@
 import { pause, pauseUntil, untilAborted } from '../../../core/async.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
-import { pushedSseResponse, type SendSse } from '../../../core/http/sse.ts';
+import { pushedSseResponse, type SendSse, sendWhileRead } from '../../../core/http/sse.ts';
 import { writeJson } from '../../../core/json.ts';
 import type { Log } from '../../../core/log.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
@@ -87,8 +87,8 @@ const sendAll = async (
 /**
  * Streams the events of a response in the background after a number, from its beginning or from wherever its client has lost it:
  * looks at it whenever the agent has an event of its session, until it has ended. What cannot be looked at for two minutes, and a
- * bridge that stops, ends the stream with an `error` that is none of the response, and its client resumes it again. Faults where it
- * cannot be looked at at first.
+ * bridge that stops, ends the stream with an `error` that is none of the response, and its client resumes it again. A client that reads
+ * nothing loses it, and its place. Faults where it cannot be looked at at first.
  */
 export const streamResumed = async (
   request: Request,
@@ -137,7 +137,7 @@ export const streamResumed = async (
       async (send, left) => {
         left.addEventListener('abort', active.disconnect, { once: true });
         try {
-          await follow(first, send, left);
+          await follow(first, sendWhileRead(send, clock, active.disconnect), left);
         } finally {
           active.end();
         }

@@ -188,6 +188,16 @@ describe('a stream that is resumed', (check) => {
     },
   );
 
+  check('ends for a client that reads nothing for half a minute, and gives back its place', async () => {
+    const clock = createFakeClock();
+    const place = createPlace(clock, { unitMs: 500 });
+    await inTime(clock, place.open(-1));
+    await clock.advance(29_000);
+    assert.is(place.requests.count(), 1);
+    await clock.advance(3000);
+    assert.equal([place.requests.count(), place.listeners(), place.logged], [0, 0, []]);
+  });
+
   check('that ends so is no answer to the clients of OpenAI', async () => {
     const reads: readonly ((client: OpenAI) => Promise<unknown>)[] = [
       async (client) => {
