@@ -4,20 +4,8 @@ import { sessionIDOf } from '../../../../src/agent/protocol/events.ts';
 import type { Session } from '../../../../src/agent/protocol/types.ts';
 import type { DirectoryEvent, OwedAnswer, Store } from '../../../../src/agent/store/store.ts';
 import type { Check } from '../../../check.ts';
-import {
-  afterAll,
-  anyCommit,
-  anySessionsAsked,
-  EMPTY,
-  MESSAGES,
-  type Model,
-  messagesIn,
-  owedIn,
-  PARTS,
-  SESSIONS,
-  sessionsIn,
-  unfinishedIn,
-} from '../model.ts';
+import { anyCommit, anySessionsAsked, MESSAGES, PARTS, SESSIONS } from '../any-commit.ts';
+import { afterAll, EMPTY, type Model, messagesIn, owedIn, sessionsIn, unfinishedIn } from '../model.ts';
 import { ascend, idsOf, infoIDs, type StorePlaces } from './places.ts';
 
 const outlineOf = ({ id, parentID, time }: Session) => ({

@@ -1,43 +1,18 @@
 import * as assert from 'uvu/assert';
-import { NO_ECHO } from '../../../../src/bridge/openai/responses/echo.ts';
-import { createResponse, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
-import { createResponseEncoder } from '../../../../src/bridge/openai/responses/stream.ts';
-import type { OutputEvent } from '../../../../src/bridge/output.ts';
-import { Fault } from '../../../../src/core/fault.ts';
-import { describe, rejection } from '../../../check.ts';
-import { streamedEvents } from '../../harness/polled.ts';
-import {
-  ASK,
-  ended,
-  FAILURE,
-  failed,
-  type Reported,
-  reporting,
-  textEvents,
-  thought,
-} from '../../harness/recorded-outputs.ts';
-import { BESIDE, began, callOf, responseID, returned, startOf } from './world.ts';
+import { NO_ECHO } from '../../../../../src/bridge/openai/responses/echo.ts';
+import { createResponse } from '../../../../../src/bridge/openai/responses/response.ts';
+import { createResponseEncoder } from '../../../../../src/bridge/openai/responses/stream.ts';
+import type { OutputEvent } from '../../../../../src/bridge/output.ts';
+import { Fault } from '../../../../../src/core/fault.ts';
+import { describe } from '../../../../check.ts';
+import { streamedEvents } from '../../../harness/polled.ts';
+import { ASK, ended, type Reported, reporting, textEvents, thought } from '../../../harness/recorded-outputs.ts';
+import { BESIDE, began, callOf, responseID, returned, startOf } from '../world.ts';
+import { type Event, read } from './world.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: events have many shapes, and a check looks at one member each
-type Event = any;
-
-const read = async (outputEvents: AsyncIterable<OutputEvent>, more: Partial<ResponseStart> = {}) => {
-  const events: Event[] = [];
-  let thrown: unknown;
-  try {
-    for await (const { event, data } of streamedEvents(outputEvents, createResponseEncoder(startOf(more)))) {
-      const parsed = JSON.parse(data ?? '');
-      assert.is(parsed.type, event);
-      assert.is(parsed.sequence_number, events.length);
-      events.push(parsed);
-    }
-  } catch (error) {
-    thrown = error;
-  }
-  return { events, thrown, names: events.map(({ type }) => type.replace('response.', '')) };
-};
 const eventsOf = async (...outputEvents: Reported[]): Promise<Event[]> =>
   (await read(reporting(...outputEvents))).events;
+
 const namesOf = async (...outputEvents: Reported[]): Promise<string[]> =>
   (await read(reporting(...outputEvents))).names;
 
@@ -212,88 +187,5 @@ describe('the events of a response', (check) => {
     for await (const { event } of streamedEvents(source(), createResponseEncoder(startOf())))
       if (event?.endsWith('delta')) break;
     assert.ok(isEnded);
-  });
-});
-
-describe('the events of a response that fails', (check) => {
-  check('are an error, which every client receives, and the failed response', async () => {
-    const { events, names } = await read(reporting(textEvents('a', 'Hel'), failed()));
-    assert.equal(names.slice(-2), ['error', 'failed']);
-    const { sequence_number: _number, ...error } = events.at(-2);
-    const members = { code: FAILURE.code, message: FAILURE.message, param: null };
-    assert.equal(error, { type: 'error', ...members, error: { type: 'server_error', ...members } });
-    const { status, error: why, output } = events.at(-1).response;
-    assert.equal([status, why, output.length], ['failed', { code: FAILURE.code, message: FAILURE.message }, 1]);
-  });
-
-  check('come after an item in any case, or some clients have the turn run again', async () => {
-    const { names } = await read(reporting(failed()));
-    assert.is(names[2], 'output_item.added');
-    assert.equal(names.slice(-3), ['output_item.done', 'error', 'failed']);
-  });
-
-  check('are one error where the answer never began', async () => {
-    const rejecting = async (): Promise<string> => {
-      throw new Fault({ kind: 'backend-timeout' });
-    };
-    const { events, thrown } = await read(reporting(failed()), { responseID: rejecting });
-    const members = { code: FAILURE.code, message: FAILURE.message, param: null };
-    assert.equal(events, [
-      // OpenAI's client for Python throws at the member `error`, and reads an empty answer without it.
-      { type: 'error', sequence_number: 0, ...members, error: { type: 'server_error', ...members } },
-    ]);
-    assert.is(thrown, undefined);
-  });
-
-  check('show nothing of a bug, and pass it on', async () => {
-    async function* broken(): AsyncGenerator<OutputEvent> {
-      yield { kind: 'text', id: 'a', text: 'Hel' };
-      throw new Error('secret');
-    }
-    const { events, names, thrown } = await read(broken());
-    assert.equal(names.slice(-3), ['output_item.done', 'error', 'failed']);
-    assert.is(events.at(-1).response.output[0].status, 'incomplete');
-    assert.is(events.at(-2).code, 'internal_error');
-    assert.not.match(JSON.stringify(events), 'secret');
-    assert.instance(thrown, Error);
-  });
-
-  check('take an answer that just ends for a bug', async () => {
-    const { names, thrown } = await read(reporting(textEvents('a', 'Hel')));
-    assert.is(names.at(-1), 'failed');
-    assert.instance(thrown, Error);
-  });
-
-  check('say no more to a client that left', async () => {
-    async function* left(): AsyncGenerator<OutputEvent> {
-      yield* reporting(textEvents('a', 'Hel'));
-      throw new Fault({ kind: 'client-left' });
-    }
-    const { names, thrown } = await read(left());
-    assert.equal([names.at(-1), thrown], ['output_item.done', undefined]);
-  });
-});
-
-describe('a response in one piece', (check) => {
-  check('is the fault of a failure, which is not retryable', async () => {
-    const thrown = await rejection(createResponse(reporting(textEvents('a', 'Hel'), failed()), startOf()));
-    assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
-  });
-
-  check('is the fault of an answer that never began, as it was', async () => {
-    const fault = new Fault({ kind: 'backend-timeout' });
-    const start = startOf({ responseID: () => Promise.reject(fault) });
-    assert.is(await rejection(createResponse(reporting(failed()), start)), fault);
-  });
-
-  check('takes an answer that just ends for a bug', async () => {
-    const thrown = await rejection(createResponse(reporting(textEvents('a', 'Hel')), startOf()));
-    assert.not.instance(thrown, Fault);
-  });
-
-  check('knows when it began and when it ended', async () => {
-    const start = startOf({ createdSeconds: 100, nowSeconds: () => 101 });
-    const made = await createResponse(reporting(ended()), start);
-    assert.equal([made.created_at, (made as Record<string, unknown>).completed_at], [100, 101]);
   });
 });
