@@ -128,10 +128,12 @@ export const createConversationLocking = (needs: ConversationLockingNeeds): Lock
         if (plan.mark === undefined || !plan.isStored || !isTaken) return undefined;
         return (await claims.withPrompt(session.conversation, plan.mark, signal)) ?? 'lost';
       },
-      claimWithoutPrompt() {
+      async claimWithoutPrompt() {
+        if (plan.mark === undefined || session.isAnnounced !== true) return true;
         const current = index.bySession(session.conversation.sessionID);
-        if (plan.mark !== undefined && session.isAnnounced === true && current !== undefined)
-          void claims.take(current, plan.mark);
+        if (current?.claim !== plan.mark.token || !(await claims.take(current, plan.mark))) return false;
+        session = { ...session, isAnnounced: false };
+        return true;
       },
       replay: session.replay,
       record,

@@ -113,8 +113,8 @@ export type LockedConversation = {
    * agent takes none, or no other request can find the conversation; `lost` where another bridge was faster.
    */
   readonly claimWithPrompt: (signal: AbortSignal) => Promise<PromptClaim | 'lost' | undefined>;
-  /** In place of it, where the answer goes on without a prompt. */
-  readonly claimWithoutPrompt: () => void;
+  /** In place of it, or before it where something is done in the session that is not the prompt's. False: another bridge was faster. */
+  readonly claimWithoutPrompt: () => Promise<boolean>;
   /** Earlier messages that the session does not know yet. Empty when it knows them all. */
   readonly replay: readonly HistoryMessage[];
   /**

@@ -36,6 +36,12 @@ type NewTurnNeeds = {
 /** The lock is replaced when the agent has lost the session, or another bridge was faster. */
 export type CurrentLock = { locked: LockedConversation; readonly sessionID: { now: string } };
 
+/** Goes on in another session, or in the same one as it is now. */
+export const replaceLock = (lock: CurrentLock, locked: LockedConversation): void => {
+  lock.locked = locked;
+  lock.sessionID.now = locked.session.sessionID;
+};
+
 /** The id as it is then. Apart from the functions that know the request: what reports readers stays with an answer that is kept. */
 export const sessionIDNow = (sessionID: CurrentLock['sessionID']) => (): string => sessionID.now;
 
@@ -56,10 +62,6 @@ const refuseTools = async (turn: AgentTurn, clientTools: ClientFunctions): Promi
  * turn's log may have events of another bridge's turn, which the prompt is then refused for.
  */
 export const createNewTurns = ({ turn: turnNeeds, agentName, runInSlices }: NewTurnNeeds) => {
-  const replaceLock = (lock: CurrentLock, locked: LockedConversation): void => {
-    lock.locked = locked;
-    lock.sessionID.now = locked.session.sessionID;
-  };
   return async (
     lock: CurrentLock,
     { request, model, handle, token, readersOf }: AnswerStart,

@@ -12,6 +12,7 @@ import {
   type CurrentLock,
   createNewTurns,
   REJECTION,
+  replaceLock,
   type StartedAnswer,
   sessionIDNow,
 } from './new-turn.ts';
@@ -167,7 +168,12 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
       if (isOfResults && !hasBegun) begin();
       if (used?.kind === 'continues') return used.source;
       if (used !== undefined) prompted = { ...request, prompt: used.prompt };
-      return waitingTurns.resume(locked.session, prompted, signal);
+      const claim = async () => {
+        if (await lock.locked.claimWithoutPrompt()) return undefined;
+        replaceLock(lock, await lock.locked.reopen(signal));
+        return lock.locked.session;
+      };
+      return waitingTurns.resume(locked.session, prompted, signal, claim);
     };
     let isOfResults = false;
     const begin = (): void => {
@@ -179,9 +185,9 @@ export const createAnswerRunner = ({ turn: needs, settings, runInSlices }: Answe
     const resumed = request.isBackgroundTask ? undefined : await resume();
     // A decision that the agent has got is not taken back by a client that leaves. Anything else has not begun.
     if (resumed !== undefined && started === undefined && !isOfResults) begin();
-    if (resumed !== undefined) locked.claimWithoutPrompt();
+    if (resumed !== undefined) void lock.locked.claimWithoutPrompt();
     const source = resumed ?? (await startNewTurn(lock, { ...start, request: prompted }));
-    const responseID = responseIDFor(locked.session.sessionID, token);
+    const responseID = responseIDFor(lock.sessionID.now, token);
     // Cleared at the end: an answer that is kept for retries must not keep its turn's prompt in memory.
     let turn = source.turn;
     const refusal = createRefusal();

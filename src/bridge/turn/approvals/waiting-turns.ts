@@ -23,6 +23,12 @@ export type AnswerSource = {
 /** An answer that has ended: the session, and the token of its id. */
 type EndedAnswer = { readonly sessionID: string; readonly token: string };
 
+/**
+ * Stores that this bridge answers in the session, so that what runs there is a turn that waits, and none that another bridge has just
+ * begun. Where that one was faster it resolves to the session to go on in, which may be the same.
+ */
+type ClaimSession = () => Promise<ConversationSession | undefined>;
+
 /** Turns that wait for a user's approval, by session. */
 type WaitingTurns = {
   /** An answer of this bridge has ended. Until another bridge gives one in its session, nothing has to be looked up there. */
@@ -34,6 +40,7 @@ type WaitingTurns = {
     session: ConversationSession,
     request: BridgeRequest,
     signal: AbortSignal,
+    claim?: ClaimSession,
   ) => Promise<AnswerSource | undefined>;
 };
 
@@ -109,13 +116,20 @@ export const createWaitingTurns = (
     const ended = { items: known, usage: turn.log.usage(), afterMessageID: turn.log.pauses().at(-1)?.messageID };
     add(turn, paused === undefined ? ended : { ...positionOf(paused), items: Math.min(known, paused.items) });
   };
-  const findAtAgent = async (session: ConversationSession, signal: AbortSignal): Promise<void> => {
+  /** Resolves to the session to look at in place of this one. */
+  const findAtAgent = async (
+    session: ConversationSession,
+    signal: AbortSignal,
+    claim: ClaimSession,
+  ): Promise<ConversationSession | undefined> => {
     const { sessionID, knownMessageIDs, lastToken, paused } = session;
     // In a session without messages no turn waits.
-    if (knownMessageIDs.size === 0) return;
-    if (lastToken === undefined ? waiting.has(sessionID) : ended.get(sessionID) === lastToken) return;
+    if (knownMessageIDs.size === 0) return undefined;
+    if (lastToken === undefined ? waiting.has(sessionID) : ended.get(sessionID) === lastToken) return undefined;
     waiting.delete(sessionID);
     const isBusy = (await agent.busySessions(signal)).has(sessionID);
+    const other = isBusy ? await claim() : undefined;
+    if (other !== undefined) return other;
     if (isBusy || paused !== undefined) await follow(sessionID, paused, isBusy);
     const open = waiting.get(sessionID)?.turn.log.approvalRequests() ?? [];
     const shownIDs = paused?.approvalIDs ?? [];
@@ -124,13 +138,17 @@ export const createWaitingTurns = (
       shownIDs.map((id) => open.find((request) => request.id === id) ?? closedRequest(id, sessionID)),
     );
     if (lastToken !== undefined) setEnded({ sessionID, token: lastToken });
+    return undefined;
   };
   return {
     setEnded,
     add,
-    async resume(session, request, signal) {
-      await findAtAgent(session, signal);
-      const { sessionID } = session;
+    async resume(first, request, signal, claim = async () => undefined) {
+      let { sessionID } = first;
+      for (let next: ConversationSession | undefined = first; next !== undefined; ) {
+        ({ sessionID } = next);
+        next = await findAtAgent(next, signal, claim);
+      }
       const found = waiting.get(sessionID);
       const openRequests = () => found?.turn.log.approvalRequests() ?? [];
       /** What a turn has sent that no client has read, because it continued when its request timed out. */
