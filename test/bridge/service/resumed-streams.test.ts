@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
 import { describe, thorough } from '../../check.ts';
@@ -247,4 +248,22 @@ describe('the stream of a response in the background', (check) => {
           assert.is((await eventsIn(await resumeStream(world, id))).at(-1)?.type, 'response.completed');
         }),
     );
+
+  check('ends for a client that does not read it, also where its response is made, which goes on', () => {
+    const UNREAD_MS = 30_000;
+    const clock = {
+      ...systemClock,
+      after: (ms: number, task: () => void) => systemClock.after(ms === UNREAD_MS ? 10 : ms, task),
+    };
+    return withJob({ clock, settings: { answersAtATime: 1 } }, async (world, client, model) => {
+      const streamed = readStream(await createStreamed(world));
+      await model.begun;
+      const id = await streamed.id();
+      await resumeStream(world, id);
+      await until(() => world.readings().streamsResumed === 0);
+      model.end();
+      await streamed.whole;
+      await untilStatus(client, id, 'completed');
+    });
+  });
 });
