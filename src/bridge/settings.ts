@@ -3,6 +3,7 @@ import {
   CommaList,
   ConfigError,
   collectProblems,
+  isBaseUrl,
   misspeltAccess,
   nearestName,
   OneOf,
@@ -29,12 +30,6 @@ const Keys = v.pipe(
 );
 const URLS_RULE =
   'expected addresses such as http://127.0.0.1:4000, without user, query or fragment, separated by commas';
-
-const isBaseUrl = (text: string): boolean => {
-  if (!URL.canParse(text) || /[?#]/.test(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return /^https?:$/.test(protocol) && username === '' && password === '';
-};
 
 /** Base URLs: at least one, without duplicates and trailing slashes. */
 const BaseUrls = v.pipe(

@@ -125,7 +125,10 @@ export const createConsole = (options: ConsoleOptions): Console => {
       byAddress: throttle(FREE_BY_ADDRESS),
       places: createSemaphore(1, LOGINS_WAITING),
     }),
-    ...createApprovalRoutes({ ...context, ...running }),
+    ...createApprovalRoutes({
+      ...{ ...context, ...running },
+      ...{ agents: clients.agents, notConfigured: sentence(parts.approvals) },
+    }),
     ...createModerationRoutes({ ...context, gateway: clients.gateway, notConfigured: sentence(parts.moderation) }),
     ...createChatRoutes({
       ...{ ...context, ...chats, hide, newToken: options.newToken },

@@ -42,6 +42,13 @@ export const SETTING_OF: { readonly [Part in ServicePart]: string } = {
   bridge: 'CONSOLE_BRIDGE_KEY',
 };
 
+/** The settings of the console that hold the address of each service. */
+export const ADDRESS_SETTING_OF: { readonly [Part in ServicePart]: string } = {
+  gateway: 'CONSOLE_GATEWAY_URL',
+  agent: 'CONSOLE_AGENT_URLS',
+  bridge: 'CONSOLE_BRIDGE_URL',
+};
+
 const refusalResponse = (part: ServicePart, status: number, message: string): Response => {
   if (status === 401 || status === 403)
     return serverError(502, 'service_refused', `The ${part} refuses the console's key: check ${SETTING_OF[part]}`);

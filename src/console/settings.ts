@@ -3,6 +3,7 @@ import {
   CommaList,
   ConfigError,
   collectProblems,
+  isBaseUrl,
   misspeltAccess,
   OneOf,
   readVariables,
@@ -10,6 +11,7 @@ import {
   unknownVariables,
   type Variables,
   WholeNumber,
+  withoutVersionPath,
 } from '../core/config.ts';
 import { type Credentials, isLoopback } from '../core/http/auth.ts';
 import { listenAddress, Password, UserName } from '../core/http/listen-settings.ts';
@@ -17,11 +19,6 @@ import { LOG_LEVELS } from '../core/log.ts';
 import type { LoginWay } from './accounts/access.ts';
 import { ANY_NAME, type ConsoleUser, parseUsers } from './accounts/users.ts';
 
-const isBaseUrl = (text: string): boolean => {
-  if (!URL.canParse(text) || /[?#]/.test(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return /^https?:$/.test(protocol) && username === '' && password === '';
-};
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
 const BaseUrl = (example: string) =>
@@ -31,6 +28,8 @@ const BaseUrl = (example: string) =>
     v.check(isBaseUrl, `expected an address such as ${example}, without user, query or fragment`),
     v.transform(withoutSlash),
   );
+/** Of a service that is asked below `/v1`: an address that ends in it is taken too. */
+const ServiceUrl = (example: string) => v.pipe(BaseUrl(example), v.transform(withoutVersionPath));
 const AgentUrls = v.pipe(
   CommaList,
   v.check(
@@ -67,12 +66,12 @@ export const ConsoleVariables = v.object({
   HOST: v.optional(v.pipe(v.string(), v.trim())),
   PORT: v.optional(WholeNumber(0, 65_535), '4200'),
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
-  CONSOLE_GATEWAY_URL: v.optional(BaseUrl('http://127.0.0.1:8000')),
+  CONSOLE_GATEWAY_URL: v.optional(ServiceUrl('http://127.0.0.1:8000')),
   GATEWAY_ADMIN_KEY: v.optional(Key),
   CONSOLE_AGENT_URLS: v.optional(AgentUrls, ''),
   AGENT_SERVER_USERNAME: v.optional(UserName, 'opencode'),
   AGENT_SERVER_PASSWORD: v.optional(Password),
-  CONSOLE_BRIDGE_URL: v.optional(BaseUrl('http://127.0.0.1:4100')),
+  CONSOLE_BRIDGE_URL: v.optional(ServiceUrl('http://127.0.0.1:4100')),
   CONSOLE_BRIDGE_KEY: v.optional(Key),
   RELAY_JOURNAL: v.optional(v.pipe(v.string(), v.trim())),
   CONSOLE_USERS: v.optional(Users, ''),

@@ -102,6 +102,16 @@ export const WholeNumber = (least: number, most: number) =>
 export const OneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   v.pipe(v.string(), v.trim(), v.picklist(words, `expected ${words.join(' | ')}`));
 
+/** Whether a text is an http or https address that a path can be put behind: without user, query and fragment. */
+export const isBaseUrl = (text: string): boolean => {
+  if (!URL.canParse(text) || /[?#]/.test(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+};
+
+/** A base URL without slashes at its end, and without a `/v1` there, which people copy from the settings of clients. */
+export const withoutVersionPath = (url: string): string => url.replace(/\/+$/, '').replace(/\/v1$/, '');
+
 /** A variable that holds a comma-separated list; blanks around the items and empty items are dropped. */
 export const CommaList = v.pipe(
   v.string(),

@@ -1,5 +1,14 @@
 import * as v from 'valibot';
-import { CommaList, ConfigError, nearestName, readVariables, type Variables, WholeNumber } from '../core/config.ts';
+import {
+  CommaList,
+  ConfigError,
+  isBaseUrl,
+  nearestName,
+  readVariables,
+  type Variables,
+  WholeNumber,
+  withoutVersionPath,
+} from '../core/config.ts';
 import { LABEL_NAMES } from './category.ts';
 import { EvaluationError } from './errors.ts';
 
@@ -111,19 +120,11 @@ export const parseArguments = (tokens: readonly Token[]): Variables => {
   return given;
 };
 
-const isAddress = (text: string): boolean => {
-  const url = URL.parse(text);
-  return (
-    url !== null && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === ''
-  );
-};
-
 const Url = v.pipe(
   v.string(),
   v.trim(),
-  v.check(isAddress, 'expected http(s)://host:port, without a user, a query or a fragment'),
-  // People copy base URLs from client settings, where they end in /v1.
-  v.transform((text) => text.replace(/\/+$/, '').replace(/\/v1$/, '')),
+  v.check(isBaseUrl, 'expected http(s)://host:port, without a user, a query or a fragment'),
+  v.transform(withoutVersionPath),
 );
 
 const Options = v.object({

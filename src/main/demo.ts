@@ -37,7 +37,10 @@ const startDemo = async (isCheck: boolean): Promise<number> => {
   }
   const { env } = process;
   const needs = {
-    ...createStopSignals(),
+    // What runs has a few seconds to end: a run that waits for an approval takes them.
+    ...createStopSignals(() => {
+      if (!isCheck) process.stdout.write('\nstopping… (again ends it at once)\n');
+    }),
     variables: env,
     key: env.MODERATION_API_KEY || `demo-${newId().slice(0, 12)}`,
     ports: isCheck ? ANY_PORTS : portsBeside(env.PORT),

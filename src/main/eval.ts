@@ -137,7 +137,9 @@ const writeReport = async (
   const { setHash, rows, observations } = await joinRuns(itemsOf(options), runs);
   const [own = [], other = []] = observations;
   const suggestions = policyOut === undefined ? [] : suggestThresholds(own, targets);
-  if (policyOut !== undefined) {
+  if (policyOut !== undefined && suggestions.length === 0) {
+    writeError(`no category has labels, so no threshold is suggested and ${policyOut} is not written\n`);
+  } else if (policyOut !== undefined) {
     await writeWhole(policyOut, await policyFileText(suggestions, { policy: evaluation.policy, setHash }));
     writeError(
       `${policyOut} (thresholds alone: guidance and own categories of the policy that judged are not in it):\n${suggestionLines(

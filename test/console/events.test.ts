@@ -95,7 +95,8 @@ describe('the events of the page', (check) => {
     const refused = { status: 401, value: { error: { message: 'no' } } };
     const cases = [
       [{ gateway: () => refused }, 'gateway', 'check GATEWAY_ADMIN_KEY'],
-      [{ gateway: () => ({ status: 404 }) }, 'gateway', 'check GATEWAY_ADMIN_KEY'],
+      [{ gateway: () => ({ status: 404 }) }, 'gateway', 'check CONSOLE_GATEWAY_URL, and GATEWAY_ADMIN_KEY there'],
+      [{ bridge: () => ({ status: 404 }) }, 'bridge', 'it has no such route: check CONSOLE_BRIDGE_URL'],
       [
         { gateway: () => ({ value: { ready: { reasons: ['every backend key is cooling down'] } } }) },
         'gateway',

@@ -87,6 +87,60 @@ describe('the sessions of all agent servers', (check) => {
   });
 });
 
+describe('a request of the API that cannot be answered', (check) => {
+  const messageOf = async (answer: Response): Promise<string> =>
+    ((await answer.json()) as { error: { message: string } }).error.message;
+
+  check('says what is missing in its body', async () => {
+    const world = await createConsoleWorld();
+    const ann = await world.as('ann');
+    for (const [path, body, message] of [
+      ['/api/check', { input: 'text' }, 'model: is required'],
+      ['/api/check', { model: 5, input: 'text' }, 'model: expected string'],
+      ['/api/check', { model: 'm' }, 'input: is required'],
+      ['/api/chat', { messages: [{ content: 'text' }] }, 'messages[0].role: is required'],
+      ['/api/chat', [], 'body: expected text, or messages'],
+      ['/api/chat', null, 'body: expected Object'],
+    ] as const)
+      assert.is(await messageOf(await ann('POST', path, body)), message);
+    world.stop();
+  });
+
+  check('says which agent servers there are, wherever one is named', async () => {
+    const urls = ['http://agent-1', 'http://agent-1,http://agent-2'];
+    for (const [CONSOLE_AGENT_URLS = '', known] of urls.map((url, index) => [url, ['0', '0 to 1'][index]])) {
+      const world = await createConsoleWorld({ variables: { CONSOLE_AGENT_URLS } });
+      const ann = await world.as('ann');
+      for (const [method, path] of [
+        ['POST', '/api/approvals/9/per_1'],
+        ['GET', '/api/approvals/9/per_1/outcome'],
+        ['GET', '/api/sessions/9/ses_1'],
+      ] as const) {
+        const answer = await ann(method, path, method === 'GET' ? undefined : { reply: 'once', argumentsHash: 'x' });
+        assert.is(answer.status, 404, path);
+        assert.is(await messageOf(answer), `No such agent server: expected ${known}`, path);
+      }
+      world.stop();
+    }
+  });
+
+  check("names a route of the console where the gateway's error names one of the gateway", async () => {
+    const message = 'No backend key has this fingerprint; GET /admin/state lists those that there are';
+    const refused = { status: 404, value: { error: { message } } };
+    const world = await createConsoleWorld({
+      gateway: ({ method }: { method: string }) => (method === 'POST' ? refused : { value: {} }),
+    });
+    const ann = await world.as('ann');
+    const answer = await ann('POST', '/api/keys/abc', { action: 'release' });
+    assert.is(answer.status, 404);
+    assert.is(
+      await messageOf(answer),
+      'No backend key has this fingerprint; GET /api/moderation lists those that there are',
+    );
+    world.stop();
+  });
+});
+
 describe('tool servers and configurations', (check) => {
   check('name the agent servers that are away, whose own are missing, and are an error when none answers', async () => {
     const world = await createConsoleWorld();

@@ -48,6 +48,18 @@ describe('the settings of the console', (check) => {
       assert.match(problemsOf({ CONSOLE_USERS }), 'CONSOLE_USERS: expected a hash for every user');
   });
 
+  check('take an address that ends in /v1 where the console adds that itself', () => {
+    for (const end of ['', '/', '/v1', '/v1/']) {
+      const { gateway, bridge, agents } = readConsoleSettings({
+        CONSOLE_GATEWAY_URL: `http://gateway/behind${end}`,
+        CONSOLE_BRIDGE_URL: `http://bridge:4100${end}`,
+        CONSOLE_AGENT_URLS: 'http://agent/v1/',
+      });
+      assert.equal([gateway.url, bridge.url], ['http://gateway/behind', 'http://bridge:4100'], end);
+      assert.equal(agents.urls, ['http://agent/v1']);
+    }
+  });
+
   check('say at the start what ends with the process, and who is let in', () => {
     const told = (variables: Variables) => startNotices(readConsoleSettings(variables)).map(({ event }) => event);
     const withUsers = { CONSOLE_USERS: USERS, CONSOLE_SECRET: 's'.repeat(32) };

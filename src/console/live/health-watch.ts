@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import { redactedLine } from '../../core/text.ts';
-import { isConsoleFault, SETTING_OF } from '../errors.ts';
+import { ADDRESS_SETTING_OF, isConsoleFault, SETTING_OF } from '../errors.ts';
 import type { ServiceState } from '../protocol.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
@@ -49,7 +49,11 @@ const problemOf = (
 ): Pick<ServiceState, 'state' | 'reason'> | undefined => {
   if (status === 401 || status === 403)
     return { state: 'not-ready', reason: `it refuses the console's key: check ${SETTING_OF[part]}` };
-  if (status === 404) return { state: 'not-ready', reason: `it has no such route: check ${SETTING_OF[part]} there` };
+  if (status === 404) {
+    // Without its admin key a gateway has none of the routes that the console asks.
+    const there = part === 'gateway' ? `, and ${SETTING_OF[part]} there` : '';
+    return { state: 'not-ready', reason: `it has no such route: check ${ADDRESS_SETTING_OF[part]}${there}` };
+  }
   const reason = reasonsIn(value);
   // Of several agent servers behind a bridge one may be away: it is ready, and says so.
   if (status < 400) return part === 'gateway' && reason !== undefined ? { state: 'not-ready', reason } : undefined;

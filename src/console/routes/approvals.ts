@@ -3,12 +3,14 @@ import type { RouteTable } from '../../core/http/router.ts';
 import type { Decisions } from '../approvals/decisions.ts';
 import type { OpenApprovals } from '../approvals/open-approvals.ts';
 import type { Followers } from '../live/followers.ts';
-import { type ApiContext, changing, parseGiven, pathSegment, reading } from './context.ts';
+import { type ApiContext, agentIn, changing, parseGiven, pathSegment, reading } from './context.ts';
 
 type ApprovalRoutesNeeds = ApiContext & {
   readonly approvals: Pick<OpenApprovals, 'list' | 'away'>;
   readonly decisions: Pick<Decisions, 'decide' | 'recent' | 'outcome'>;
   readonly followers: Pick<Followers, 'follow'>;
+  readonly agents: readonly unknown[];
+  readonly notConfigured: string;
 };
 
 const Answer = v.object({
@@ -19,7 +21,7 @@ const Answer = v.object({
 
 /** What waits for a person, what was decided, and the events of the page. */
 export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => {
-  const { access, bodies, reply, approvals, decisions, followers } = needs;
+  const { access, bodies, reply, approvals, decisions, followers, agents, notConfigured } = needs;
   return {
     '/api/approvals': {
       GET: reading(needs, 'viewer', async ({ signal }) => {
@@ -29,16 +31,18 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
       }),
     },
     '/api/approvals/:agent/:id': {
-      POST: changing(needs, 'approver', async (request, { id = '' }, { name }) => {
+      POST: changing(needs, 'approver', async (request, { agent = '', id = '' }, { name }) => {
+        agentIn(agents, agent, notConfigured);
         const { reply: answer, message, argumentsHash } = parseGiven(Answer, await bodies.readJson(request));
         const given = { reply: answer, argumentsHash, ...(message === undefined ? {} : { message }) };
         return reply.json(await decisions.decide(pathSegment(id), given, name, request.signal));
       }),
     },
     '/api/approvals/:agent/:id/outcome': {
-      GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }) =>
-        reply.json(await decisions.outcome(Number(agent), pathSegment(id), signal)),
-      ),
+      GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }) => {
+        agentIn(agents, agent, notConfigured);
+        return reply.json(await decisions.outcome(Number(agent), pathSegment(id), signal));
+      }),
     },
     '/api/events': {
       GET: reading(needs, 'viewer', (request, _params, { name, session }) =>

@@ -4,6 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import type { Access, KnownVisitor } from '../accounts/access.ts';
+import type { ConsoleFault } from '../errors.ts';
 import type { Role } from '../protocol.ts';
 import type { Reply } from './reply.ts';
 
@@ -41,9 +42,21 @@ export const changing =
 export const parseGiven = <Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> => {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
-  const { path, expected } = issueOf(result.issues[0]);
-  const message = `${path === '' ? 'body' : path}: expected ${expected}`;
+  const [issue] = result.issues;
+  const { path, expected } = issueOf(issue);
+  // Of what is missing in an object the schema only repeats the name.
+  const isMissing = path !== '' && /object$/.test(issue.type) && issue.received === 'undefined';
+  const message = `${path === '' ? 'body' : path}: ${isMissing ? 'is required' : `expected ${expected}`}`;
   throw new Fault({ kind: 'bad-input', code: 'invalid_body', param: path === '' ? null : path, message });
+};
+
+/** The agent server that a path names by its number. Faults where there is none; `notConfigured` says which setting makes one. */
+export const agentIn = <Agent>(agents: readonly Agent[], text: string, notConfigured: string): Agent => {
+  const agent = /^\d{1,3}$/.test(text) ? agents[Number(text)] : undefined;
+  if (agent !== undefined) return agent;
+  if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
+  const known = agents.length === 1 ? '0' : `0 to ${agents.length - 1}`;
+  throw new Fault({ kind: 'not-found', hint: `No such agent server: expected ${known}` });
 };
 
 /** An id of the agent servers as a segment of a path: any other text could lead to another path. */

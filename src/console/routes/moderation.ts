@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import type { ConsoleFault } from '../errors.ts';
-import type { ServiceClient } from '../services/service-client.ts';
+import { type ConsoleFault, isConsoleFault } from '../errors.ts';
+import type { ServiceCall, ServiceClient } from '../services/service-client.ts';
 import { type ApiContext, changing, parseGiven, pathSegment, reading } from './context.ts';
 
 type ModerationRoutesNeeds = ApiContext & {
@@ -34,10 +34,20 @@ export const createModerationRoutes = (needs: ModerationRoutesNeeds): RouteTable
     if (gateway === undefined) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
     return gateway;
   };
+  /** The text of an answer. An error of the gateway names a route of the gateway, which is reached by one of ours. */
+  const ask = async (client: ServiceClient, call: ServiceCall, signal: AbortSignal): Promise<string> => {
+    try {
+      return (await client.ask(call, signal)).text;
+    } catch (error) {
+      if (!isConsoleFault(error) || error.detail.kind !== 'service-refused') throw error;
+      const message = error.detail.message.replace('GET /admin/state', 'GET /api/moderation');
+      throw new Fault<ConsoleFault>({ ...error.detail, message });
+    }
+  };
   return {
     '/api/moderation': {
       GET: reading(needs, 'viewer', async ({ signal }) =>
-        reply.text((await configured().ask({ method: 'GET', path: '/admin/state' }, signal)).text),
+        reply.text(await ask(configured(), { method: 'GET', path: '/admin/state' }, signal)),
       ),
     },
     '/api/check': {
@@ -45,7 +55,7 @@ export const createModerationRoutes = (needs: ModerationRoutesNeeds): RouteTable
         const client = configured();
         const body = parseGiven(CheckBody, await bodies.readJson(request));
         const call = { method: 'POST', path: '/admin/check', body, limitMs: CHECK_LIMIT_MS } as const;
-        return reply.text((await client.ask(call, request.signal)).text);
+        return reply.text(await ask(client, call, request.signal));
       }),
     },
     '/api/keys/:fingerprint': {
@@ -53,7 +63,7 @@ export const createModerationRoutes = (needs: ModerationRoutesNeeds): RouteTable
         const client = configured();
         const { action, ...rest } = parseGiven(KeyBody, await bodies.readJson(request));
         const path = `/admin/keys/${pathSegment(fingerprint)}/${action}`;
-        return reply.text((await client.ask({ method: 'POST', path, body: rest }, request.signal)).text);
+        return reply.text(await ask(client, { method: 'POST', path, body: rest }, request.signal));
       }),
     },
   };

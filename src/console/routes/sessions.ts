@@ -1,13 +1,12 @@
 import { Fault } from '../../core/fault.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
-import type { ConsoleFault } from '../errors.ts';
 import { listSessions, readListedSession, type SessionsQuery } from '../services/agent-sessions.ts';
 import type { ConversationNames } from '../services/conversation-names.ts';
 import { askEveryAgent } from '../services/every-agent.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
-import { type ApiContext, changing, pathSegment, reading } from './context.ts';
+import { type ApiContext, agentIn, changing, pathSegment, reading } from './context.ts';
 import { passLines } from './passed-stream.ts';
 
 type SessionRoutesNeeds = ApiContext & {
@@ -33,12 +32,7 @@ const limitIn = (query: URLSearchParams): number => {
 /** Sessions over all agent servers: listed, read, exported, aborted and deleted. */
 export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
   const { reply, agents, names, notConfigured, hide } = needs;
-  const agentAt = (text: string): ServiceClient => {
-    const client = /^\d{1,3}$/.test(text) ? agents[Number(text)] : undefined;
-    if (client !== undefined) return client;
-    if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
-    throw new Fault({ kind: 'not-found', hint: `No such agent server: expected 0 to ${agents.length - 1}` });
-  };
+  const agentAt = (text: string): ServiceClient => agentIn(agents, text, notConfigured);
   /** Of all servers that answer, and which do not. An error of the only one, or of all, is the answer. */
   const listAll = async (query: SessionsQuery, signal: AbortSignal) => {
     const list = (client: ServiceClient, agent: number) => listSessions(client, agent, query, signal);

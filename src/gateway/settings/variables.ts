@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import {
   CommaList,
+  isBaseUrl,
   OneOf,
   type UnknownVariables,
   unknownVariables,
@@ -31,12 +32,6 @@ const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without us
 const ROUTE = /\/(?:v1|api)\/(?:chat(?:\/completions)?|completions|generate|models|tags|version)\/*$/;
 const ROUTE_RULE =
   'expected the address of the server alone, without /v1/chat/completions or another route of it behind';
-
-const isBaseUrl = (text: string): boolean => {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password, search, hash } = new URL(text);
-  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
-};
 
 /** An address without a trailing slash. A trailing `/v1` or `/api` is dropped too: the dialects add their own paths. */
 const BaseUrl = v.pipe(

@@ -11,12 +11,13 @@ export type StopSignals = {
   readonly forced: AbortSignal;
 };
 
-/** The first signal ends the demo in order, a second one at once. */
-export const createStopSignals = (): StopSignals => {
+/** The first signal ends the demo in order, a second one at once. `onSignalled` is called at the first. */
+export const createStopSignals = (onSignalled: () => void): StopSignals => {
   const stopping = new AbortController();
   const forced = new AbortController();
   let firstAt: number | undefined;
   const onSignal = (): void => {
+    if (firstAt === undefined) onSignalled();
     firstAt ??= systemClock.now();
     if (systemClock.now() - firstAt > ECHO_MS) forced.abort();
     stopping.abort();

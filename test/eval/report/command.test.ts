@@ -50,6 +50,18 @@ describe('gatehouse eval --report', (check) => {
   );
 
   check(
+    'says that no threshold is suggested where no category has labels, and writes no policy',
+    withGateway(scoring('first'), async ({ url }) => {
+      const unlabelled = jsonl({ text: 'canary 0.8', label: 'unsafe' }, { text: 'canary 0.3', label: 'safe' });
+      const none = unlabelled.replace(/data\.jsonl$/, 'policy.json');
+      const { code, stderr } = await run('--file', unlabelled, '--url', url, '--suggest-thresholds', none);
+      assert.is(code, 0, stderr);
+      assert.is(stderr, `no category has labels, so no threshold is suggested and ${none} is not written\n`);
+      assert.not(existsSync(none));
+    }),
+  );
+
+  check(
     'compares with the results of another policy, and writes over a report of its own',
     withGateway(scoring('second'), async ({ url }) => {
       const { code, stderr } = await run('--file', file, '--url', url, '--compare', first, '--report', page);

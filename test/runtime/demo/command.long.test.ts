@@ -196,7 +196,7 @@ describe('gatehouse demo', (check) => {
       await until('it has begun', () => readdirSync(temporary).length > 0);
       demo.signal('SIGTERM');
       assert.is((await demo.ended).code, 0);
-      assert.equal([demo.stdout(), readdirSync(temporary)], ['', []]);
+      assert.equal([demo.stdout(), readdirSync(temporary)], ['\nstopping… (again ends it at once)\n', []]);
     } finally {
       await demo.kill();
       rmSync(temporary, { recursive: true });
