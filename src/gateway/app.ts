@@ -31,6 +31,7 @@ import type { ShadowSettings } from './policy/shadow-settings.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createReadyCheck } from './readiness.ts';
 import { createCallers } from './routes/callers.ts';
+import { createAnswerWithin } from './routes/deadline.ts';
 import { createGuardRoute } from './routes/guard.ts';
 import { createIntegrations } from './routes/integrations/integrations.ts';
 import { modelRoutes } from './routes/models.ts';
@@ -56,7 +57,7 @@ export type GatewayNeeds = {
   readonly shadow?: ShadowSettings | undefined;
   /** Keeps a line about a disagreement of the two. Must neither throw nor wait. */
   readonly keepDisagreement?: ((line: string) => void) | undefined;
-  /** Ends what no request waits for. */
+  /** Aborts when the process is about to end. Requests that still run are answered then, and what none waits for ends. */
   readonly stopSignal?: AbortSignal | undefined;
   readonly httpClient: HttpClient;
   readonly clock: Clock;
@@ -170,12 +171,17 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   const limits = { inputs: settings.MAX_INPUTS, chars: settings.MAX_INPUT_CHARS };
   const noVerdict = createNoVerdict({ settings, metrics, newId: needs.newId });
   const spans = createRequestSpans(needs.beginSpan ?? passOn);
+  const answerWithin = createAnswerWithin({
+    clock,
+    spanOf: spans.of,
+    deadlineMs: settings.REQUEST_DEADLINE_MS,
+    stopSignal: needs.stopSignal,
+  });
   const route = {
-    ...{ clock, spanOf: spans.of, callers, findAlias, policies },
+    ...{ clock, answerWithin, callers, findAlias, policies },
     moderateBy,
     metrics,
     newId: needs.newId,
-    deadlineMs: settings.REQUEST_DEADLINE_MS,
     bodies,
   };
   const readInput = createInputReader({

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
-import { isMain, type ProcessContext, runService } from '../adapter/node/service.ts';
+import { isMain, type ProcessContext, runService, STOP_LIMIT_MS } from '../adapter/node/service.ts';
 import { createUndiciClient, readProxySettings } from '../adapter/node/undici-client.ts';
 import { createViewsThread } from '../adapter/node/views/thread.ts';
 import { readPlace } from '../adapter/node/workers/place.ts';
@@ -107,12 +107,18 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     log,
     directPaths: ['/v1/moderations', '/v1/chat/completions'],
     families,
+    async onStopping() {
+      setTimeout(() => stopping.abort(), ANSWERED_AFTER_MS).unref();
+    },
     async close() {
       stopping.abort();
       await Promise.all([shadowFile?.flush(), close(), redis?.close(), viewsThread.stop(), tracing.close()]);
     },
   };
 };
+
+/** Requests that run this long after a signal are answered with an error, just before their connections are closed. */
+const ANSWERED_AFTER_MS = STOP_LIMIT_MS - 200;
 
 const SERVICE = { name: 'gateway', unknownVariables: unknownGatewayVariables };
 

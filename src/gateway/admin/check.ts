@@ -3,12 +3,11 @@ import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
-import type { RequestSpans } from '../../core/http/tracing.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { Moderate } from '../judge/moderate.ts';
 import { DEFAULT_ALIAS, type FindAlias } from '../models.ts';
 import type { Policy, PolicySelection } from '../policy/policy.ts';
-import { answerWithin } from '../routes/deadline.ts';
+import type { AnswerWithin } from '../routes/deadline.ts';
 import { type InputRules, parseModerationItems } from '../routes/request.ts';
 import { createResultWriter } from '../routes/result.ts';
 import { createViews } from '../text/decode.ts';
@@ -23,14 +22,13 @@ export const CheckRequest = v.object({
 
 type CheckNeeds = {
   readonly clock: Clock;
-  readonly spanOf: RequestSpans['of'];
+  readonly answerWithin: AnswerWithin;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
   readonly moderateBy: (policy: Policy) => Moderate;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly runInSlices: RunInSlices;
   readonly limits: InputRules['limits'];
-  readonly deadlineMs: number;
 };
 
 /** How much of a view is shown. */
@@ -45,7 +43,7 @@ const NO_KEY = -1;
  * the same, but that it is no verdict for a client: neither metrics nor the feed have one.
  */
 export const createCheckRoute = (needs: CheckNeeds) => {
-  const { clock, spanOf, findAlias, policies, runInSlices } = needs;
+  const { clock, answerWithin, findAlias, policies, runInSlices } = needs;
   const judges = new Map<Policy, Moderate>();
   const judgeOf = (policy: Policy): Moderate => {
     const judge = judges.get(policy) ?? needs.moderateBy(policy);
@@ -79,7 +77,7 @@ export const createCheckRoute = (needs: CheckNeeds) => {
   };
 
   return (request: Request): Promise<Response> =>
-    answerWithin(request, { clock, spanOf, limitMs: needs.deadlineMs }, async (deadline) => {
+    answerWithin(request, async (deadline) => {
       const startedAt = clock.now();
       const asked = parseAdminBody(CheckRequest, await needs.bodies.readJson(request, deadline.signal));
       const alias = findAlias(asked.model ?? DEFAULT_ALIAS);

@@ -1,5 +1,6 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 import type { RequestSpans } from '../../core/http/tracing.ts';
 
 /** Headers in which clients send how long they wait: name, and milliseconds per unit. */
@@ -21,22 +22,52 @@ export const deadlineMsFor = (headers: Headers, limitMs: number): number => {
   return shortest;
 };
 
-/** What the deadline of a request is made of. */
-type DeadlineNeeds = { readonly clock: Clock; readonly spanOf: RequestSpans['of'] };
+type AnswerWithinNeeds = {
+  readonly clock: Clock;
+  readonly spanOf: RequestSpans['of'];
+  readonly deadlineMs: number;
+  /** Aborts when the process is about to end: what still runs is answered then. */
+  readonly stopSignal?: AbortSignal | undefined;
+};
 
-/** Answers a request within its time. What it has started is aborted when it fails: one text without a verdict fails all. */
-export const answerWithin = async (
+/**
+ * Answers a request within its time, at most `limitMs` where that is given. What it has started is aborted when it fails: one text
+ * without a verdict fails all.
+ */
+export type AnswerWithin = (
   request: Request,
-  { clock, limitMs, spanOf }: DeadlineNeeds & { readonly limitMs: number },
   answer: (deadline: Deadline) => Promise<Response>,
-): Promise<Response> => {
-  const deadline = createDeadline(clock, deadlineMsFor(request.headers, limitMs), request.signal);
-  try {
-    const response = await answer({ ...deadline, span: spanOf(request) });
-    deadline.clear();
-    return response;
-  } catch (error) {
-    deadline.end();
-    throw error;
-  }
+  limitMs?: number,
+) => Promise<Response>;
+
+const STOPPING = new Fault({
+  kind: 'unavailable' as const,
+  message: 'The gateway is being stopped; ask again',
+  retryAfterMs: 1000,
+});
+
+export const createAnswerWithin = ({ clock, spanOf, deadlineMs, stopSignal }: AnswerWithinNeeds): AnswerWithin => {
+  // A listener of the signal for each request would cost each of them more.
+  const running = new Set<Deadline>();
+  const stop = (): void => {
+    for (const deadline of running) deadline.end(STOPPING);
+  };
+  stopSignal?.addEventListener('abort', stop, { once: true });
+  return async (request, answer, limitMs = deadlineMs) => {
+    const allowedMs = deadlineMsFor(request.headers, Math.min(limitMs, deadlineMs));
+    const deadline = createDeadline(clock, allowedMs, request.signal);
+    running.add(deadline);
+    try {
+      if (stopSignal?.aborted === true) throw STOPPING;
+      const response = await answer({ ...deadline, span: spanOf(request) });
+      deadline.clear();
+      return response;
+    } catch (error) {
+      deadline.end();
+      // A body that was being read fails for a reason of its own.
+      throw deadline.signal.reason === STOPPING ? STOPPING : error;
+    } finally {
+      running.delete(deadline);
+    }
+  };
 };

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
-import type { RequestSpans } from '../../core/http/tracing.ts';
 import { chatCompletionEvents, chatCompletionJson, guardContent, scoresContent } from '../guard/answer.ts';
 import { type AnswerForm, answerFormOf } from '../guard/answer-form.ts';
 import { asUnjudged, guardTexts, parseGuardRequest } from '../guard/request.ts';
@@ -12,7 +11,7 @@ import type { FindAlias, ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
 import { forEachPolicy, type Policy, type PolicySelection, withGuardCategories } from '../policy/policy.ts';
 import type { Callers } from './callers.ts';
-import { answerWithin } from './deadline.ts';
+import type { AnswerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
 import type { VerdictRoute } from './observer.ts';
 import { createResultWriter } from './result.ts';
@@ -20,14 +19,13 @@ import { verdictHeaders } from './verdict-headers.ts';
 
 type GuardRouteNeeds = {
   readonly clock: Clock;
-  readonly spanOf: RequestSpans['of'];
+  readonly answerWithin: AnswerWithin;
   readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
   readonly moderateBy: (policy: Policy) => Moderate;
   readonly metrics: Pick<GatewayMetrics, 'verdict'>;
   readonly newId: () => string;
-  readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly limits: { readonly inputs: number; readonly chars: number };
   /** Answers in place of an error where a chat asks for scores: its clients pass what they get an error for. */
@@ -44,7 +42,7 @@ type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolea
  * verdict is an error, 5xx wherever another service may have one: it is never answered as safe.
  */
 export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
-  const { clock, spanOf, callers, findAlias, policies, metrics } = needs;
+  const { clock, answerWithin, callers, findAlias, policies, metrics } = needs;
   const judgedAs = (judged: Policy) => ({ judged, moderate: needs.moderateBy(judged) });
   const guardOf = forEachPolicy(policies, (policy) => judgedAs(withGuardCategories(policy)));
   const scorerOf = forEachPolicy(policies, judgedAs);
@@ -82,7 +80,7 @@ export const createGuardRoute = (needs: GuardRouteNeeds): VerdictRoute => {
   return async (request, observer) => {
     const caller = await callers.identify(request);
     await callers.count(caller);
-    return answerWithin(request, { clock, spanOf, limitMs: needs.deadlineMs }, async (deadline) => {
+    return answerWithin(request, async (deadline) => {
       const body = await needs.bodies.readJson(request, deadline.signal).catch((error: unknown) => {
         throw asUnjudged(error);
       });

@@ -1,15 +1,13 @@
 import type { Deadline } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
-import type { RequestSpans } from '../../core/http/tracing.ts';
 import type { ItemVerdict, Moderate } from '../judge/moderate.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../models.ts';
 import { forEachPolicy, type Policy, type PolicySelection } from '../policy/policy.ts';
 import { isBlank } from '../text/normalize.ts';
 import type { Callers } from './callers.ts';
-import { answerWithin } from './deadline.ts';
+import type { AnswerWithin } from './deadline.ts';
 import type { NoVerdict } from './no-verdict.ts';
 import type { RequestObserver, VerdictRoute } from './observer.ts';
 import type { ReadInput } from './read-input.ts';
@@ -18,15 +16,13 @@ import { createResultWriter, moderationJson } from './result.ts';
 import { listed, verdictHeaders } from './verdict-headers.ts';
 
 type ModerationRouteNeeds = {
-  readonly clock: Clock;
-  readonly spanOf: RequestSpans['of'];
+  readonly answerWithin: AnswerWithin;
   readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
   readonly moderateBy: (policy: Policy) => Moderate;
   readonly metrics: GatewayMetrics;
   readonly newId: () => string;
-  readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly readInput: ReadInput;
   /** Called with each request, so that it can answer in place of an error. */
@@ -42,7 +38,7 @@ type ParsedRequest = { readonly alias: ModelAlias; readonly policy: Policy; read
 
 /** `POST /v1/moderations`: one result for each input, in order, or one error for all of them. */
 export const createModerationRoute = (needs: ModerationRouteNeeds): VerdictRoute => {
-  const { clock, spanOf, callers, findAlias, policies, metrics } = needs;
+  const { answerWithin, callers, findAlias, policies, metrics } = needs;
   const judgeOf = forEachPolicy(policies, (policy) => ({
     moderate: needs.moderateBy(policy),
     writeResult: createResultWriter(policy),
@@ -77,7 +73,7 @@ export const createModerationRoute = (needs: ModerationRouteNeeds): VerdictRoute
     const caller = await callers.identify(request);
     needs.noVerdict.admit(request, policies.select(DEFAULT_ALIAS, caller.keyIndex));
     await callers.count(caller);
-    return answerWithin(request, { clock, spanOf, limitMs: needs.deadlineMs }, async (deadline) => {
+    return answerWithin(request, async (deadline) => {
       const parsed = await parseRequest(request, { keyIndex: caller.keyIndex, deadline, observer });
       const { moderate } = judgeOf(parsed.policy);
       const verdicts = await moderate(parsed.items, parsed.alias, { ...deadline, owner: caller.owner });

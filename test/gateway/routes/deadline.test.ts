@@ -41,6 +41,33 @@ describe('the time a request may take', (check) => {
     assert.ok(calls.every(({ signal }) => signal.aborted));
   });
 
+  check('ends in an error when the gateway is about to stop', async () => {
+    const stopping = new AbortController();
+    const { ask, calls } = gatewayOver(silence, { needs: { stopSignal: stopping.signal } });
+    const answer = ask({ input: 'a' });
+    while (calls.length === 0) await new Promise(setImmediate);
+    stopping.abort();
+    const { status, code, message, retryAfter } = await errorOf(await answer);
+    assert.equal([status, code, retryAfter], [503, 'unavailable', '1']);
+    assert.match(message, 'The gateway is being stopped');
+    assert.ok(calls.every(({ signal }) => signal.aborted));
+    assert.is((await errorOf(await ask({ input: 'later' }))).code, 'unavailable');
+  });
+
+  check('is answered as flagged when the gateway is about to stop, where that is wanted', async () => {
+    const stopping = new AbortController();
+    const { ask, calls } = gatewayOver(silence, {
+      variables: { NO_VERDICT: 'flag' },
+      needs: { stopSignal: stopping.signal },
+    });
+    const answer = ask({ input: 'a' });
+    while (calls.length === 0) await new Promise(setImmediate);
+    stopping.abort();
+    const response = await answer;
+    assert.is(response.headers.get('x-moderation-no-verdict'), 'unavailable');
+    assert.ok((await resultsOf(response)).every(({ flagged }) => flagged));
+  });
+
   check('is shortened by a client that waits for less', async () => {
     const { ask, clock } = gatewayOver(silence);
     const answer = ask({ input: 'a' }, { 'x-stainless-timeout': '2' });

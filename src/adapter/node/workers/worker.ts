@@ -27,6 +27,8 @@ export type WorkerService = Pick<ServingOptions, 'directPaths'> & {
   readonly state: Pick<WorkerState, 'onNotice' | 'onReadyQuestion' | 'admin'>;
   /** The metrics of this worker alone. */
   readonly families: () => Promise<MetricFamilies>;
+  /** Called when the worker stops. */
+  readonly onStopping?: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -57,7 +59,7 @@ export const runWorker = async (
   const stop = async (): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
-    await server?.stop(STOP_LIMIT_MS);
+    await Promise.all([server?.stop(STOP_LIMIT_MS), within(STOP_LIMIT_MS, service?.onStopping?.())]);
     await within(CLOSE_LIMIT_MS, service?.close());
     lines.flush();
     process.exit(0);

@@ -1,7 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { RequestBodies } from '../../../core/http/request-bodies.ts';
-import type { RequestSpans } from '../../../core/http/tracing.ts';
 import type { GatewayFault } from '../../errors.ts';
 import type { ItemVerdict, Moderate, ModerationItem } from '../../judge/moderate.ts';
 import type { GatewayMetrics } from '../../metrics.ts';
@@ -9,7 +7,7 @@ import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../../models.ts'
 import { highestScores } from '../../policy/categories.ts';
 import { forEachPolicy, type Policy, type PolicySelection, withGuardCategories } from '../../policy/policy.ts';
 import type { Callers } from '../callers.ts';
-import { answerWithin } from '../deadline.ts';
+import type { AnswerWithin } from '../deadline.ts';
 import type { RequestObserver } from '../observer.ts';
 import type { ReadInput } from '../read-input.ts';
 import type { ParsedItem } from '../request.ts';
@@ -38,14 +36,12 @@ type GuardrailQuestion = {
 export type AskGuardrail = (request: Request, question: GuardrailQuestion) => Promise<Response>;
 
 export type GuardrailNeeds = {
-  readonly clock: Clock;
-  readonly spanOf: RequestSpans['of'];
+  readonly answerWithin: AnswerWithin;
   readonly callers: Callers;
   readonly findAlias: FindAlias;
   readonly policies: PolicySelection;
   readonly moderateBy: (policy: Policy) => Moderate;
   readonly metrics: Pick<GatewayMetrics, 'verdict'>;
-  readonly deadlineMs: number;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly limits: { readonly inputs: number; readonly chars: number };
   readonly readInput: ReadInput;
@@ -89,7 +85,7 @@ const isUnjudged = ({ kind }: GatewayFault): boolean => kind === 'unjudged-input
 
 /** Creates what all integrations ask: the judging of `/v1/moderations`, for a whole conversation at once. */
 export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
-  const { clock, spanOf, callers, findAlias, policies, limits, readInput, metrics } = needs;
+  const { answerWithin, callers, findAlias, policies, limits, readInput, metrics } = needs;
   const judgedAs = (judged: Policy) => ({ judged, moderate: needs.moderateBy(judged) });
   const plainOf = forEachPolicy(policies, judgedAs);
   const guardOf = forEachPolicy(policies, (policy) => judgedAs(withGuardCategories(policy)));
@@ -125,24 +121,28 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
       .map(({ name }) => name);
   };
 
-  return async (request, { read, respond, observer, limitMs = needs.deadlineMs, shownBy = request }) => {
+  return async (request, { read, respond, observer, limitMs, shownBy = request }) => {
     const caller = await callers.identify(shownBy);
     await callers.count(caller);
-    return answerWithin(request, { clock, spanOf, limitMs: Math.min(limitMs, needs.deadlineMs) }, async (deadline) => {
-      const alias = findAlias(request.headers.get(ALIAS_HEADER) ?? DEFAULT_ALIAS);
-      observer?.describe(alias.alias);
-      const policy = policies.select(alias.alias, caller.keyIndex);
-      const judge = (alias.guard === undefined ? plainOf : guardOf)(policy);
-      const input = checkedInput(read(await needs.bodies.readJson(request, deadline.signal)), limits);
-      const { items, leftOut } = await readItems(input, alias, deadline.signal);
-      const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
-      if (verdicts.length !== items.length) throw new TypeError('An item without a verdict');
-      observer?.judged({ policy: judge.judged, verdicts });
-      const categories = verdictOf(judge.judged, verdicts);
-      const isCached = verdicts.every((verdict) => verdict.isCached);
-      metrics.verdict({ alias: alias.alias, isFlagged: categories.length > 0, isCached });
-      const headers = { ...verdictHeaders(alias, policy, verdicts), 'x-moderation-unjudged': listed(leftOut) };
-      return respond({ categories, headers });
-    });
+    return answerWithin(
+      request,
+      async (deadline) => {
+        const alias = findAlias(request.headers.get(ALIAS_HEADER) ?? DEFAULT_ALIAS);
+        observer?.describe(alias.alias);
+        const policy = policies.select(alias.alias, caller.keyIndex);
+        const judge = (alias.guard === undefined ? plainOf : guardOf)(policy);
+        const input = checkedInput(read(await needs.bodies.readJson(request, deadline.signal)), limits);
+        const { items, leftOut } = await readItems(input, alias, deadline.signal);
+        const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
+        if (verdicts.length !== items.length) throw new TypeError('An item without a verdict');
+        observer?.judged({ policy: judge.judged, verdicts });
+        const categories = verdictOf(judge.judged, verdicts);
+        const isCached = verdicts.every((verdict) => verdict.isCached);
+        metrics.verdict({ alias: alias.alias, isFlagged: categories.length > 0, isCached });
+        const headers = { ...verdictHeaders(alias, policy, verdicts), 'x-moderation-unjudged': listed(leftOut) };
+        return respond({ categories, headers });
+      },
+      limitMs,
+    );
   };
 };
