@@ -35,7 +35,7 @@ const exampleVariables = (): string[] => {
 };
 
 /** All but what only services with sessions answer. */
-type AnsweredFault = Exclude<GatewayFault['kind'], 'unavailable' | 'conflict'>;
+type AnsweredFault = Exclude<GatewayFault['kind'], 'conflict'>;
 
 /** One fault of each kind: the compiler asks for the next one here. */
 const FAULTS: { readonly [Kind in AnsweredFault]: Extract<GatewayFault, { readonly kind: Kind }> } = {
@@ -50,6 +50,7 @@ const FAULTS: { readonly [Kind in AnsweredFault]: Extract<GatewayFault, { readon
   'body-too-slow': { kind: 'body-too-slow' },
   'unsupported-media-type': { kind: 'unsupported-media-type' },
   'rate-limited': { kind: 'rate-limited', retryAfterMs: 1 },
+  unavailable: { kind: 'unavailable', message: '', retryAfterMs: 1 },
   overloaded: { kind: 'overloaded', retryAfterMs: 1 },
   'no-backend-key': { kind: 'no-backend-key', retryAfterMs: 1 },
   'backend-error': { kind: 'backend-error', reason: '' },
