@@ -91,8 +91,8 @@ sessions and export only read, and can run next to a server. An export contains 
 the database itself.
 
 import refuses ids that exist already; --new-ids gives every session, message and part a new one. A running server shows
-the imported session once it is complete; then clients that reconnect get session.created. Sessions bring their own permission rules: read the
-document first when it is not your own.
+the imported session once it is complete; then clients that reconnect get session.created. Sessions bring their own permission
+rules: read the document first when it is not your own.
 
 prune counts a session and all its child sessions as one, with the time of the last change in any of them. --older-than takes
 m, h, d or w; with --keep as well, a session is removed when either limit says so. A session whose answer is still running

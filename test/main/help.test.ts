@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { GatewayVariables } from '../../src/gateway/settings/variables.ts';
-import { GATEWAY_HELP } from '../../src/main/help.ts';
+import { GATEWAY_HELP, HELP } from '../../src/main/help.ts';
 import { describe } from '../check.ts';
+import { read } from '../docs/pages.ts';
 
 const ROW = /^ {2}([A-Z_]+(?:, [A-Z_]+)*) {2,}(.+)$/gm;
 const entries = new Map(Object.entries<{ readonly default?: unknown }>(GatewayVariables.entries));
@@ -33,5 +34,15 @@ describe('the help of the gateway', (check) => {
       'REDIS_URL',
     ])
       assert.ok(named.includes(name), name);
+  });
+});
+
+describe('the help of the program', (check) => {
+  check('says what it is in the words of the README, as the package does', () => {
+    const words = (text: string): string => text.replace(/\s+/g, ' ');
+    const [, told = ''] = /^Gatehouse is (five services [^.]+)\./m.exec(read('README.md')) ?? [];
+    assert.match(told, /^five services around large language models: they moderate texts/);
+    assert.is(JSON.parse(read('package.json')).description.toLowerCase(), words(told));
+    assert.ok(words(HELP).includes(words(told).replace(': they', '. They')));
   });
 });

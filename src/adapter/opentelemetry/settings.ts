@@ -115,7 +115,7 @@ const samplingOf = (sampler: (typeof SAMPLERS)[number], ratio: number): Sampling
   asCaller: sampler.startsWith('parentbased'),
 });
 
-/** Names that are a slip away from one that is followed. Any other variable of OpenTelemetry may be there for other programs. */
+/** Names that are nearly one that is followed. Any other variable of OpenTelemetry may be there for other programs. */
 const misspeltNames = (variables: Variables): readonly (readonly [string, string])[] => {
   const unknown = unknownVariables(variables, /^\b$/, Object.keys(TracingVariables.entries));
   return [...unknown].map(([name, meant]) => [name, `the nearest known one is ${meant}`]);

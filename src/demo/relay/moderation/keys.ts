@@ -17,7 +17,7 @@ const freezeMsFor = (status: number): number => {
   return status === 429 || status === 529 ? MINUTE_MS : 10_000;
 };
 
-/** Takes down how a call with the key ended: a success thaws it, a failure may freeze it. */
+/** Takes down how a call with the key ended: a success ends its freeze, a failure may freeze it. */
 export const recordCall = (key: ModerationKey, status: number, isSuccess: boolean, nowMs: number): void => {
   key.lastStatus = status;
   if (isSuccess) {
