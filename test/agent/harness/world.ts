@@ -1,14 +1,11 @@
 import { nodeHexDigest } from '../../../src/adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
-import type { AgentCatalog, KnownAgent, KnownCommand } from '../../../src/agent/agents/catalog.ts';
-import { TITLE_PROMPT } from '../../../src/agent/agents/from-config.ts';
-import type { ResolvedModel, Summariser, Titler } from '../../../src/agent/agents/types.ts';
+import type { AgentCatalog } from '../../../src/agent/agents/catalog.ts';
 import { type AgentServer, createAgentServer } from '../../../src/agent/app.ts';
 import type { ChatModel, ModelEvent, ModelRequest } from '../../../src/agent/model/types.ts';
 import type { AgentServerNeeds } from '../../../src/agent/parts.ts';
 import type { AgentEvent } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import type { ModelRef, Rule } from '../../../src/agent/protocol/types.ts';
 import { createSingleServer } from '../../../src/agent/store/cluster.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import type { AgentTool, ToolOutcome } from '../../../src/agent/tools/tool.ts';
@@ -16,6 +13,7 @@ import { isRecord } from '../../../src/core/json.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
+import { type CatalogGiven, catalogOf } from './catalog.ts';
 import { NO_AGENT_METRICS } from './metrics.ts';
 
 /** What a scripted model does when it is asked: it may look at what it was told. */
@@ -81,19 +79,10 @@ export type AgentWorld = {
   readonly events: () => Promise<readonly AgentEvent[]>;
 };
 
-export type WorldGiven = {
+export type WorldGiven = CatalogGiven & {
   /** What the model does, call after call; the last one stays. */
   readonly scripts?: readonly Script[];
   readonly tools?: readonly AgentTool[];
-  readonly rules?: readonly Rule[];
-  readonly agents?: readonly Partial<KnownAgent>[];
-  readonly resolvedModel?: Partial<ResolvedModel>;
-  /** Models that there are beside the usual one. They speak as that one does. */
-  readonly models?: readonly ModelRef[];
-  readonly commands?: readonly (readonly [name: string, command: KnownCommand])[];
-  /** None: nobody names sessions. */
-  readonly titler?: Partial<Titler> | null;
-  readonly summariser?: Summariser;
   readonly store?: Store;
   readonly changes?: Partial<AgentServerNeeds>;
   /** Is given the world before its server is started. */
@@ -109,8 +98,6 @@ export const toolNamed = (name: string, run: AgentTool['run'] = async () => outc
   run,
 });
 export const outcome = (output: string, isError = false): ToolOutcome => ({ output, title: '', metadata: {}, isError });
-
-const ALLOW_ALL: Rule = { permission: '*', pattern: '*', action: 'allow' };
 
 /** An agent server in memory, with a scripted model and tools of the test's own, on a clock that stands still. */
 export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWorld> => {
@@ -133,55 +120,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     return (script ?? replying('hello'))(request, signal);
   };
-  const resolvedModel: ResolvedModel = {
-    ref: { providerID: 'demo', modelID: 'main' },
-    target: {
-      providerID: 'demo',
-      npm: '@ai-sdk/openai-compatible',
-      baseURL: 'http://model.test/v1',
-      apiKey: undefined,
-      headers: {},
-      upstreamID: 'main',
-      options: {},
-      maxOutputTokens: undefined,
-      temperature: undefined,
-      topP: undefined,
-    },
-    prices: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
-    usableTokens: undefined,
-    splitsThinking: false,
-    takesTools: true,
-    media: ['text', 'image'],
-    ...given.resolvedModel,
-  };
-  const build: KnownAgent = {
-    name: 'build',
-    prompt: 'You build.',
-    rules: given.rules ?? [ALLOW_ALL],
-    steps: 50,
-    model: undefined,
-    canTakeTasks: false,
-    canAnswerPrompts: true,
-    description: 'builds',
-  };
-  const agents = (given.agents ?? []).map((agent): KnownAgent => ({ ...build, ...agent }));
-  const catalog: AgentCatalog = {
-    agents: new Map([build, ...agents].map((agent) => [agent.name, agent])),
-    defaultAgent: 'build',
-    commands: new Map(given.commands ?? []),
-    defaultModel: resolvedModel.ref,
-    titlerFor: (ref) =>
-      given.titler === null ? undefined : { prompt: TITLE_PROMPT, model: { ...resolvedModel, ref }, ...given.titler },
-    models: ['demo/main'],
-    secrets: [],
-    variantsFor: () => [],
-    modelFor: (ref) => {
-      const known = [resolvedModel.ref, ...(given.models ?? [])];
-      const isKnown = known.some((one) => one.providerID === ref.providerID && one.modelID === ref.modelID);
-      return isKnown ? { ...resolvedModel, ref } : undefined;
-    },
-    summariserFor: () => given.summariser,
-  };
+  const catalog = catalogOf(given);
   const logged: string[] = [];
   const server = createAgentServer({
     clock,
