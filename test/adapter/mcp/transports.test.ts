@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +8,7 @@ import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { connectMcp, type McpConnection, type McpTransport } from '../../../src/agent/mcp/client.ts';
 import { McpServerError } from '../../../src/agent/mcp/errors.ts';
 import { CHILD_FILE, childServer, isAlive, until } from '../../agent/mcp/child.ts';
-import { COMPILE_CACHE, describe, rejection } from '../../check.ts';
+import { describe, rejection } from '../../check.ts';
 
 const NOBODY = new AbortController().signal;
 type LocalNeeds = ReturnType<typeof childServer>;
@@ -228,29 +226,5 @@ describe('a tool server that is a program', (check) => {
     const before = process.listenerCount('exit');
     await withChild(childServer(), async () => assert.is(process.listenerCount('exit'), before + 1));
     assert.is(process.listenerCount('exit'), before);
-  });
-});
-
-const startParent = async (...words: readonly string[]): Promise<{ parent: ChildProcess; pid: number }> => {
-  const file = join(import.meta.dirname, '../../agent/mcp/fixtures/mcp-parent.ts');
-  const parent = spawn(process.execPath, ['--no-warnings', file, ...words], {
-    env: { ...process.env, ...COMPILE_CACHE },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = await once(parent.stdout, 'data');
-  return { parent, pid: JSON.parse(String(line)).pid };
-};
-
-describe('a tool server whose parent is no more', (check) => {
-  check('ends with a parent that is killed', async () => {
-    const { parent, pid } = await startParent('plain');
-    assert.ok(isAlive(pid));
-    parent.kill('SIGKILL');
-    await until('the tool server is gone', () => !isAlive(pid));
-  });
-
-  check('ends with a parent that ends by itself, however little it wants to', async () => {
-    const { pid } = await startParent('stubborn', 'exit');
-    await until('the tool server is gone', () => !isAlive(pid));
   });
 });

@@ -1,31 +1,6 @@
 import * as assert from 'uvu/assert';
-import { Fault } from '../../../src/core/fault.ts';
-import { HttpClientError, type HttpResponse } from '../../../src/core/http/client.ts';
-import {
-  toWriteAnswer,
-  toWriteFailure,
-  UNKNOWN_REASONS,
-  type UnknownReason,
-  type WriteAnswer,
-} from '../../../src/relay-admin/relay/response.ts';
-import { describe } from '../../check.ts';
-
-const received = (
-  status: number,
-  body: unknown = '',
-  headers: Readonly<Record<string, string>> = {},
-): HttpResponse => ({
-  status,
-  text: typeof body === 'string' ? body : JSON.stringify(body),
-  header: (name) => headers[name] ?? null,
-});
-const answerTo = (...given: Parameters<typeof received>): WriteAnswer => toWriteAnswer(received(...given));
-const refused = (status: number, isBeforeHandler = false): WriteAnswer => ({
-  kind: 'refused',
-  status,
-  isBeforeHandler,
-});
-const doubtful = (doubt: UnknownReason): WriteAnswer => ({ kind: 'unknown', reason: doubt });
+import { describe } from '../../../check.ts';
+import { answerTo, doubtful, REFUSALS, refused } from './world.ts';
 
 /** The two shapes in which the relay tells a code: that of its checks before the handlers, and that of its handlers. */
 const shapes = (status: number, code: string): readonly unknown[] => [
@@ -35,26 +10,6 @@ const shapes = (status: number, code: string): readonly unknown[] => [
 
 const PAGE = '<!doctype html><html><title>Bad gateway</title></html>';
 const SUCCESS = { code: 0, message: 'success', data: { id: 2, balance: 22.5 } };
-
-/** Status and code of a refusal, and what they say of the change. */
-const REFUSALS: readonly (readonly [number, string, WriteAnswer])[] = [
-  [400, 'IDEMPOTENCY_KEY_INVALID', refused(400)],
-  [400, 'IDEMPOTENCY_KEY_REQUIRED', refused(400)],
-  [401, 'INVALID_ADMIN_KEY', refused(401, true)],
-  [401, 'UNAUTHORIZED', refused(401, true)],
-  [403, 'FORBIDDEN', refused(403, true)],
-  [404, 'USER_NOT_FOUND', refused(404)],
-  [413, 'BODY_TOO_LARGE', refused(413)],
-  [423, 'ADMIN_COMPLIANCE_ACK_REQUIRED', refused(423, true)],
-  [429, 'PANEL_RATE_LIMITED', refused(429, true)],
-  [409, 'IDEMPOTENCY_KEY_CONFLICT', refused(409, true)],
-  [409, 'IDEMPOTENCY_IN_PROGRESS', doubtful('in-progress')],
-  [409, 'IDEMPOTENCY_RETRY_BACKOFF', doubtful('retry-backoff')],
-  [503, 'IDEMPOTENCY_STORE_UNAVAILABLE', doubtful('store-unavailable')],
-  [409, 'SOMETHING_ELSE', doubtful('server-error')],
-  [500, 'INTERNAL_ERROR', doubtful('server-error')],
-  [503, 'SERVICE_UNAVAILABLE', doubtful('server-error')],
-];
 
 const STATUSES_WITHOUT_PROOF = [
   402, 405, 406, 408, 409, 410, 411, 412, 415, 421, 422, 425, 426, 428, 431, 444, 451, 499,
@@ -181,83 +136,5 @@ describe('an answer to a change', (check) => {
   check('under an odd status says nothing', () => {
     for (const status of [0, 100, 101, 103, 199, 600, 999])
       assert.is(answerTo(status, SUCCESS).kind, 'unknown', String(status));
-  });
-});
-
-describe('a failure below HTTP', (check) => {
-  const BEFORE = [
-    'ECONNREFUSED',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'CONNECT_TIMEOUT',
-    'DEPTH_ZERO_SELF_SIGNED_CERT',
-    'SELF_SIGNED_CERT_IN_CHAIN',
-    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-    'ERR_TLS_CERT_ALTNAME_INVALID',
-    'CERT_HAS_EXPIRED',
-  ];
-  for (const code of BEFORE) {
-    check(`of ${code} proves that nothing was sent`, () => {
-      assert.equal(toWriteFailure(new HttpClientError(code)), refused(0, true));
-    });
-  }
-
-  const AFTER = [
-    'ECONNRESET',
-    'EPIPE',
-    'ETIMEDOUT',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-    'ECONNABORTED',
-    'UND_ERR_SOCKET',
-    'UND_ERR_HEADERS_TIMEOUT',
-    'UND_ERR_BODY_TIMEOUT',
-    'UND_ERR_RESPONSE',
-    'HPE_INVALID_CONSTANT',
-    'CONNECTION_FAILED',
-    'EPROTO',
-    'SOMETHING_NEW',
-    '',
-  ];
-  for (const code of AFTER) {
-    check(`of ${JSON.stringify(code)} may have come after the request`, () => {
-      assert.equal(toWriteFailure(new HttpClientError(code)), doubtful('no-answer'));
-    });
-  }
-
-  check('of an answer that is too large says nothing, though there was one', () => {
-    assert.equal(toWriteFailure(new HttpClientError('ANSWER_TOO_LARGE')), doubtful('unusable-answer'));
-  });
-
-  check('that is the end of the time, or anything unheard of, says nothing', () => {
-    const THROWN = [
-      new Fault({ kind: 'backend-timeout' }),
-      new Fault({ kind: 'client-left' }),
-      new TypeError('x'),
-      Object.assign(new Error('x'), { code: 'ECONNREFUSED' }),
-      { name: 'HttpClientError', code: 'ECONNREFUSED' },
-      'ECONNREFUSED',
-      undefined,
-      null,
-    ];
-    for (const thrown of THROWN) assert.equal(toWriteFailure(thrown), doubtful('timed-out'));
-  });
-});
-
-describe('every doubt', (check) => {
-  check('can come of an answer or of a failure', () => {
-    const reported = [
-      answerTo(200, ''),
-      answerTo(302),
-      ...REFUSALS.map(([, , answer]) => answer),
-      toWriteFailure(new HttpClientError('ECONNRESET')),
-      toWriteFailure(new Fault({ kind: 'backend-timeout' })),
-    ];
-    const doubts = reported.map((answer) => (answer.kind === 'unknown' ? answer.reason : undefined));
-    assert.equal(
-      UNKNOWN_REASONS.filter((doubt) => !doubts.includes(doubt)),
-      [],
-    );
   });
 });

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { Fault } from '../../src/core/fault.ts';
-import { createKeyedQueue } from '../../src/core/keyed-queue.ts';
-import { never } from '../bridge/conversation/world.ts';
-import { describe, rejection } from '../check.ts';
+import { Fault } from '../../../src/core/fault.ts';
+import { createKeyedQueue } from '../../../src/core/keyed-queue.ts';
+import { never } from '../../bridge/conversation/world.ts';
+import { describe, rejection } from '../../check.ts';
 
 const FULL = { kind: 'rate-limited', retryAfterMs: 5000 } as const;
 const createTurnQueue = (count: number) => createKeyedQueue({ count, per: 'key', createError: () => new Fault(FULL) });

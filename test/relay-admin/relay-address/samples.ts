@@ -1,10 +1,5 @@
-import * as assert from 'uvu/assert';
-import * as v from 'valibot';
-import { BaseUrl, resolveRelayAddress } from '../../src/relay-admin/settings.ts';
-import { describe } from '../check.ts';
-
 /** A base URL, and the origin that it stands for. Its host is allowed. */
-const TAKEN: readonly (readonly [string, string])[] = [
+export const TAKEN: readonly (readonly [string, string])[] = [
   ['https://relay.example', 'https://relay.example'],
   ['https://relay.example/', 'https://relay.example'],
   ['https://relay.example:8443', 'https://relay.example:8443'],
@@ -17,7 +12,8 @@ const TAKEN: readonly (readonly [string, string])[] = [
   ['https://[2001:db8::1]:8443', 'https://[2001:db8::1]:8443'],
 ];
 
-const INSIDE: readonly string[] = [
+/** Addresses without TLS that stay inside a cluster or a machine. */
+export const INSIDE: readonly string[] = [
   'http://relay:8080',
   'http://relay_1:8080',
   'http://localhost:3000',
@@ -39,7 +35,8 @@ const INSIDE: readonly string[] = [
   'http://[fd12:3456:789a::1]',
 ];
 
-const OUTSIDE: readonly string[] = [
+/** Addresses without TLS that may leave it. */
+export const OUTSIDE: readonly string[] = [
   'http://relay.example',
   'http://relay.example:8080',
   'http://localhost.evil.com',
@@ -71,7 +68,7 @@ const OUTSIDE: readonly string[] = [
 ];
 
 /** What is no plain base URL, by the trick. */
-const TRICKS: Readonly<Record<string, readonly string[]>> = {
+export const TRICKS: Readonly<Record<string, readonly string[]>> = {
   'a user': [
     'https://user@relay.example',
     'https://user:pass@relay.example',
@@ -228,88 +225,3 @@ const TRICKS: Readonly<Record<string, readonly string[]>> = {
     'https://relay<example',
   ],
 };
-
-const hostIn = (url: string): string => new URL(url).hostname;
-const errorsAbout = (url: string): readonly string[] =>
-  v.safeParse(BaseUrl, url).issues?.map(({ message }) => message) ?? [];
-
-describe("the relay's base URL", (check) => {
-  for (const [url, origin] of TAKEN) {
-    check(`may be ${url}`, () => {
-      assert.equal(errorsAbout(url), []);
-      assert.equal(resolveRelayAddress(url, hostIn(url)), { origin, host: hostIn(url) });
-    });
-  }
-
-  check('may have blanks around it, as files and shells leave them', () => {
-    assert.is(v.parse(BaseUrl, ' https://relay.example\n'), 'https://relay.example');
-  });
-
-  for (const url of INSIDE) {
-    check(`may be without encryption inside: ${url}`, () => {
-      assert.equal(errorsAbout(url), []);
-      assert.equal(resolveRelayAddress(url, hostIn(url)), { origin: url, host: hostIn(url) });
-    });
-  }
-
-  for (const url of OUTSIDE) {
-    check(`is encrypted outside: ${url} is refused`, () => {
-      const errorTexts = errorsAbout(url);
-      assert.is(errorTexts.length, 1);
-      assert.match(errorTexts[0] ?? '', /^expected https, because the admin key would cross a public network/);
-      assert.equal(errorsAbout(url.replace('http:', 'https:')), []);
-    });
-  }
-
-  for (const [trick, urls] of Object.entries(TRICKS)) {
-    check(`has not ${trick}`, () => {
-      for (const url of urls) {
-        const errorTexts = errorsAbout(url);
-        assert.is(errorTexts.length, 1, JSON.stringify(url));
-        assert.match(errorTexts[0] ?? '', /^expected http\(s\):\/\/host/, JSON.stringify(url));
-        // Not an address either, whatever host is allowed: that which is shown, and that which the parser finds.
-        const allowed = ['relay.example', 'evil.com', 'localhost', '127.0.0.1', '[::1]', 'relay', ''];
-        const parsed = URL.canParse(url) ? [hostIn(url)] : [];
-        for (const host of [...allowed, ...parsed])
-          assert.type(resolveRelayAddress(url, host), 'string', `${JSON.stringify(url)} for ${host}`);
-      }
-    });
-  }
-
-  check('is no other value than a text', () => {
-    for (const given of [undefined, null, 7, new URL('https://relay.example'), ['https://relay.example']])
-      assert.not(v.is(BaseUrl, given));
-  });
-});
-
-describe('the allowed host', (check) => {
-  const MISMATCHES = [
-    'evil.com',
-    'relay.example.',
-    '.relay.example',
-    'Relay.example',
-    'RELAY.EXAMPLE',
-    'relay.example:8443',
-    'https://relay.example',
-    'relay.example/',
-    'example',
-    'relay.example.evil.com',
-    'sub.relay.example',
-    '*',
-    '*.example',
-    '',
-    ' relay.example',
-    'relay.example,evil.com',
-  ];
-  for (const host of MISMATCHES) {
-    check(`is the host of the base URL to the letter: ${JSON.stringify(host)} is not`, () => {
-      const errorText = resolveRelayAddress('https://relay.example:8443', host);
-      assert.match(String(errorText), /^RELAY_ALLOWED_HOST: expected the host name of RELAY_BASE_URL/);
-    });
-  }
-
-  check('has brackets when it is an IPv6 address, as in the URL', () => {
-    assert.equal(resolveRelayAddress('http://[::1]:8080', '[::1]'), { origin: 'http://[::1]:8080', host: '[::1]' });
-    assert.type(resolveRelayAddress('http://[::1]:8080', '::1'), 'string');
-  });
-});
