@@ -18,13 +18,13 @@ type ReadinessOptions = {
 
 /** However many probes come, the agent server is called at most once in this time. */
 const CHECK_EVERY_MS = 5000;
-/** Why the event stream is not open, with the settings to check where the credentials are wrong. */
-const lossText = (reason: string): string => {
-  if (reason === '') return '';
-  return reason === 'status 401'
-    ? ' (status 401: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD)'
-    : ` (${reason})`;
-};
+/** The settings to check, by why the event stream is not open. */
+const CHECKS: ReadonlyMap<string, string> = new Map([
+  ['status 401', ': check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD'],
+  // Of another server, or of a path that the agent server does not have.
+  ['status 404', ': check AGENT_BASE_URL, without a path'],
+]);
+const lossText = (reason: string): string => (reason === '' ? '' : ` (${reason}${CHECKS.get(reason) ?? ''})`);
 /** The reasons say all about a single server. */
 const SINGLE_SERVER = { total: 1, healthy: 1 };
 

@@ -17,6 +17,13 @@ import { runWithoutArguments } from './program/arguments.ts';
 import { openTracing } from './program/tracing.ts';
 import { VERSION } from './program/version.ts';
 
+const WORKING = 'only describe, health and model_control_options work';
+/** What an operator is told of a key that cannot be used. */
+const WITHOUT_KEY = {
+  missing: `it is not set: ${WORKING}`,
+  malformed: `expected admin- and 64 lower-case hexadecimal digits: ${WORKING}`,
+} as const;
+
 const build = async ({ variables, writeLine }: StdioContext): Promise<StdioService> => {
   const config = readRelayConfig(variables);
   const log = createLog({ level: config.logLevel, service: 'relay-admin', clock: systemClock, write: writeLine });
@@ -38,8 +45,10 @@ const build = async ({ variables, writeLine }: StdioContext): Promise<StdioServi
     log,
     version: VERSION,
   });
-  const level = config.key.kind === 'present' ? 'info' : 'warn';
-  log(level, 'starting', { version: VERSION, address: config.address.host, state: config.key.kind });
+  const { kind } = config.key;
+  const starting = { version: VERSION, address: config.address.host, state: kind };
+  if (kind === 'present') log('info', 'starting', starting);
+  else log('warn', 'starting', { ...starting, setting: 'RELAY_ADMIN_API_KEY', reason: WITHOUT_KEY[kind] });
   const missing = missingJournal(config.journalFile);
   if (missing !== undefined) log('info', 'journal-missing', { setting: 'RELAY_JOURNAL', reason: missing });
   logUnknownVariables(unknownRelaySettings(variables), log);

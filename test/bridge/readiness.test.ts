@@ -56,6 +56,8 @@ describe('whether the bridge is ready', (check) => {
     assert.is(await reported(), `${closed} (ECONNREFUSED)`);
     state.lossReason = 'status 401';
     assert.is(await reported(), `${closed} (status 401: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD)`);
+    state.lossReason = 'status 404';
+    assert.is(await reported(), `${closed} (status 404: check AGENT_BASE_URL, without a path)`);
   });
 
   check('has no empty reason in its log', async () => {

@@ -257,7 +257,8 @@ describe('the page of the agent server', (check) => {
       at: 5,
     } as const;
     const ofPermissions = [permissionDecided(decision), argumentsChanged()].map(({ detail }) => forFault(detail));
-    const replies = [...Object.values(FAULTS).map(forFault), ...ofStore, ...ofPermissions, forBug()];
+    const ofRevision = forFault({ kind: 'conflict', message: '', code: 'revision_changed' });
+    const replies = [...Object.values(FAULTS).map(forFault), ...ofStore, ...ofPermissions, ofRevision, forBug()];
     const rows = [...sectionOf('## Errors').matchAll(/^\| ([45]\d\d) \| (?:`(\w+)`|none) \|/gm)];
     assert.equal(
       unique(rows.map(([, status, name]) => `${status} ${name ?? 'none'}`)),

@@ -121,6 +121,13 @@ const misspeltNames = (variables: Variables): readonly (readonly [string, string
   return [...unknown].map(([name, meant]) => [name, `the nearest known one is ${meant}`]);
 };
 
+/**
+ * Names that are a slip away from one of an endpoint, each with why it has no effect. Also for a program that does not trace: such a
+ * name may be why.
+ */
+export const misspeltEndpoints = (variables: Variables): ReadonlyMap<string, string> =>
+  new Map(misspeltNames(variables).filter(([, reason]) => reason.endsWith('_ENDPOINT')));
+
 /** The port of OTLP over gRPC, which answers no HTTP/1.1. Source: https://opentelemetry.io/docs/specs/otlp/ */
 const GRPC_PORT = '4317';
 const isForGrpc = (url: string): boolean => new URL(url).port === GRPC_PORT;

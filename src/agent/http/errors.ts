@@ -147,7 +147,9 @@ const toErrorResponse = (detail: AgentFault): Response => {
         code: 'arguments_changed',
       });
     case 'conflict':
-      return namedError(409, 'SessionBusyError', { message: detail.message });
+      return detail.code === 'revision_changed'
+        ? namedError(409, 'RevisionChangedError', { message: detail.message, code: detail.code })
+        : namedError(409, 'SessionBusyError', { message: detail.message });
     case 'method-not-allowed': {
       const allow = detail.allow.join(', ');
       return namedError(405, 'MethodNotAllowed', { message: `This path answers ${allow}` }, { allow });

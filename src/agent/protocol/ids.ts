@@ -65,3 +65,16 @@ export const nextEventID = (ids: Ids, last: string): string => {
   const fresh = ids('event');
   return fresh > last ? fresh : successorOf(last);
 };
+
+/** What every provider takes as the id of a call, and short enough for every client. */
+const CLIENT_CALL_ID_CHARS = 9;
+
+/**
+ * The id of a call that goes to the client, from the random end of its part's id. A backend may give the calls of two steps
+ * one id, and a result that is sent again must not count for the later call.
+ */
+export const clientCallID = (partID: string): string => partID.slice(-CLIENT_CALL_ID_CHARS);
+
+/** Whether a text has the form of such an id. */
+export const isClientCallID = (text: string): boolean =>
+  new RegExp(`^[0-9A-Za-z]{${CLIENT_CALL_ID_CHARS}}$`).test(text);

@@ -6,7 +6,7 @@ import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, messagePublication } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import { CLIENT_TOOL, isClientCall } from '../protocol/call-metadata.ts';
-import type { Ids } from '../protocol/ids.ts';
+import { type Ids, isClientCallID } from '../protocol/ids.ts';
 import type { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
 import type { ClientTools, OutputFormat, Session, ToolPart, UserMessage } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
@@ -58,7 +58,7 @@ const requireGiven = async (
       if (part.type === 'tool' && isClientCall(part)) missing.delete(part.callID);
     if (missing.size === 0) return;
   }
-  throw new Fault({ kind: 'not-found', hint: notFoundText('call', undefined) });
+  throw new Fault({ kind: 'not-found', hint: notFoundText('call', [...missing].find(isClientCallID)) });
 };
 
 /** What comes with the results in place of what the prompt has. Undefined: that stays. */

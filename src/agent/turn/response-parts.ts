@@ -5,7 +5,7 @@ import { mergeDeltas, partUpdatedEvent } from '../events/records.ts';
 import { ModelError, type ModelEvent } from '../model/types.ts';
 import { WITHDRAWN } from '../protocol/call-metadata.ts';
 import type { EventDraft } from '../protocol/events.ts';
-import type { Ids } from '../protocol/ids.ts';
+import { clientCallID, type Ids } from '../protocol/ids.ts';
 import type { Part, ReasoningPart, TextPart, ToolPart } from '../protocol/types.ts';
 import type { RequestedCall } from '../tools/tool.ts';
 
@@ -21,15 +21,6 @@ type ResponsePartsNeeds = {
   /** The tools that run at the client. */
   readonly clientTools?: readonly string[];
 };
-
-/** What every provider takes as the id of a call, and short enough for every client. */
-const CLIENT_CALL_ID_CHARS = 9;
-
-/**
- * The id of a call that goes to the client, from the random end of its part's id. A backend may give the calls of two steps
- * one id, and a result that is sent again must not count for the later call.
- */
-const clientCallID = (partID: string): string => partID.slice(-CLIENT_CALL_ID_CHARS);
 
 /** Turns the events of one model call into message parts. */
 export const createResponseParts = ({ ids, clock, sessionID, messageID, clientTools = [] }: ResponsePartsNeeds) => {

@@ -83,7 +83,11 @@ export const toRefusalFault = (
       "The agent server refused the bridge's credentials: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD";
     return agentFailed('agent_unauthorized', message, call);
   }
-  if (status === 404) return new Fault({ kind: 'not-found', hint: 'The agent server knows no such thing' });
+  if (status === 404) {
+    const hint =
+      'The agent server knows no such thing. If it is so for every request, check AGENT_BASE_URL, without a path';
+    return new Fault({ kind: 'not-found', hint });
+  }
   if (status === 409 && call.isConditional === true)
     return new Fault({ kind: 'conflict', message: 'Another bridge has changed the conversation' });
   // Refused before anything was stored, so nothing was begun.

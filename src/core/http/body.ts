@@ -217,8 +217,12 @@ const unitOf = (input: unknown): string => {
   return typeof input === 'object' ? ' entries' : '';
 };
 
-/** What a schema expected, in words: it has `>=1` for a length, and `("a" | "b")` for a choice. */
-const expectedIn = ({ expected, type, input }: v.BaseIssue<unknown>): string => {
+/** How the words of our own schemas begin. Valibot's begin with "Invalid", and quote the value. */
+const OWN_WORDS = 'expected ';
+
+/** What a schema expected, in words: its own, or else it has `>=1` for a length, and `("a" | "b")` for a choice. */
+const expectedIn = ({ expected, type, input, message }: v.BaseIssue<unknown>): string => {
+  if (message.startsWith(OWN_WORDS)) return message.slice(OWN_WORDS.length);
   const limit = /^([<>])=(\d+)$/.exec(expected ?? '');
   if (limit !== null) return `at ${limit[1] === '<' ? 'most' : 'least'} ${limit[2]}${unitOf(input)}`;
   const choice = /^\((".*")\)$/.exec(expected ?? '')?.[1];

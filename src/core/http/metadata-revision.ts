@@ -39,7 +39,7 @@ export const requireRevision = (
 ): void => {
   if (wanted === null || wanted === String(metadataRevision(metadata))) return;
   const message = `${IF_REVISION_HEADER}: the metadata has another revision: read the session, and change that`;
-  throw new Fault({ kind: 'conflict', message });
+  throw new Fault({ kind: 'conflict', message, code: 'revision_changed' });
 };
 
 /**

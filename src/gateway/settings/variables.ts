@@ -119,9 +119,17 @@ export const GatewayVariables = v.object({
   ),
 });
 
+/** Names of what the gateway has under another name: one time limit is for all calls of a request. */
+const RENAMED: ReadonlyMap<string, string> = new Map(
+  ['BACKEND_TIMEOUT', 'BACKEND_TIMEOUT_MS', 'JUDGE_TIMEOUT', 'JUDGE_TIMEOUT_MS'].map((name) => [
+    name,
+    'REQUEST_DEADLINE_MS',
+  ]),
+);
+
 /** Variables that look like the gateway's but are unknown: likely a typing mistake. */
 export const unknownGatewayVariables = (variables: Variables): UnknownVariables =>
-  unknownVariables(variables, GATEWAY_NAMES, Object.keys(GatewayVariables.entries));
+  unknownVariables(variables, GATEWAY_NAMES, Object.keys(GatewayVariables.entries), RENAMED);
 
 /** The gateway's variables, parsed, with defaults. */
 export type GatewaySettings = v.InferOutput<typeof GatewayVariables>;

@@ -47,7 +47,7 @@ const printPruned = async (storeText: string, needs: PruneNeeds, print: Print): 
   for await (const { family, isRemoved } of pruneSessions(needs)) {
     const { rootID, members, updatedMs } = family;
     const about = `${rootID}  ${formatTime(updatedMs)}  ${counted(members.length, 'session', 'sessions')}`;
-    await print(`${isRemoved ? word : 'left, at work'}  ${about}`);
+    await print(`${isRemoved ? word : 'kept, in use'}  ${about}`);
     if (!isRemoved) left += 1;
     else {
       families += 1;
@@ -55,7 +55,7 @@ const printPruned = async (storeText: string, needs: PruneNeeds, print: Print): 
     }
   }
   const sum = `${counted(sessions, 'session', 'sessions')} in ${counted(families, 'family', 'families')}`;
-  await print(`${word} ${sum} from ${storeText}, left ${left} at work`);
+  await print(`${word} ${sum} from ${storeText}, kept ${left} that are in use`);
 };
 
 /** Removes sessions beyond the limits, and prints the outcome for each family. */

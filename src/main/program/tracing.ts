@@ -1,5 +1,5 @@
 import type { CreateSender } from '../../adapter/opentelemetry/exporter.ts';
-import { readTracingSettings } from '../../adapter/opentelemetry/settings.ts';
+import { misspeltEndpoints, readTracingSettings } from '../../adapter/opentelemetry/settings.ts';
 import type { Variables } from '../../core/config.ts';
 import { type BeginSpan, passOn } from '../../core/http/tracing.ts';
 import type { Log } from '../../core/log.ts';
@@ -9,8 +9,8 @@ import { VERSION } from './version.ts';
 type ServiceTracing = { readonly beginSpan: BeginSpan; readonly close: () => Promise<void> };
 
 /**
- * Tracing as the variables say. Without an endpoint nothing is recorded or loaded, and callers' contexts are passed on. Throws a
- * `ConfigError`. `loadSender` loads what sends the spans of this service.
+ * Tracing as the variables say. Without an endpoint nothing is recorded or loaded, and callers' contexts are passed on; a misspelt
+ * name of one is logged. Throws a `ConfigError`. `loadSender` loads what sends the spans of this service.
  */
 export const openTracing = async (
   variables: Variables,
@@ -19,8 +19,9 @@ export const openTracing = async (
   loadSender: () => Promise<CreateSender>,
 ): Promise<ServiceTracing> => {
   const settings = readTracingSettings(variables);
+  const ignored = settings?.ignored ?? misspeltEndpoints(variables);
+  for (const [setting, reason] of ignored) log('warn', 'setting-without-effect', { setting, reason });
   if (settings === undefined) return { beginSpan: passOn, close: async () => {} };
-  for (const [setting, reason] of settings.ignored) log('warn', 'setting-without-effect', { setting, reason });
   for (const [setting, reason] of settings.doubtful) log('warn', 'doubtful-setting', { setting, reason });
   const [{ createTracing }, createSender] = await Promise.all([
     import('../../adapter/opentelemetry/tracing.ts'),

@@ -39,6 +39,19 @@ describe('a response in the background whose bridge has ended', (check) => {
     }),
   );
 
+  check('is not that of an equal request at the next bridge, but that of its retry', () =>
+    withJob({ settings: { onDisconnect: { kind: 'grace', ms: 10_000 } } }, async (world, client, model) => {
+      const { id } = await client.responses.create(JOB);
+      await model.begun;
+      const later = clientOf(await world.restartKilled());
+      const equal = await later.responses.create(JOB);
+      assert.is.not(equal.id, id);
+      const last = clientOf(await world.restartKilled());
+      const again = await last.responses.create(JOB, { headers: { 'x-stainless-retry-count': '1' } });
+      assert.ok([id, equal.id].includes(again.id));
+    }),
+  );
+
   check('that a killed bridge has left is deleted when it has ended', () =>
     withJob({}, async (world, client, model) => {
       const { id } = await client.responses.create(JOB);

@@ -74,6 +74,7 @@ describe('a variable that only looks like ours', (check) => {
     const unknownNames = unknownGatewayVariables({
       BACKEND_API_KEY: 'canary',
       RATE_LIMIT: '5',
+      BACKEND_TIMEOUT: '5',
       MODERATION_POLICY_FILES: 'x',
       PATH: '/',
       PORT: '1',
@@ -83,6 +84,7 @@ describe('a variable that only looks like ours', (check) => {
       [
         ['BACKEND_API_KEY', 'BACKEND_API_KEYS'],
         ['RATE_LIMIT', 'RATE_LIMIT_RPM'],
+        ['BACKEND_TIMEOUT', 'REQUEST_DEADLINE_MS'],
         ['MODERATION_POLICY_FILES', 'MODERATION_POLICY_FILE'],
       ],
     );

@@ -51,6 +51,19 @@ describe('tracing of a program', (check) => {
     }
   });
 
+  check('warns of an endpoint whose name is misspelt, and then of no other name', async () => {
+    for (const [setting, known] of [
+      ['OTEL_EXPORTER_OTLP_ENDPOIN', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+      ['OTEL_EXPORTER_OTLP_TRACE_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'],
+    ] as const) {
+      const { logged } = await open({ [setting]: 'http://127.0.0.1:4318', OTEL_TRACES_SAMPLR: 'always_on' });
+      const reason = `the nearest known one is ${known}`;
+      assert.equal(logged, [`setting-without-effect ${JSON.stringify({ setting, reason })}`]);
+    }
+    const others = { OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'x', OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'x' };
+    assert.equal((await open(others)).logged, []);
+  });
+
   check('warns of the port of gRPC', async () => {
     const { close, logged } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317' });
     await close();

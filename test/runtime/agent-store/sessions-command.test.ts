@@ -125,21 +125,21 @@ const tried = async (address: string): Promise<void> => {
   assert.equal(dry, {
     code: 0,
     stderr: '',
-    lines: [`would remove  ${reportsOfA}`, `would remove 2 sessions in 1 family ${from}, left 0 at work`],
+    lines: [`would remove  ${reportsOfA}`, `would remove 2 sessions in 1 family ${from}, kept 0 that are in use`],
   });
   assert.is(await lettersIn(address), 'fedabc');
   const wet = await gatehouse(address, 'prune', '--older-than=30d');
   assert.equal(wet, {
     code: 0,
     stderr: '',
-    lines: [`removed  ${reportsOfA}`, `removed 2 sessions in 1 family ${from}, left 0 at work`],
+    lines: [`removed  ${reportsOfA}`, `removed 2 sessions in 1 family ${from}, kept 0 that are in use`],
   });
   assert.is(await lettersIn(address), 'fedc');
   assert.equal((await gatehouse(address, 'prune', '--older-than=30d')).lines, [
-    `removed 0 sessions in 0 families ${from}, left 0 at work`,
+    `removed 0 sessions in 0 families ${from}, kept 0 that are in use`,
   ]);
   assert.equal((await gatehouse(address, 'prune', '--keep', '1')).lines.slice(1), [
-    `removed 3 sessions in 1 family ${from}, left 0 at work`,
+    `removed 3 sessions in 1 family ${from}, kept 0 that are in use`,
   ]);
   assert.is(await lettersIn(address), 'f');
 };
@@ -235,8 +235,8 @@ describe('gatehouse agent sessions, and prune', (check) => {
         [
           `removed  ${idOf('a')}`,
           `removed  ${idOf('f')}`,
-          `left, at work  ${idOf('c')}`,
-          `removed 3 sessions in 2 families from ${world.database}, left 1 at work`,
+          `kept, in use  ${idOf('c')}`,
+          `removed 3 sessions in 2 families from ${world.database}, kept 1 that are in use`,
         ],
       );
       assert.is((await agent.ask('GET', `/session/${idOf('f')}`)).status, 404);
@@ -262,7 +262,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
         await close();
         const listener = await agent.listen('/global/event');
         const pruned = await gatehouse(url, 'prune', '--keep=1');
-        assert.is(pruned.lines.at(-1), `removed 5 sessions in 2 families from ${placeOf(url)}, left 0 at work`);
+        assert.is(pruned.lines.at(-1), `removed 5 sessions in 2 families from ${placeOf(url)}, kept 0 that are in use`);
         await until('the server tells of it', () => listener.text().split('session.deleted').length > 5);
         listener.leave();
         assert.is((await agent.ask('GET', `/session/${idOf('a')}`)).status, 404);

@@ -31,7 +31,10 @@ const isGiven = (conversation: MarkedConversation): boolean =>
 
 /** Finds the mark of the earlier copy of a request, if it was sent before. */
 export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridgeID }: MeantMarksNeeds) => {
-  /** `isMeant` for a request that does not say that it is sent again: an equal one may be new, and of another user. */
+  /**
+   * `isMeant` for a request that does not say that it is sent again: an equal one may be new, and of another user. In the background
+   * it is always new, because its client has the id of the earlier one and reads that by it.
+   */
   const isLeftFor = (
     { conversation, storedAtMs }: SeenMark,
     { isOwn, isSoon, times }: MarkedRequest,
@@ -39,7 +42,7 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
     const { request } = conversation;
     const { isUnread, readers = [] } = request;
     const failedAtMs = marks.times.failedAtOf(request);
-    if (given.has(request.token) || isOwn(request.token)) return false;
+    if (request.isBackground === true || given.has(request.token) || isOwn(request.token)) return false;
     if (failedAtMs !== undefined) return clock.now() - failedAtMs < REPEATED_WITHIN_MS;
     // A bridge that stored the mark before this process was started may have been killed.
     const isUnfinished = isUnread !== true || readers.length > 0 || conversation.stoppedAt !== undefined;
@@ -108,6 +111,7 @@ export const createMeantMarks = ({ index, marks, clock, ownTokens, given, bridge
           storedAtMs !== undefined &&
           conversation.claim === conversation.request.token &&
           conversation.request.digest === sent.mark.digest &&
+          conversation.request.isBackground !== true &&
           !ownTokens.has(conversation.claim) &&
           !given.has(conversation.claim),
       );

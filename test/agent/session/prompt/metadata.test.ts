@@ -41,6 +41,8 @@ describe('metadata that a prompt brings', (check) => {
     const { world, id, session, send } = await withSession();
     const response = await send({ metadata: written(4) }, ifRevision(2));
     assert.is(response.status, 409);
+    const { name, data } = (await response.json()) as { name: string; data: { code?: string } };
+    assert.equal([name, data.code], ['RevisionChangedError', 'revision_changed']);
     assert.equal((await session()).metadata, written(3));
     assert.equal(await world.get(`/session/${id}/message`), []);
     assert.is(world.asked.length, 0);

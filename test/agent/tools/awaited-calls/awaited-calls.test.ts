@@ -71,7 +71,8 @@ describe('calls that wait for the results of a client', (check) => {
     const late = await world.call('POST', `/session/${id}/client-tool-results`, {
       results: [{ callID: first, output: 'late' }],
     });
-    assert.is(late.status, 404);
+    const data = { message: `call "${first}" was not found` };
+    assert.equal([late.status, await late.json()], [404, { name: 'NotFoundError', data }]);
   });
 
   check('are ended by a prompt that waited already when they were made', async () => {
@@ -133,7 +134,9 @@ describe('calls that wait for the results of a client', (check) => {
     const { world, id, first } = await waiting();
     const results = [first, 'unknown'].map((callID) => ({ callID, output: 'rain' }));
     const path = `/session/${id}/client-tool-results`;
-    assert.is((await world.call('POST', path, { results })).status, 404);
+    const refused = await world.call('POST', path, { results });
+    const data = { message: 'this call was not found' };
+    assert.equal([refused.status, await refused.json()], [404, { name: 'NotFoundError', data }]);
     assert.is((await world.call('POST', path.replace(id, 'nope'), { results })).status, 404);
     assert.is((await world.call('POST', path, { results: [] })).status, 400);
     assert.equal((await sessionAt(world, id)).awaitedCalls?.callIDs.includes(first), true);

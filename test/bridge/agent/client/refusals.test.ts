@@ -30,7 +30,9 @@ describe('an agent that refuses', (check) => {
   check('may know no such thing', async () => {
     const { call, prompt } = asking({ status: 404, text: SECRET });
     for (const detail of [await call(), await prompt()]) {
-      assert.equal(detail, { kind: 'not-found', hint: 'The agent server knows no such thing' });
+      const hint =
+        'The agent server knows no such thing. If it is so for every request, check AGENT_BASE_URL, without a path';
+      assert.equal(detail, { kind: 'not-found', hint });
     }
   });
 

@@ -22,7 +22,7 @@ describe('what a schema finds wrong', (check) => {
     assert.equal(first({ input: [], size: 1.5 }), { path: 'size', expected: 'integer' });
   });
 
-  check('says lengths and choices in words', () => {
+  check('says lengths and choices in words, and a rule in those of its schema', () => {
     const expectedOf = (schema: v.GenericSchema, value: unknown) => {
       const [issue] = v.safeParse(schema, value).issues ?? [];
       return issue === undefined ? undefined : issueOf(issue).expected;
@@ -31,6 +31,8 @@ describe('what a schema finds wrong', (check) => {
     assert.is(expectedOf(v.pipe(v.string(), v.maxLength(2)), 'abc'), 'at most 2 characters');
     assert.is(expectedOf(v.pipe(v.number(), v.minValue(3)), 2), 'at least 3');
     assert.is(expectedOf(v.picklist(['once', 'always', 'reject']), 'x'), 'once, always or reject');
+    assert.is(expectedOf(v.pipe(v.string(), v.regex(/^a$/, 'expected the letter a')), 'b'), 'the letter a');
+    assert.is(expectedOf(v.pipe(v.string(), v.regex(/^a$/)), 'canary'), '/^a$/');
   });
 
   check('has brackets for indices only, also where a list is the whole', () => {
