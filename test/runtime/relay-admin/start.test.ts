@@ -78,6 +78,7 @@ describe('the environment of the relay admin bundle', (check) => {
           if (tool === 'describe')
             assert.equal(structuredContent?.admin_key, { present: key.trim() !== '', well_formed: false });
         }
+        assert.match(admin.stderr(), '"setting":"RELAY_ADMIN_API_KEY"');
         await admin.endInput();
         if (key.trim() !== '') assert.not.match(admin.stderr() + admin.lines().join('\n'), key.trim());
       }
