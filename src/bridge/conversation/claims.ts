@@ -84,7 +84,7 @@ export const createConversationClaims = ({
         return await writes.write(claimed, ifClaimedBy(mark));
       } catch {
         // A prompt is worth more than what is noted of it. A session that the agent has lost is not in the index any more.
-        return index.bySession(conversation.sessionID) !== undefined;
+        return index.bySession(conversation.sessionID)?.claim === mark.token;
       }
     },
     announce(conversation, mark) {

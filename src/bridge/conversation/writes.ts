@@ -61,6 +61,8 @@ const hasMetadata = ({ metadata }: SessionRecord, sent: Readonly<Record<string, 
 
 export const createConversationWrites = ({ agent, index, clock, log }: ConversationWritesNeeds): ConversationWrites => {
   const writes = new Map<string, Promise<void>>();
+  /** How often what the index held was replaced by what another bridge has written, of sessions that are being written. */
+  const replacements = new Map<string, number>();
   const logFailure = (event: string, session: string, error: unknown): void =>
     log('warn', event, { session, reason: error instanceof Fault ? error.detail.kind : 'bug' });
 
@@ -69,8 +71,19 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
     if (latest !== undefined && latest.revision < revision) index.put({ ...latest, revision });
   };
   /** Every write names the revision that it replaces, so what another bridge has written is never lost. */
-  const writeOver = async (given: StoredConversation, reapply: Reapply, signal: AbortSignal): Promise<boolean> => {
+  const writeOver = async (
+    given: StoredConversation,
+    reapply: Reapply,
+    isReplaced: boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
     const { sessionID } = given;
+    if (isReplaced) {
+      const latest = index.bySession(sessionID);
+      const next = latest && reapply(latest);
+      if (next === undefined) return false;
+      index.put(next);
+    }
     for (let tries = 1; ; tries += 1) {
       const current = index.bySession(sessionID) ?? given;
       const revision = current.revision + 1;
@@ -81,6 +94,7 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
         noteStored(sessionID, revision);
         return true;
       }
+      replacements.set(sessionID, (replacements.get(sessionID) ?? 0) + 1);
       const stored = readConversation(found);
       const next = stored && reapply(stored);
       if (stored === undefined) index.remove(sessionID);
@@ -89,9 +103,11 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
       if (tries === TRIES) throw new Fault({ kind: 'backend-error', reason: 'Other bridges change the conversation' });
     }
   };
-  const writeNow = async (given: StoredConversation, reapply: Reapply): Promise<boolean> => {
+  /** `known`: the replacements when it was asked for. What came since has taken the change out of the index. */
+  const writeNow = async (given: StoredConversation, reapply: Reapply, known: number | undefined): Promise<boolean> => {
+    const isReplaced = replacements.get(given.sessionID) !== known;
     try {
-      return await withinLimit(clock, WRITE_LIMIT_MS, (signal) => writeOver(given, reapply, signal));
+      return await withinLimit(clock, WRITE_LIMIT_MS, (signal) => writeOver(given, reapply, isReplaced, signal));
     } catch (error) {
       if (isNotFound(error)) index.remove(given.sessionID);
       logFailure('conversation-not-kept', given.sessionID, error);
@@ -107,7 +123,9 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
         () => {},
       )
       .then(() => {
-        if (writes.get(sessionID) === settled) writes.delete(sessionID);
+        if (writes.get(sessionID) !== settled) return;
+        writes.delete(sessionID);
+        replacements.delete(sessionID);
       });
     writes.set(sessionID, settled);
     return written;
@@ -126,7 +144,10 @@ export const createConversationWrites = ({ agent, index, clock, log }: Conversat
     return true;
   };
   return {
-    write: (given, reapply) => inOrder(given.sessionID, () => writeNow(given, reapply)),
+    write(given, reapply) {
+      const known = replacements.get(given.sessionID);
+      return inOrder(given.sessionID, () => writeNow(given, reapply, known));
+    },
     begin(sessionID) {
       const turn = Promise.withResolvers<(storedRevision: number | undefined) => void>();
       void inOrder(sessionID, async () => {
