@@ -43,10 +43,10 @@ describe('a response in the background whose bridge has ended', (check) => {
     withJob({ settings: { onDisconnect: { kind: 'grace', ms: 10_000 } } }, async (world, client, model) => {
       const { id } = await client.responses.create(JOB);
       await model.begun;
-      const later = clientOf(await world.restartKilled());
-      const equal = await later.responses.create(JOB);
+      const next = await world.restartKilled();
+      const equal = await clientOf(next).responses.create(JOB);
       assert.is.not(equal.id, id);
-      const last = clientOf(await world.restartKilled());
+      const last = clientOf(await next.restartKilled());
       const again = await last.responses.create(JOB, { headers: { 'x-stainless-retry-count': '1' } });
       assert.ok([id, equal.id].includes(again.id));
     }),
