@@ -165,7 +165,11 @@ const coveredBy = (messages: readonly PositionedMessage[], summary: PositionedMe
   );
   const begun = messages.findLast(
     ({ stored: { info }, position }) =>
-      info.role === 'assistant' && position < summary.position && !compactions.has(info.parentID),
+      info.role === 'assistant' &&
+      // Its request may be removed, and a summary is no answer even so.
+      info.summary !== true &&
+      position < summary.position &&
+      !compactions.has(info.parentID),
   );
   const info = begun?.stored.info;
   const answeredID = info?.role === 'assistant' ? info.parentID : undefined;

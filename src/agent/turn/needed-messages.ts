@@ -82,7 +82,7 @@ export const findNeededMessages = async (
   }
   // The answer that was being written when the summary was made is not in it, and the prompt that it answers is.
   for (let begunAt = summaryAt; ; ) {
-    begunAt = await find(({ role }) => role === 'assistant', begunAt + 1);
+    begunAt = await find((info) => info.role === 'assistant' && info.summary !== true, begunAt + 1);
     const begun = newest[begunAt]?.info;
     if (begun?.role !== 'assistant') return planSince(newest.length, begunAt);
     if ((await kindOf(begun.parentID)) === undefined) return planSince(await placeOf(begun.parentID), begunAt);

@@ -56,6 +56,21 @@ describe('the history of a session', (check) => {
     assert.equal(promptTexts(toModelHistory(messages, '3', [])), ['1', '4', '2', '5', '3']);
   });
 
+  check('takes no summary for an answer whose request was removed, and what it covers stays covered', () => {
+    const summary = (id: string, parentID: string): MessageWithParts => {
+      const { info, parts } = answer(id, parentID);
+      return { info: { ...info, summary: true } as MessageWithParts['info'], parts };
+    };
+    const request = user('7', { ...placed('7'), type: 'compaction', auto: true });
+    const messages = [user('1'), answer('2', '1'), user('3'), answer('4', '3')];
+    const sent = toModelHistory(
+      [...messages, summary('6', '5'), request, summary('8', '7'), answer('9', '3')],
+      '3',
+      [],
+    );
+    assert.equal(promptTexts(sent).slice(1), ['3', '4', '9']);
+  });
+
   check('has only the newest of the files that tools answered with, and a line for each older one', () => {
     const shot = (id: string) => {
       const url = `data:image/png;base64,${id.repeat(4_000_000)}`;
