@@ -62,9 +62,10 @@ export const createLinkRoutes = ({ links, decisions, bodies, digest, hide }: Lin
     '/a/:token': {
       GET: async (_request, { token = '' }) => send(pageOf(await links.read(token))),
       async POST(request, { token = '' }) {
-        const form = await bodies.readForm(request);
+        // The token first: without one, nothing is read of a body that anyone can send.
         const target = await links.read(token);
         if (target.kind !== 'open') return send(pageOf(target));
+        const form = await bodies.readForm(request);
         const { id, argumentsHash } = target.approval;
         const reply = form.get('decision');
         const message = (form.get('reason') ?? '').trim().slice(0, LINK_REASON_CHARS);

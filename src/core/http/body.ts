@@ -205,10 +205,32 @@ export const readJsonIfAny = async (request: Request, reading: BodyReading): Pro
 const isForm = ({ headers }: Request): boolean =>
   /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers.get('content-type') ?? '');
 
-/** The fields of a form that a page without a script has sent, bounded like `readJson`. */
-export const readForm = async (request: Request, reading: BodyReading): Promise<URLSearchParams> => {
+const FORM_LIMIT_BYTES = 32_768;
+const FIELDS_LIMIT = 16;
+
+/** A name or value of a form; the text as it is where its escapes are no UTF-8. */
+const formText = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+};
+
+/**
+ * The first 16 fields of a form that a page without a script has sent; `body-too-large` above 32 KiB. Not `URLSearchParams`:
+ * on Node it takes 40 s for 4 MB of `a&`.
+ */
+export const readForm = async (request: Request, reading: BodyReading): Promise<ReadonlyMap<string, string>> => {
   if (!isForm(request)) throw new Fault({ kind: 'unsupported-media-type' });
-  return new URLSearchParams(new TextDecoder().decode(await arrivedBytes(request, reading)));
+  const limitBytes = Math.min(reading.limitBytes, FORM_LIMIT_BYTES);
+  const text = new TextDecoder().decode(await arrivedBytes(request, { ...reading, limitBytes }));
+  return new Map(
+    text.split('&', FIELDS_LIMIT).map((field) => {
+      const equals = `${field}=`.indexOf('=');
+      return [formText(field.slice(0, equals)), formText(field.slice(equals + 1))];
+    }),
+  );
 };
 
 /** What the lengths of a value count. A number is compared itself. */

@@ -15,7 +15,7 @@ export type RequestBodies = {
   /** The same where the body may be left out: undefined when it is empty. */
   readonly readJsonIfAny: (request: Request, deadline?: AbortSignal) => Promise<unknown>;
   /** The fields of a form, as `readForm` of `body.ts`. */
-  readonly readForm: (request: Request) => Promise<URLSearchParams>;
+  readonly readForm: (request: Request) => Promise<ReadonlyMap<string, string>>;
   /** Keeps the request's bytes counted beyond its answer, until the function that it returns is called. */
   readonly hold: (request: Request) => () => void;
   /** Gives the request's bytes back, unless they are held. `guard` calls it when a request is answered. */

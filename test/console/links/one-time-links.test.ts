@@ -127,6 +127,14 @@ describe('a one-time link', (check) => {
     world.stop();
   });
 
+  check('reads no form without a link of ours', async () => {
+    const world = await announced();
+    const form = { reason: 'x'.repeat(40_000) };
+    assert.is((await world.send('POST', '/a/x', { form })).status, 404);
+    assert.is((await world.send('POST', world.path, { form })).status, 413);
+    world.stop();
+  });
+
   check('opens nothing else: the API still wants a login', async () => {
     const world = await announced();
     const token = world.path.slice('/a/'.length);
