@@ -59,8 +59,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',
     'src/agent/mcp/client.ts',
-    'src/adapter/mcp/transports.ts',
-    'src/adapter/mcp/stdio-transport.ts',
+    'src/adapter/mcp/',
     'src/adapter/node/stdio.ts',
   ],
   ai: [],

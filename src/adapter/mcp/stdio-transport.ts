@@ -6,17 +6,17 @@ import {
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
-  JSONRPCMessageSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { isRecord } from '../../core/json.ts';
 import { createLineSplitter } from './lines.ts';
+import { LEVELS_LIMIT, toMessage } from './messages.ts';
 
 /** The longest line, in either direction before somebody reads it. Nothing uses longer ones. */
 const LINE_LIMIT_BYTES = 10 * 1024 * 1024;
 const BATCH_LIMIT = 100;
 
 const PARSE_ERROR = 'expected one JSON text a line';
-const NOT_A_MESSAGE = 'expected a JSON-RPC 2.0 message, whose id is a text or a whole number';
+const NOT_A_MESSAGE = `expected a JSON-RPC 2.0 message of at most ${LEVELS_LIMIT} levels, whose id is a text or a whole number`;
 const BATCH_RULE = `expected a batch of 1 to ${BATCH_LIMIT} messages`;
 const ID_IN_USE = 'this id belongs to a request that is still running';
 
@@ -46,11 +46,6 @@ const toErrorAnswer = (code: number, message: string, id: ErrorAnswer['id'] = nu
 /** Whether it wants to be an answer. Those are never answered, or two peers could go on for ever. */
 const isAnswer = (value: unknown): boolean =>
   isRecord(value) && value.method === undefined && (value.result !== undefined || value.error !== undefined);
-
-const parseMessage = (value: unknown): JSONRPCMessage | undefined => {
-  const parsed = JSONRPCMessageSchema.safeParse(value);
-  return parsed.success ? parsed.data : undefined;
-};
 
 const parseLine = (line: string): { readonly value: unknown } | undefined => {
   try {
@@ -93,7 +88,7 @@ export const createStdioTransport = ({
     else void write(answer);
   };
   const receive = (value: unknown, batch?: Batch): void => {
-    const message = parseMessage(value);
+    const message = toMessage(value);
     if (message === undefined) {
       if (isAnswer(value)) transport.onerror?.(new Error('Not a message'));
       else refuse(toErrorAnswer(ErrorCode.InvalidRequest, NOT_A_MESSAGE, idOf(value)), batch);
@@ -107,7 +102,13 @@ export const createStdioTransport = ({
       running.set(message.id, batch);
       if (batch !== undefined) batch.pending += 1;
     }
-    transport.onmessage?.(message);
+    try {
+      transport.onmessage?.(message);
+    } catch {
+      // An error of the SDK ends the connection in order, not the process.
+      void transport.close();
+      return;
+    }
     const cancelled = cancelledId(message);
     if (typeof cancelled === 'string' || typeof cancelled === 'number') settle(cancelled);
   };

@@ -1,13 +1,15 @@
 import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type JSONRPCMessage, JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { McpTransports } from '../../agent/mcp/client.ts';
 import { McpServerError } from '../../agent/mcp/errors.ts';
 import type { Variables } from '../../core/config.ts';
+import { parseJsonValue } from '../../core/json.ts';
 import { type ChildProcesses, createChildProcesses, type LineProcess } from './child-process.ts';
 import { type CommandLookup, DEFAULT_COMMAND_LOOKUP, resolveCommand } from './command.ts';
 import { createGuardedFetch, type Fetch, type GuardedFetch } from './http-guard.ts';
+import { limitLevels, toMessage } from './messages.ts';
 
 type LocalOptions = Parameters<McpTransports['local']>[0];
 type RemoteOptions = Parameters<McpTransports['remote']>[0];
@@ -19,14 +21,6 @@ const TERMINATE_SESSION_MS = 1000;
 /** The environment variables that every program gets. */
 const SHARED_VARIABLES = ['PATH', 'HOME', 'LANG'] as const;
 
-const parseMessage = (line: string): JSONRPCMessage | undefined => {
-  try {
-    return JSONRPCMessageSchema.parse(JSON.parse(line));
-  } catch {
-    return undefined;
-  }
-};
-
 /** Calls `onerror` and `onclose` of a transport, once. */
 const closeOnce = (transport: Transport): ((why?: McpServerError) => void) => {
   let isClosed = false;
@@ -36,6 +30,21 @@ const closeOnce = (transport: Transport): ((why?: McpServerError) => void) => {
     if (why !== undefined) transport.onerror?.(why);
     transport.onclose?.();
   };
+};
+
+/** Hands a message to the SDK. An error that it throws ends this connection, not the process. */
+const handOn = (
+  transport: Transport,
+  message: JSONRPCMessage | undefined,
+  closed: (why: McpServerError) => void,
+): void => {
+  if (message === undefined) return;
+  try {
+    transport.onmessage?.(message);
+  } catch {
+    closed(new McpServerError('unusable', 'Sent a message that cannot be processed'));
+    void transport.close().catch(() => {});
+  }
 };
 
 type LocalParts = {
@@ -59,10 +68,7 @@ const createLocalTransport = (
         cwd,
         environment: { ...shared, ...commandLookup.inherited(command[0] ?? '', environment), ...environment },
         lineLimitBytes: MESSAGE_LIMIT_BYTES,
-        onLine(line) {
-          const message = parseMessage(line);
-          if (message !== undefined) transport.onmessage?.(message);
-        },
+        onLine: (line) => handOn(transport, toMessage(parseJsonValue(line)), closed),
         onErrorLine: onLogLine,
         onEnd: closed,
       });
@@ -158,7 +164,7 @@ const createRemoteTransport = ({ url, headers }: RemoteOptions, httpFetch: Fetch
     httpFetch,
     onMessage(message) {
       current.guarded.markOpen();
-      transport.onmessage?.(message);
+      handOn(transport, limitLevels(message), closed);
     },
     onGone: (why) => closed(why),
   };

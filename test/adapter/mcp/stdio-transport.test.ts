@@ -60,6 +60,28 @@ describe('MCP over standard input and output', (check) => {
     );
   });
 
+  check('refuses a request of 5,000 levels, and passes on no answer of that depth', async () => {
+    const { input, messages, written } = await startedTransport();
+    const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+    input.write(`{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":${deep}}}\n`);
+    input.write(`{"jsonrpc":"2.0","id":9,"result":{"x":${deep}}}\n`);
+    input.write(`{"jsonrpc":"2.0","id":9,"error":{"code":1,"message":"no","data":${deep}}}\n`);
+    await turn();
+    assert.match(JSON.stringify(written()), /"id":1,"error":\{"code":-32600,.* at most 512 levels/);
+    const failed = { jsonrpc: '2.0', id: 9, error: { code: -32603, message: 'more than 512 levels' } };
+    assert.equal(messages, [failed, failed]);
+  });
+
+  check('closes the connection on a message that the SDK cannot process', async () => {
+    const { input, transport, state } = await startedTransport();
+    transport.onmessage = () => {
+      throw new RangeError('Maximum call stack size exceeded');
+    };
+    input.write('{"jsonrpc":"2.0","id":1,"method":"a"}\n');
+    await turn();
+    assert.ok(state.isClosed);
+  });
+
   check('cuts off whoever sends no messages without end and reads none of the answers', async () => {
     const { input, state } = await startedTransport(new Writable({ highWaterMark: 1, write() {} }));
     const lines = 'x\n'.repeat(20_000);

@@ -112,6 +112,26 @@ describe('a tool server that is a program', (check) => {
     assert.is(await failure(childServer('long-line')), 'ended: The program wrote a line that is too long');
   });
 
+  check('that sends values of 5,000 levels fails the call that waits for one, and no other', async () => {
+    await withChild(childServer(), async ({ call }) => {
+      assert.is(((await rejection(call('nested'))) as McpServerError).kind, 'refused');
+      assert.is(await call('echo', { words: 'still here' }), 'still here');
+    });
+  });
+
+  check('whose message the SDK cannot process is closed, and the process goes on', async () => {
+    const transport = createMcpTransports().local(childServer());
+    const ended = Promise.withResolvers<unknown>();
+    transport.onmessage = () => {
+      throw new RangeError('Maximum call stack size exceeded');
+    };
+    transport.onerror = ended.resolve;
+    await transport.start();
+    await transport.send({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    assert.match(String(await ended.promise), 'Sent a message that cannot be processed');
+    await transport.close();
+  });
+
   check('that asks and asks without reading the answers is over, before they fill the memory', async () => {
     const asking = `
       const ask = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import * as assert from 'uvu/assert';
 import { createMcpTransports } from '../../../../src/adapter/mcp/transports.ts';
 import { systemClock } from '../../../../src/adapter/node/clock.ts';
@@ -52,6 +53,19 @@ describe('a tool server over HTTP', (check) => {
         assert.ok(server.seen.length >= 4);
         for (const { headers } of server.seen)
           assert.equal([headers.authorization, headers['x-own']], ['Bearer CANARY-token', 'yes']);
+      });
+    });
+
+    check(`goes on after a message of 5,000 levels that nobody waits for (${kind})`, async () => {
+      let stream: ServerResponse | undefined;
+      const before: HttpNeeds['before'] = ({ method }, response) => {
+        if (method === 'GET') stream = response;
+        return false;
+      };
+      await withRemote({ kind, before }, async ({ call }) => {
+        const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+        stream?.write(`event: message\ndata: {"jsonrpc":"2.0","id":1000,"result":{"x":${deep}}}\n\n`);
+        assert.is(await call({ words: 'still here' }), 'still here');
       });
     });
 
