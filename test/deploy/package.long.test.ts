@@ -126,9 +126,11 @@ describe('the package', (check) => {
     const { code, stderr } = await installed;
     assert.is(code, 0, stderr);
     const others = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'));
-    assert.equal(others, ['gatehouse']);
+    assert.equal(others, ['@gatehouse-llm']);
     assert.equal(readdirSync(join(home, 'node_modules/.bin')).sort(), ['gatehouse', 'moderation-gateway']);
-    const manifest = JSON.parse(readFileSync(join(home, 'node_modules/gatehouse/package.json'), 'utf8')) as {
+    const manifest = JSON.parse(
+      readFileSync(join(home, 'node_modules/@gatehouse-llm/gatehouse/package.json'), 'utf8'),
+    ) as {
       readonly scripts?: Readonly<Record<string, string>>;
       readonly dependencies?: object;
     };
@@ -190,7 +192,7 @@ describe('the package', (check) => {
     const { code, stdout } = await run(link('gatehouse'), ['eval', '--help'], { directory: home });
     assert.is(code, 0);
     assert.match(stdout, /gatehouse eval --file/);
-    for (const name of ['gatehouse', 'moderation-gateway']) {
+    for (const name of ['gatehouse', 'moderation-gateway', '@gatehouse-llm/gatehouse']) {
       const found = await run('npx', ['--no', '--offline', name, '--help'], { directory: home });
       assert.is(found.code, 0, found.stderr);
       assert.match(found.stdout, /^gatehouse /);
