@@ -11,9 +11,12 @@ import { startRelayAdmin } from '../runtime/relay-admin/process.ts';
 
 const PACKED = [
   '.env.example',
+  'ARCHITECTURE.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'LICENSE',
   'README.md',
+  'SECURITY.md',
   'agent.example.json',
   'dist/agent-command.js',
   'dist/agent.js',
@@ -27,14 +30,21 @@ const PACKED = [
   'dist/licenses.txt',
   'dist/moderation-gateway.js',
   'dist/relay-admin.js',
+  'docs/images/eval-report-harassment.png',
+  'docs/images/eval-report-overview.png',
   'eval.example.jsonl',
   'integrations/open-webui-filter.py',
   'package.json',
+  'release/README.md',
+  'wrangler.jsonc',
 ];
-/** Every page for whoever runs it; why things are as they are stays in the repository. */
-const pages = readdirSync(join(ROOT, 'docs'))
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => `docs/${name}`);
+/** Every page, as they link to each other, and the values by size. */
+const pages = [
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+  ...readdirSync(join(ROOT, 'k8s/sizes')).map((name) => `k8s/sizes/${name}`),
+];
 
 const AT_INSTALL = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare', 'postprepare', 'dependencies'];
 const AGENT_CONFIG = '{"provider":{"local":{"options":{"baseURL":"http://127.0.0.1:9/v1"},"models":{"m":{}}}}}';

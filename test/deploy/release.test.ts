@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { sectionOf } from '../../release/notes.mjs';
@@ -80,6 +80,28 @@ describe("the package's name", (check) => {
   check('is that of an organisation, as its commands have a name that another package has', () =>
     assert.match(JSON.parse(textOf('package.json')).name, /^@[a-z-]+\/gatehouse$/),
   );
+});
+
+describe('the package', (check) => {
+  check('has every file that a page in it links to, as the address of the repository is not known here', () => {
+    const words = ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'];
+    const { status, stdout, stderr } = spawnSync('npm', words, { cwd: ROOT, encoding: 'utf8' });
+    assert.is(status, 0, stderr);
+    const packed: readonly string[] = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path);
+    const isPacked = (path: string): boolean => packed.some((one) => one === path || one.startsWith(`${path}/`));
+    const links = packed
+      .filter((page) => page.endsWith('.md'))
+      .flatMap((page) =>
+        [...textOf(page).matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)]
+          .filter(([, target = '']) => !/^[a-z]+:/.test(target))
+          .map(([, target = '']) => ({ page, path: posix.join(posix.dirname(page), target) })),
+      );
+    assert.ok(links.length > 100);
+    assert.equal(
+      links.filter(({ path }) => !isPacked(path)),
+      [],
+    );
+  });
 });
 
 describe('the notes of a release', (check) => {
