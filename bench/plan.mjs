@@ -14,6 +14,11 @@ export const INPUTS = {
   verdictTokens: [71, 'tokens of a verdict', 'measured: npm run bench:tokens'],
   thinkingTokens: [60, 'tokens of thinking, at effort low', 'assumed'],
   judgeTokens: [33_150, 'tokens a second of one H100, gpt-oss-20b, 2000 in and 100 out', `published: ${H100}`],
+  writtenCost: [
+    2.87,
+    'tokens that it reads in the time of one that it writes',
+    'calculated: that rate, and 19,129 for ShareGPT on the same page, of which 47 % is written (assumed)',
+  ],
   guardPromptTokens: [200, 'tokens of a guard model’s template without the text', 'assumed'],
   guardTokens: [32_612, 'tokens a second of one H100, a model of that size, 128 in and 4 out', `published: ${H100}`],
   guardVerdictTokens: [8, 'tokens of a guard model’s verdict', 'assumed'],
@@ -38,7 +43,11 @@ export const INPUTS = {
 export const planOf = (given) => {
   const n = Object.fromEntries(Object.entries(INPUTS).map(([name, [value]]) => [name, given[name] ?? value]));
   const judged = n.verdicts * (1 - n.cached);
-  const whole = n.promptTokens + n.textTokens + n.verdictTokens + n.thinkingTokens;
+  const read = n.promptTokens + n.textTokens;
+  const written = n.verdictTokens + n.thinkingTokens;
+  // The published rate counts 2000 tokens read and 100 written alike.
+  const readTokens = (n.judgeTokens * (2000 + 100 * n.writtenCost)) / 2100;
+  const whole = read + n.writtenCost * written;
   const afterPrefix = whole - n.prefixTokens;
   const guard = n.guardPromptTokens + n.textTokens + n.guardVerdictTokens;
   const cards = (each, tokens, rate) => (each * tokens) / rate / n.load;
@@ -46,22 +55,28 @@ export const planOf = (given) => {
   const redisMicros = n.redisLimitMicros + n.redisFindMicros + (1 - n.cached) * n.redisStoreMicros;
   return [
     ['judged a second', 'verdicts x (1 - cached)', judged],
-    ['tokens a judgement', 'promptTokens + textTokens + verdictTokens + thinkingTokens', whole],
-    ['H100s, the judge alone', 'judged x tokens / judgeTokens / load', cards(judged, whole, n.judgeTokens)],
+    ['tokens read for a judgement', 'promptTokens + textTokens', read],
+    ['tokens written for a judgement', 'verdictTokens + thinkingTokens', written],
+    ['tokens a second that an H100 reads', 'judgeTokens x (2000 + 100 x writtenCost) / 2100', readTokens],
+    [
+      'H100s, the judge alone',
+      'judged x (tokens read + writtenCost x tokens written) / tokens that an H100 reads / load',
+      cards(judged, whole, readTokens),
+    ],
     [
       'H100s, with the prefix cached',
-      'judged x (tokens - prefixTokens) / judgeTokens / load',
-      cards(judged, afterPrefix, n.judgeTokens),
+      'the same with prefixTokens less to read',
+      cards(judged, afterPrefix, readTokens),
     ],
     [
       'H100s, a guard model first, with `clears`',
       'judged x guard tokens / guardTokens / load + inDoubt x the row with the prefix cached',
-      cards(judged, guard, n.guardTokens) + n.inDoubt * cards(judged, afterPrefix, n.judgeTokens),
+      cards(judged, guard, n.guardTokens) + n.inDoubt * cards(judged, afterPrefix, readTokens),
     ],
     [
       'H100s, a guard model first, without `clears`',
       'judged x guard tokens / guardTokens / load + the row with the prefix cached',
-      cards(judged, guard, n.guardTokens) + cards(judged, afterPrefix, n.judgeTokens),
+      cards(judged, guard, n.guardTokens) + cards(judged, afterPrefix, readTokens),
     ],
     [
       'gateway cores',

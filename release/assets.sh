@@ -10,7 +10,7 @@ npm run --silent build >/dev/null
 mkdir -p "$directory"
 node release/notes.mjs "$version" >"$directory/notes.md"
 npm pack --silent --ignore-scripts --pack-destination "$directory" >/dev/null
-mv "$directory/gatehouse-$version.tgz" "$directory/gatehouse-npm-$version.tgz"
+mv "$directory/gatehouse-llm-gatehouse-$version.tgz" "$directory/gatehouse-npm-$version.tgz"
 release/chart.sh "$directory" >/dev/null
 mv "$directory/gatehouse-$version.tgz" "$directory/gatehouse-chart-$version.tgz"
 node supply/sbom.mjs "$directory/gatehouse-$version.cdx.json"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Publishes the package to npm. Without --publish it does everything but send: npm's dry run.
-# With GITHUB_REPOSITORY the package names that repository, which npm's provenance compares with where it was built.
+# With GITHUB_REPOSITORY the package names that repository, which npm's provenance compares with where it was built. There is no
+# token: in a workflow npm asks GitHub which one it is, and elsewhere it takes the account that has logged in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +15,13 @@ fi
 tag=latest
 case "$(node -p 'require("./package.json").version')" in *-*) tag=next ;; esac
 if [ "${1:-}" = --publish ]; then
-  npm publish --provenance --access public --tag "$tag"
+  # npm 11.5.1 and Node 22.14 are the first to publish without a token.
+  PATH="$PWD/node_modules/.bin:$PATH"
+  if [ "$(printf '11.5.1\n%s\n' "$(npm --version)" | sort -V | head -n 1)" != 11.5.1 ]; then
+    echo "npm $(npm --version): expected 11.5.1 or newer, which publishes without a token. Run: npm install --global npm@11" >&2
+    exit 1
+  fi
+  npm publish ${GITHUB_ACTIONS:+--provenance} --access public --tag "$tag"
 else
   npm publish --dry-run --access public --tag "$tag"
 fi

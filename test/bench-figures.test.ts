@@ -67,6 +67,13 @@ describe('the plan for a number of verdicts', (check) => {
     assert.is(rowOf(name, { cached: 1 }), 0);
   });
 
+  check('counts a written token as several read ones', () => {
+    const name = 'H100s, with the prefix cached';
+    const more = (given: Readonly<Record<string, number>>) => rowOf(name, { writtenCost: 3, ...given });
+    assert.ok(Math.abs(more({ verdictTokens: 81 }) - more({ textTokens: 180 })) < 1e-6);
+    assert.is(Math.round(rowOf(name, {}) / 100), 303);
+  });
+
   check('asks the judge about what the guard model leaves', () => {
     const alone = rowOf('H100s, with the prefix cached', {});
     const guarded = (inDoubt: number) => rowOf('H100s, a guard model first, with `clears`', { inDoubt });

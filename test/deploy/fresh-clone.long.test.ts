@@ -31,7 +31,8 @@ describe('a fresh clone', (check) => {
     });
     let installedAt = 0;
     running.child.stdout?.on('data', () => {
-      if (installedAt === 0 && /^> gatehouse@\S+ demo$/m.test(running.stdout())) installedAt = performance.now();
+      if (installedAt === 0 && /^> @gatehouse-llm\/gatehouse@\S+ demo$/m.test(running.stdout()))
+        installedAt = performance.now();
     });
     const timer = setTimeout(() => void running.kill(), LIMIT_MS);
     const { code } = await running.ended;

@@ -11,9 +11,12 @@ import { startRelayAdmin } from '../runtime/relay-admin/process.ts';
 
 const PACKED = [
   '.env.example',
+  'ARCHITECTURE.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'LICENSE',
   'README.md',
+  'SECURITY.md',
   'agent.example.json',
   'dist/agent-command.js',
   'dist/agent.js',
@@ -27,14 +30,21 @@ const PACKED = [
   'dist/licenses.txt',
   'dist/moderation-gateway.js',
   'dist/relay-admin.js',
+  'docs/images/eval-report-harassment.png',
+  'docs/images/eval-report-overview.png',
   'eval.example.jsonl',
   'integrations/open-webui-filter.py',
   'package.json',
+  'release/README.md',
+  'wrangler.jsonc',
 ];
-/** Every page for whoever runs it; why things are as they are stays in the repository. */
-const pages = readdirSync(join(ROOT, 'docs'))
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => `docs/${name}`);
+/** Every page, as they link to each other, and the values by size. */
+const pages = [
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+  ...readdirSync(join(ROOT, 'k8s/sizes')).map((name) => `k8s/sizes/${name}`),
+];
 
 const AT_INSTALL = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare', 'postprepare', 'dependencies'];
 const AGENT_CONFIG = '{"provider":{"local":{"options":{"baseURL":"http://127.0.0.1:9/v1"},"models":{"m":{}}}}}';
@@ -126,9 +136,11 @@ describe('the package', (check) => {
     const { code, stderr } = await installed;
     assert.is(code, 0, stderr);
     const others = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'));
-    assert.equal(others, ['gatehouse']);
+    assert.equal(others, ['@gatehouse-llm']);
     assert.equal(readdirSync(join(home, 'node_modules/.bin')).sort(), ['gatehouse', 'moderation-gateway']);
-    const manifest = JSON.parse(readFileSync(join(home, 'node_modules/gatehouse/package.json'), 'utf8')) as {
+    const manifest = JSON.parse(
+      readFileSync(join(home, 'node_modules/@gatehouse-llm/gatehouse/package.json'), 'utf8'),
+    ) as {
       readonly scripts?: Readonly<Record<string, string>>;
       readonly dependencies?: object;
     };
@@ -190,7 +202,7 @@ describe('the package', (check) => {
     const { code, stdout } = await run(link('gatehouse'), ['eval', '--help'], { directory: home });
     assert.is(code, 0);
     assert.match(stdout, /gatehouse eval --file/);
-    for (const name of ['gatehouse', 'moderation-gateway']) {
+    for (const name of ['gatehouse', 'moderation-gateway', '@gatehouse-llm/gatehouse']) {
       const found = await run('npx', ['--no', '--offline', name, '--help'], { directory: home });
       assert.is(found.code, 0, found.stderr);
       assert.match(found.stdout, /^gatehouse /);

@@ -60,7 +60,7 @@ const startRegistry = async (directory: string) => {
 describe('what a release publishes', (check) => {
   check.needing(noClone, 'is a package that npm would take, of the repository it was built in', async () => {
     const { directory, text } = await script(['release/npm.sh'], { GITHUB_REPOSITORY: 'someone/gatehouse' });
-    assert.match(text, `+ gatehouse@${VERSION}`);
+    assert.match(text, `+ @gatehouse-llm/gatehouse@${VERSION}`);
     assert.match(text, /dry-run/);
     const { stdout } = await run('git', ['status', '--porcelain', '--untracked-files=no'], { directory });
     assert.is(stdout, '');

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { sectionOf } from '../../release/notes.mjs';
-import { problemsOf, withVersion } from '../../release/version.mjs';
+import { nameProblems, problemsOf, withVersion } from '../../release/version.mjs';
 import { describe } from '../check.ts';
 import { ROOT } from '../runtime/processes.ts';
 import { goProgram } from './go-programs.ts';
@@ -47,6 +47,60 @@ describe('the version', (check) => {
   check('is named where its file names it no more', () => {
     const [problem = ''] = problemsOf(VERSION, (name) => (name === 'compose.yaml' ? '' : textOf(name)));
     assert.match(problem, 'compose.yaml: nothing like ');
+  });
+});
+
+describe("the package's name", (check) => {
+  const of = (url: string) => Response.json({ versions: { '0.0.1': {}, '0.1.4': { repository: { url } } } });
+  const cases: readonly (readonly [string, () => Response, readonly string[]])[] = [
+    ['may be free', () => new Response('{}', { status: 404 }), []],
+    ['may be of the same repository', () => of('git+https://github.com/Us/gatehouse.git'), []],
+    [
+      'is refused when another has it',
+      () => of('https://github.com/them/gatehouse'),
+      ['them/gatehouse', 'set a name of your own'],
+    ],
+    ['is refused when nobody knows whose it is', () => of('https://git.test/us/gatehouse'), ['an unknown repository']],
+    ['is refused when npm fails', () => new Response('', { status: 503 }), ['answered 503', 'try again']],
+    ['is refused when npm answers in HTML', () => new Response('<html>'), ['could not be asked', 'try again']],
+  ];
+  for (const [name, answer, words] of cases)
+    check(name, async () => {
+      const asked: string[] = [];
+      const ask = async (url: string): Promise<Response> => {
+        asked.push(url);
+        return answer();
+      };
+      const problems = await nameProblems('@scope/gatehouse', 'us/gatehouse', ask, 'https://npm.test');
+      assert.equal(asked, ['https://npm.test/@scope%2fgatehouse']);
+      assert.is(problems.length, words.length === 0 ? 0 : 1);
+      for (const word of [...words, ...(words.length === 0 ? [] : ['Nothing was pushed'])])
+        assert.match(problems.join(), word);
+    });
+  check('is that of an organisation, as its commands have a name that another package has', () =>
+    assert.match(JSON.parse(textOf('package.json')).name, /^@[a-z-]+\/gatehouse$/),
+  );
+});
+
+describe('the package', (check) => {
+  check('has every file that a page in it links to, as the address of the repository is not known here', () => {
+    const words = ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'];
+    const { status, stdout, stderr } = spawnSync('npm', words, { cwd: ROOT, encoding: 'utf8' });
+    assert.is(status, 0, stderr);
+    const packed: readonly string[] = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path);
+    const isPacked = (path: string): boolean => packed.some((one) => one === path || one.startsWith(`${path}/`));
+    const links = packed
+      .filter((page) => page.endsWith('.md'))
+      .flatMap((page) =>
+        [...textOf(page).matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)]
+          .filter(([, target = '']) => !/^[a-z]+:/.test(target))
+          .map(([, target = '']) => ({ page, path: posix.join(posix.dirname(page), target) })),
+      );
+    assert.ok(links.length > 100);
+    assert.equal(
+      links.filter(({ path }) => !isPacked(path)),
+      [],
+    );
   });
 });
 
@@ -96,6 +150,17 @@ describe('workflows', (check) => {
     assert.ok(inContainers.length >= 2);
     for (const { steps = [] } of inContainers)
       assert.is(steps[1]?.run, 'git config --global --add safe.directory "$GITHUB_WORKSPACE"');
+  });
+
+  check('publish to npm without a token, after npm was asked for the name', () => {
+    const text = textOf('.github/workflows/release.yml');
+    const { version, npm } = parse(text).jobs;
+    assert.is(npm.permissions['id-token'], 'write');
+    assert.is(npm.environment, 'release');
+    const words = npm.steps.map(({ run = '' }: Step) => run).join('\n');
+    assert.match(words, /npm@1[1-9]\.\d+\.\d+\n.*release\/npm\.sh --publish/);
+    assert.is(version.steps.at(-1).run, 'node release/version.mjs check "$GITHUB_REF_NAME"');
+    for (const one of workflows) assert.not.match(one, /npm_token|authtoken/i);
   });
 
   check('are given no more than reading, unless a job asks for it', () => {

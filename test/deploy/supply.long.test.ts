@@ -106,7 +106,10 @@ describe('the SBOM', (check) => {
       );
       const { version } = JSON.parse(read('package.json')) as { version: string };
       const root = sbom.metadata.component;
-      assert.equal([root.name, root.version, root.purl], ['gatehouse', version, `pkg:npm/gatehouse@${version}`]);
+      assert.equal(
+        [root.name, root.version, root.purl],
+        ['@gatehouse-llm/gatehouse', version, `pkg:npm/%40gatehouse-llm/gatehouse@${version}`],
+      );
 
       const rows = rowsOf(read('dist/licenses.txt'));
       assert.equal(sbom.components.map((one) => `${one.name} ${one.version}`).sort(), [...rows.keys()].sort());

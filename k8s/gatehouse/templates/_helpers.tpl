@@ -79,6 +79,16 @@ labels:
 {{- .Values.agent.config | default (.Files.Get $file) | trim }}
 {{- end }}
 
+{{/* An amount such as 5Gi as a number. */}}
+{{- define "gatehouse.bytes" -}}
+{{- $unit := regexFind "[A-Za-z]*$" . }}
+{{- $bytes := trimSuffix $unit . | float64 }}
+{{- range until (get (dict "k" 1 "K" 1 "M" 2 "G" 3 "T" 4 "P" 5 "E" 6) (trimSuffix "i" $unit) | int) }}
+{{- $bytes = mulf $bytes (ternary 1024 1000 (hasSuffix "i" $unit)) }}
+{{- end }}
+{{- $bytes }}
+{{- end }}
+
 {{/* Whether the agent keeps something on a disk: its sessions, or relay admin's journal. Then there is one of it. */}}
 {{- define "gatehouse.agentHasDisk" -}}
 {{- if or (not .Values.agent.database.existingSecret) .Values.agent.relay.enabled }}true{{ end }}

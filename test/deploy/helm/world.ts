@@ -9,7 +9,7 @@ export const CHART = join(ROOT, 'k8s/gatehouse');
 /** The version of the package, which is the chart's, too. */
 export const VERSION: string = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 
-const HELM = goProgram('helm', ['version', '--short'], /^v3\./);
+export const HELM = goProgram('helm', ['version', '--short'], /^v3\./);
 /** What `check.needing` asks for. */
 export const MISSING = HELM === undefined ? 'helm 3' : undefined;
 
@@ -93,14 +93,15 @@ export const only = (all: readonly Manifest[], kind: string, service?: string): 
 };
 export const kindsOf = (all: readonly Manifest[]): readonly string[] => all.map(({ kind }) => String(kind)).sort();
 
-/** The variables of a Deployment's container: a text, or `secret/key`. */
-export const variablesOf = (deployment: Manifest): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    deployment.spec.template.spec.containers[0].env.map(({ name, value, valueFrom }: Manifest) => [
-      name,
-      value ?? `${valueFrom.secretKeyRef.name}/${valueFrom.secretKeyRef.key}`,
-    ]),
-  );
+/** The variables of a Deployment's container: a text, or `secret/key`, also where a text names a variable: `$(NAME)`. */
+export const variablesOf = (deployment: Manifest): Readonly<Record<string, string>> => {
+  const texts: Record<string, string> = {};
+  for (const { name, value, valueFrom } of containerOf(deployment).env)
+    texts[name] =
+      value?.replace(/\$\((\w+)\)/g, (text: string, other: string) => texts[other] ?? text) ??
+      `${valueFrom.secretKeyRef.name}/${valueFrom.secretKeyRef.key}`;
+  return texts;
+};
 
 /** What the container's variables are once the kubelet has put texts from Secrets in. */
 export const filled = (deployment: Manifest): Readonly<Record<string, string>> => {

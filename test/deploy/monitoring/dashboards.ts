@@ -30,13 +30,13 @@ const times = (metric: string, matchers = ''): readonly Query[] =>
 
 /** Requests to a gateway; a bridge has a path of the same name. */
 const gatewayRequests = (by: string, matchers: string): string =>
-  `sum by (${by}) (rate(gatehouse_requests_total{${OF}${matchers}}[$__rate_interval]) and on (namespace, pod) gatehouse_backend_calls_running)`;
+  `sum by (${by}) (rate(gatehouse_requests_total{${OF}${matchers}}[$__rate_interval]) and on (namespace, pod, instance) gatehouse_backend_calls_running)`;
 const JUDGING =
   ', method="POST", route=~"/v1/moderations|/v1/chat/completions|/beta/litellm_basic_guardrail_api|/integrations/portkey"';
 
 /** What every service tells of its process, told apart by a metric that only it has. */
 const processOf = (own: string): readonly Plot[] => {
-  const of = (metric: string): string => `${metric}{${OF}} and on (namespace, pod) gatehouse_${own}`;
+  const of = (metric: string): string => `${metric}{${OF}} and on (namespace, pod, instance) gatehouse_${own}`;
   return [
     {
       title: 'Processor',
@@ -44,17 +44,17 @@ const processOf = (own: string): readonly Plot[] => {
       description: 'One is a whole core: a process answers with one thread',
       queries: [
         [
-          `rate(process_cpu_seconds_total{${OF}}[$__rate_interval]) and on (namespace, pod) gatehouse_${own}`,
-          '{{pod}}',
+          `rate(process_cpu_seconds_total{${OF}}[$__rate_interval]) and on (namespace, pod, instance) gatehouse_${own}`,
+          '{{pod}} {{instance}}',
         ],
       ],
     },
-    { title: 'Memory', unit: 'bytes', queries: [[of('process_resident_memory_bytes'), '{{pod}}']] },
+    { title: 'Memory', unit: 'bytes', queries: [[of('process_resident_memory_bytes'), '{{pod}} {{instance}}']] },
     {
       title: 'Event loop behind by',
       unit: 's',
       description: 'The slowest percent since the last scrape',
-      queries: [[of('nodejs_eventloop_lag_p99_seconds'), '{{pod}}']],
+      queries: [[of('nodejs_eventloop_lag_p99_seconds'), '{{pod}} {{instance}}']],
     },
   ];
 };
@@ -68,19 +68,19 @@ export const PAGES: readonly Page[] = [
         title: 'Keys that can be used',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('backend_key_state', 'pod', ', state!="cooling"'), '{{pod}}']],
+        queries: [[gauge('backend_key_state', 'pod, instance', ', state!="cooling"'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Breaker open',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('backend_breaker_open', 'pod', '', 'max'), '{{pod}}']],
+        queries: [[gauge('backend_breaker_open', 'pod, instance', '', 'max'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Redis in use',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('shared_state_up', 'pod', '', 'min'), '{{pod}}']],
+        queries: [[gauge('shared_state_up', 'pod, instance', '', 'min'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Requests',
@@ -136,9 +136,9 @@ export const PAGES: readonly Page[] = [
         title: 'Calls that run and wait',
         unit: 'short',
         queries: [
-          [gauge('backend_calls_running', 'pod'), '{{pod}} running'],
-          [gauge('backend_calls_waiting', 'pod'), '{{pod}} waiting'],
-          [gauge('backend_calls_waiting_limit', 'pod'), '{{pod}} may wait'],
+          [gauge('backend_calls_running', 'pod, instance'), '{{pod}} {{instance}} running'],
+          [gauge('backend_calls_waiting', 'pod, instance'), '{{pod}} {{instance}} waiting'],
+          [gauge('backend_calls_waiting_limit', 'pod, instance'), '{{pod}} {{instance}} may wait'],
         ],
       },
       {
@@ -169,7 +169,7 @@ export const PAGES: readonly Page[] = [
         title: 'Store works',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('store_up', 'pod', '', 'min'), '{{pod}}']],
+        queries: [[gauge('store_up', 'pod, instance', '', 'min'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Waiting for a person',
@@ -212,7 +212,10 @@ export const PAGES: readonly Page[] = [
         title: 'Requests',
         unit: 'reqps',
         queries: [
-          [`${rate('requests_total', 'status, pod')} and on (pod) gatehouse_questions_open`, '{{status}} {{pod}}'],
+          [
+            `${rate('requests_total', 'status, pod, instance')} and on (pod, instance) gatehouse_questions_open`,
+            '{{status}} {{pod}} {{instance}}',
+          ],
         ],
       },
       {
@@ -220,7 +223,11 @@ export const PAGES: readonly Page[] = [
         unit: 'short',
         queries: [[gauge('leases', 'state'), '{{state}}']],
       },
-      { title: 'Event streams', unit: 'short', queries: [[gauge('event_streams_open', 'pod'), '{{pod}}']] },
+      {
+        title: 'Event streams',
+        unit: 'short',
+        queries: [[gauge('event_streams_open', 'pod, instance'), '{{pod}} {{instance}}']],
+      },
       ...processOf('questions_open'),
     ],
   },
@@ -232,19 +239,19 @@ export const PAGES: readonly Page[] = [
         title: 'Agent servers in use',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('agent_servers_well', 'pod', '', 'min'), '{{pod}}']],
+        queries: [[gauge('agent_servers_well', 'pod, instance', '', 'min'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Answers that run',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('answers_running', 'pod'), '{{pod}}']],
+        queries: [[gauge('answers_running', 'pod, instance'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Conversations known',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('conversations', 'pod'), '{{pod}}']],
+        queries: [[gauge('conversations', 'pod, instance'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Answers',
@@ -257,7 +264,10 @@ export const PAGES: readonly Page[] = [
         title: 'Requests',
         unit: 'reqps',
         queries: [
-          [`${rate('requests_total', 'status, pod')} and on (pod) gatehouse_answers_running`, '{{status}} {{pod}}'],
+          [
+            `${rate('requests_total', 'status, pod, instance')} and on (pod, instance) gatehouse_answers_running`,
+            '{{status}} {{pod}} {{instance}}',
+          ],
         ],
       },
       ...processOf('answers_running'),

@@ -7,7 +7,7 @@ export const RULES = join(import.meta.dirname, '../../../k8s/gatehouse/files/mon
 const METRIC = /\b(?:gatehouse|process|nodejs)_\w+/g;
 const DOCS = ['docs/moderation-gateway.md', 'docs/agent-server.md', 'docs/bridge.md', 'docs/console.md'];
 /** What a scrape in a cluster adds, and what a histogram has. */
-const ALWAYS = ['namespace', 'pod', 'le'];
+const ALWAYS = ['namespace', 'pod', 'instance', 'le'];
 const PARTS_OF_A_HISTOGRAM = /_(?:bucket|sum|count)$/;
 
 /** What is known of a metric: its labels, and the text of the docs that names the values which they take. */
