@@ -114,10 +114,12 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
         decided,
       );
       if (!result.success) continue;
-      const { id, sessionID, permission, patterns } = approval;
+      const { id, sessionID, permission, patterns, call } = approval;
       const whole = { id, sessionID, permission, patterns, ...result.output, at: result.output.at ?? clock.now() };
       const decision = v.safeParse(DecisionRecord, whole);
-      if (decision.success) remember(toDecision(decision.output, approval.agent));
+      // An agent server does not repeat which call it was; without it the outcome of the call cannot be read.
+      if (decision.success)
+        remember({ ...toDecision(decision.output, approval.agent), ...(call === undefined ? {} : { call }) });
     }
     return explain(approval.agent, approval.id, signal);
   };
@@ -170,7 +172,8 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     return { decided, unread: lists.flatMap((list, agent) => (list === undefined ? [agent] : [])) };
   };
   const outcome: Decisions['outcome'] = async (agent, id, signal) => {
-    const decision = known.get(id) ?? (await listOf(agent, signal))?.find((one) => one.id === id);
+    const here = known.get(id);
+    const decision = here?.call === undefined ? (await listOf(agent, signal))?.find((one) => one.id === id) : here;
     const client = agents[decision?.agent ?? agent]?.client;
     if (client === undefined || decision?.call === undefined) return { state: 'unknown' };
     const { sessionID, call } = decision;

@@ -105,6 +105,22 @@ describe('a decision', (check) => {
     world.stop();
   });
 
+  for (const first of ['ann', 'bob'] as const)
+    check(`of two at once is followed by what became of the call (${first} decides first)`, async () => {
+      const world = await withRequest({ tool: { messageID: 'msg_1', callID: 'call_1' } });
+      const people = { ann: await world.as('ann'), bob: await world.as('bob') };
+      const names = first === 'ann' ? (['ann', 'bob'] as const) : (['bob', 'ann'] as const);
+      const argumentsHash = world.agents[0].hashOf(hash);
+      await Promise.all(
+        names.map((name) => people[name]('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash })),
+      );
+      const state = { status: 'completed', output: 'done' };
+      world.agents[0].others['/session/ses_1/message/msg_1'] = { parts: [{ type: 'tool', callID: 'call_1', state }] };
+      const answer = await people.ann('GET', '/api/approvals/0/per_1/outcome');
+      assert.equal(await answer.json(), { state: 'done' });
+      world.stop();
+    });
+
   check('about other arguments than were shown is none, here and at the agent server', async () => {
     const world = await withRequest();
     const ann = await world.as('ann');

@@ -25,9 +25,11 @@ export const createFakeAgent = (now: () => number) => {
   };
   const reply = (id: string, body: Given): { readonly status: number; readonly value: unknown } => {
     const request = open.get(id);
-    const decided = decisions.find((decision) => decision.id === id);
-    if (request === undefined)
+    if (request === undefined) {
+      const { reply: kept, by, at, message } = decisions.find((decision) => decision.id === id) ?? {};
+      const decided = kept === undefined ? undefined : { reply: kept, by, at, message };
       return { status: 404, value: { name: 'NotFoundError', data: { message: 'no longer open', decided } } };
+    }
     if (body.argumentsHash !== undefined && body.argumentsHash !== request.argumentsHash)
       return {
         status: 409,
