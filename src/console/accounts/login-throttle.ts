@@ -8,8 +8,8 @@ export type LoginThrottle = {
    * count before their result is known.
    */
   readonly begin: (subject: string) => number;
-  /** The attempt was right: its subject starts afresh. */
-  readonly succeed: (subject: string) => void;
+  /** The attempt was right: `own` of the subject's attempts, or all of them, are forgotten. Returns how many there were. */
+  readonly succeed: (subject: string, own?: number) => number;
 };
 
 type ThrottleLimits = {
@@ -43,6 +43,11 @@ export const createLoginThrottle = (clock: Clock, { free, subjects }: ThrottleLi
       setNewest(known, [subject, { count: attempts + 1, lastAt: now }], subjects);
       return 0;
     },
-    succeed: (subject) => void known.delete(subject),
+    succeed(subject, own = Number.POSITIVE_INFINITY) {
+      const { count = 0, lastAt = 0 } = known.get(subject) ?? {};
+      if (count > own) known.set(subject, { count: count - own, lastAt });
+      else known.delete(subject);
+      return count;
+    },
   };
 };

@@ -41,15 +41,16 @@ const NO_PASSWORDS = 'Nobody logs in here: this console has no accounts with pas
 export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
   const { access, bodies, clock, reply, accounts, cookies, devices, byName, byAddress, places, meter, parts, version } =
     needs;
-  /** Counts an attempt. Returns what forgets it, and those before it, when it was right. */
+  /** Counts an attempt. Returns what forgets it when it was right, and those for the same name before it. */
   const begin = async (request: Request, name: string): Promise<() => void> => {
     const device = await devices.deviceOf(request, name);
     const address = networkOf(peerOf(request) ?? 'unknown');
     const waitMs = device === undefined ? byAddress.begin(address) || byName.begin(name) : byName.begin(device);
     if (waitMs <= 0)
       return () => {
-        byName.succeed(device ?? name);
-        if (device === undefined) byAddress.succeed(address);
+        const own = byName.succeed(device ?? name);
+        // Those for other names stay: an account of one's own must not end the wait for guesses at others.
+        if (device === undefined) byAddress.succeed(address, own);
       };
     meter.recordLogin('throttled');
     throw new Fault({ kind: 'rate-limited', retryAfterMs: waitMs });

@@ -37,6 +37,24 @@ describe('guessing passwords', (check) => {
     world.stop();
   });
 
+  check('is slowed down for an address also when its visitor logs in between, as someone else', async () => {
+    const world = await createConsoleWorld();
+    const logIn = async () => {
+      const { csrf } = (await (await world.send('GET', '/api/me')).json()) as { csrf: string };
+      const body = { name: 'ann', password: 'ann-password' };
+      return world.send('POST', '/api/login', { body, headers: { 'x-csrf': csrf }, peer: '192.0.2.1' });
+    };
+    assert.is((await wrong(world, 'ann', '192.0.2.1')).status, 401);
+    for (let each = 0; each < 19; each++) {
+      assert.is((await wrong(world, `name${each}`, '192.0.2.1')).status, 401);
+      if (each === 9) assert.is((await logIn()).status, 204);
+    }
+    // The wrong attempt of Ann's own name is forgotten, those for other names are not.
+    assert.is((await wrong(world, 'name98', '192.0.2.1')).status, 401);
+    assert.is((await wrong(world, 'name99', '192.0.2.1')).status, 429);
+    world.stop();
+  });
+
   check('is slowed down for a whole network of IPv6 addresses, which one machine may have', async () => {
     const world = await createConsoleWorld();
     const statuses: number[] = [];

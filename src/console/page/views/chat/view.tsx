@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../../api/request.ts';
 import type { SessionDetail } from '../../api/session-types.ts';
+import { plainLine } from '../../format/hostile.ts';
 import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Empty, Failure, failureText, Loading } from '../../parts/states.tsx';
@@ -42,7 +43,7 @@ const ModelChoice = () => {
       >
         {known.map(({ id, name }) => (
           <option key={id} value={id}>
-            {name ?? id}
+            {plainLine(name ?? id, 80)}
           </option>
         ))}
       </select>

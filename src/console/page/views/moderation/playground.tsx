@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { ApiError } from '../../api/request.ts';
 import type { CheckResult, ModerationState } from '../../api/types.ts';
+import { plainLine } from '../../format/hostile.ts';
 import { Button } from '../../parts/button.tsx';
 import { Failure } from '../../parts/states.tsx';
 import { api, mayDecide } from '../../state/visitor.ts';
@@ -53,7 +54,7 @@ const Choices = ({ state }: { readonly state: ModerationState }) => (
       >
         {state.aliases.map(({ alias }) => (
           <option key={alias} value={alias}>
-            {alias}
+            {plainLine(alias, 80)}
           </option>
         ))}
       </select>
