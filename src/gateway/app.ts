@@ -147,7 +147,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       metrics.tokens(...used);
       watch?.usage.tokens(...used);
     },
-    onBatch: metrics.batch,
     settings,
   };
   const shadow =

@@ -59,10 +59,6 @@ export const createPrometheusGatewayMetrics = ({
     'reason',
   ]);
   const unusable = counter('unusable_replies_total', 'Answers of the backend without a valid verdict', ['model']);
-  const batchTexts = counter('batch_texts_total', 'Texts that were sent to the judge several in one call', [
-    'model',
-    'outcome',
-  ]);
   const shadowTexts = counter('shadow_texts_total', 'Texts of the share of the shadow', ['outcome']);
   const shadowFound = counter('shadow_violations_total', 'Violations that the live judge, its shadow or both find', [
     'category',
@@ -91,10 +87,6 @@ export const createPrometheusGatewayMetrics = ({
     },
     flaggedWithoutVerdict: (reason) => unjudged(reason, 1, () => ({ reason })),
     unusable: (model) => unusable(model, 1, () => ({ model })),
-    batch(model, { judged, judgedAlone }) {
-      batchTexts(`judged ${model}`, judged, () => ({ model, outcome: 'judged' }));
-      batchTexts(`judged_alone ${model}`, judgedAlone, () => ({ model, outcome: 'judged_alone' }));
-    },
     shadow: (outcome) => shadowTexts(outcome, 1, () => ({ outcome })),
     shadowFound: (category, found_by) => shadowFound(`${found_by} ${category}`, 1, () => ({ category, found_by })),
     tokens(model, { prompt, output, cached = 0 }) {

@@ -100,7 +100,6 @@ export const GatewayVariables = v.object({
   CACHE_MAX_ENTRIES: v.optional(WholeNumber(0, 10_000_000), '10000'),
   CACHE_TTL_SECONDS: v.optional(WholeNumber(0, 31_536_000), '3600'),
   HEDGE_AFTER_MS: v.optional(WholeNumber(0, 600_000), '0'),
-  JUDGE_BATCH: v.optional(WholeNumber(0, 16), '0'),
   JUDGE_KEEP_ALIVE: v.optional(KeepAlive),
   REDIS_URL: v.optional(
     v.pipe(

@@ -31,7 +31,6 @@ describe('the configuration', (check) => {
         CACHE_MAX_ENTRIES: 10_000,
         CACHE_TTL_SECONDS: 3600,
         HEDGE_AFTER_MS: 0,
-        JUDGE_BATCH: 0,
       },
     );
     assert.equal(backend, { kind: 'cloud', baseUrl: 'https://ollama.com', keys: ['backend-key-1'], dialect: 'ollama' });

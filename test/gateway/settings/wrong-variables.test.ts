@@ -35,7 +35,6 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   CACHE_MAX_ENTRIES: ['-1', '10000001'],
   CACHE_TTL_SECONDS: ['-1', '31536001'],
   HEDGE_AFTER_MS: ['-1', '600001'],
-  JUDGE_BATCH: ['-1', '17', 'on'],
   JUDGE_KEEP_ALIVE: ['-2', '30', '30 m', '1d', 'forever', '-1m'],
   REDIS_URL: ['localhost:6379', 'http://localhost:6379', 'redis://:canary@h:99999'],
   MODERATION_MODELS: ['{', '[]', '{"a":5}'],
