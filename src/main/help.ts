@@ -31,7 +31,7 @@ Settings are environment variables. To start with:
 
 Often set later:
 
-  GATEWAY_WORKERS       processes on the port: a number, or auto for one on each core (default 1)
+  REUSE_PORT            true: other gateways of this machine may listen on the same port (default false)
   MAX_CONCURRENCY       calls to the backend at a time (default 64)
   RATE_LIMIT_RPM        requests a minute for each key (default 0: no limit)
   REQUEST_DEADLINE_MS   time for one request (default 25000)

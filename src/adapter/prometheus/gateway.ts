@@ -1,8 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { GatewayMetrics, GatewayReadings } from '../../gateway/metrics.ts';
 import { COOL_DOWN_REASONS, type KeyStatus } from '../../llm/key-state.ts';
-import type { MetricFamilies } from './merge.ts';
-import { createServiceMetrics, readFamilies, toSeconds } from './metrics.ts';
+import { createServiceMetrics, toSeconds } from './metrics.ts';
 
 type GatewayMetricsOptions = {
   readonly version: string;
@@ -41,16 +40,8 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   };
 };
 
-type PrometheusGatewayMetrics = GatewayMetrics & {
-  /** The same values as in the text, for a process that adds those of several. */
-  readonly families: () => Promise<MetricFamilies>;
-};
-
 /** The gateway's metrics in Prometheus' text format, with those of the process. */
-export const createPrometheusGatewayMetrics = ({
-  version,
-  isSharedStateUp,
-}: GatewayMetricsOptions): PrometheusGatewayMetrics => {
+export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: GatewayMetricsOptions): GatewayMetrics => {
   const { registry, registers, answered, counter, timer } = createServiceMetrics(version);
   const calls = counter('backend_calls_total', 'Calls to the backend by their outcome', ['outcome', 'model']);
   const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
@@ -70,11 +61,6 @@ export const createPrometheusGatewayMetrics = ({
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
   const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);
   let read: (() => GatewayReadings) | undefined;
-  const setGauges = (): void => {
-    if (read !== undefined) setReadings(read());
-    sharedStateUp?.set(isSharedStateUp?.() ? 1 : 0);
-  };
-
   return {
     answered,
     attempt({ kind: outcome, model, durationMs }) {
@@ -99,12 +85,9 @@ export const createPrometheusGatewayMetrics = ({
       read = source;
     },
     text() {
-      setGauges();
+      if (read !== undefined) setReadings(read());
+      sharedStateUp?.set(isSharedStateUp?.() ? 1 : 0);
       return registry.metrics();
-    },
-    families() {
-      setGauges();
-      return readFamilies(registry);
     },
   };
 };

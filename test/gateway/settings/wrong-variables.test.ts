@@ -23,6 +23,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   ],
   BACKEND_CLOUD_URL: ['ollama.com'],
   BACKEND_DIALECT: ['vllm', 'Ollama'],
+  REUSE_PORT: ['yes', '1', 'TRUE'],
   UNJUDGED_INPUT: ['pass', 'allow', 'Text'],
   NO_VERDICT: ['text', 'pass', 'FLAG'],
   REQUEST_DEADLINE_MS: ['99', '600001', '25s'],
