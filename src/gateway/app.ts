@@ -94,10 +94,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     memoryBytes: needs.memoryBytes,
   });
   const { GATEWAY_ADMIN_KEY: adminKey } = settings;
-  const watch =
-    adminKey === undefined
-      ? undefined
-      : createAdminWatch({ clock, log, isStopping: needs.isStopping, shared: shared?.admin });
+  const watch = adminKey === undefined ? undefined : createAdminWatch({ clock, log, isStopping: needs.isStopping });
   const limitBytes = bodyLimitBytes(settings, models, budget.limitBytes);
   const runInSlices = createTimeSlices(clock);
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
@@ -147,7 +144,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       metrics.tokens(...used);
       watch?.usage.tokens(...used);
     },
-    onBatch: metrics.batch,
     settings,
   };
   const shadow =
@@ -195,7 +191,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     ...{ ...route, limits, readInput, unjudged: settings.UNJUDGED_INPUT },
     watched: (asked) => watched('guard', asked),
   });
-  const checkOwnReadiness = createReadyCheck({
+  const checkReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,
     restReasons: backend.restReasons,
@@ -205,8 +201,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     models,
     log,
   });
-  needs.onCreated?.(checkOwnReadiness);
-  const checkReadiness = shared?.readiness?.(checkOwnReadiness) ?? checkOwnReadiness;
+  needs.onCreated?.(checkReadiness);
   metrics.watch(() => ({
     keys: backend.pool.statuses(),
     breaker: backend.breaker.status(),

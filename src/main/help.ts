@@ -31,11 +31,10 @@ Settings are environment variables. To start with:
 
 Often set later:
 
-  GATEWAY_WORKERS       processes on the port: a number, or auto for one on each core (default 1)
+  REUSE_PORT            true: other gateways of this machine may listen on the same port (default false)
   MAX_CONCURRENCY       calls to the backend at a time (default 64)
   RATE_LIMIT_RPM        requests a minute for each key (default 0: no limit)
   REQUEST_DEADLINE_MS   time for one request (default 25000)
-  JUDGE_BATCH           short texts that one call may judge, 2 to 16 (default 0: one text a call)
   MODERATION_SHADOW     JSON: a second judge or policy beside the live one, such as {"alias":"moderation-accurate","share":0.05}
   JUDGE_KEEP_ALIVE      how long an Ollama server keeps the model loaded, such as 30m, or -1 for ever
   UNJUDGED_INPUT        error | text | flag: what becomes of input that the alias cannot judge, such as images (default error)

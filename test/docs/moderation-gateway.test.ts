@@ -12,8 +12,6 @@ const SOURCES = [
     'src/core/config.ts',
     'src/core/http/handler.ts',
     'src/adapter/node/service.ts',
-    'src/adapter/node/workers/supervisor.ts',
-    'src/adapter/node/workers/worker.ts',
     'src/adapter/redis/connection.ts',
     'src/adapter/redis/shared-state.ts',
   ].map(read),

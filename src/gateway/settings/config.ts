@@ -65,14 +65,6 @@ const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => 
 const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
   unique([...MODERATION_API_KEY, ...MODERATION_API_KEYS]);
 
-/** A part of the calls for each worker is only possible where there are as many. */
-const workerConflict = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings): string[] =>
-  GATEWAY_WORKERS !== 'auto' && GATEWAY_WORKERS > MAX_CONCURRENCY
-    ? [
-        `GATEWAY_WORKERS: expected no more than MAX_CONCURRENCY (${MAX_CONCURRENCY}), of which each worker has a part: raise that, or lower this`,
-      ]
-    : [];
-
 /** Which of two policies holds must not depend on an order that is not defined. */
 const policyConflict = ({ MODERATION_POLICY, MODERATION_POLICY_FILE }: GatewaySettings): string[] =>
   MODERATION_POLICY !== undefined && MODERATION_POLICY_FILE !== undefined
@@ -107,7 +99,7 @@ export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   // Problems of single variables are reported above.
   const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
   problems.push(...(keys === undefined ? [] : conflictsIn(keys)));
-  problems.push(...(settings === undefined ? [] : [...workerConflict(settings), ...policyConflict(settings)]));
+  problems.push(...(settings === undefined ? [] : policyConflict(settings)));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
   return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models, shadow };
 };

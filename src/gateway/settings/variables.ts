@@ -52,11 +52,7 @@ const KeepAlive = v.pipe(
 
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_(?:ADMIN|WORKER)|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
-
-/** The most processes that one gateway may have. */
-export const MAX_WORKERS = 64;
-const WORKERS_RULE = `expected auto, or a whole number from 1 to ${MAX_WORKERS}`;
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REUSE_PORT|UNJUDGED|NO_VERDICT)_?/;
 
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
@@ -64,18 +60,7 @@ export const GatewayVariables = v.object({
   PORT: v.optional(WholeNumber(0, 65_535), '8000'),
   APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
-  GATEWAY_WORKERS: v.optional(
-    v.pipe(
-      v.string(),
-      v.trim(),
-      v.check(
-        (text) => text === 'auto' || (/^\d{1,3}$/.test(text) && +text >= 1 && +text <= MAX_WORKERS),
-        WORKERS_RULE,
-      ),
-      v.transform((text) => (text === 'auto' ? text : Number(text))),
-    ),
-    '1',
-  ),
+  REUSE_PORT: v.optional(OneOf(['true', 'false']), 'false'),
   MODERATION_API_KEY: v.optional(Keys, ''),
   MODERATION_API_KEYS: v.optional(Keys, ''),
   GATEWAY_ADMIN_KEY: v.optional(AdminKey),
@@ -100,7 +85,6 @@ export const GatewayVariables = v.object({
   CACHE_MAX_ENTRIES: v.optional(WholeNumber(0, 10_000_000), '10000'),
   CACHE_TTL_SECONDS: v.optional(WholeNumber(0, 31_536_000), '3600'),
   HEDGE_AFTER_MS: v.optional(WholeNumber(0, 600_000), '0'),
-  JUDGE_BATCH: v.optional(WholeNumber(0, 16), '0'),
   JUDGE_KEEP_ALIVE: v.optional(KeepAlive),
   REDIS_URL: v.optional(
     v.pipe(
