@@ -21,7 +21,7 @@ const WORKING = 'only describe, health and model_control_options work';
 /** What an operator is told of a key that cannot be used. */
 const WITHOUT_KEY = {
   missing: `it is not set: ${WORKING}`,
-  malformed: `expected admin- and 64 lower-case hexadecimal digits: ${WORKING}`,
+  malformed: `expected 16 to 256 letters, digits and . _ ~ + / = : @ -: ${WORKING}`,
 } as const;
 
 const build = async ({ variables, writeLine }: StdioContext): Promise<StdioService> => {
@@ -52,6 +52,7 @@ const build = async ({ variables, writeLine }: StdioContext): Promise<StdioServi
   const missing = missingJournal(config.journalFile);
   if (missing !== undefined) log('info', 'journal-missing', { setting: 'RELAY_JOURNAL', reason: missing });
   logUnknownVariables(unknownRelaySettings(variables), log);
+  void admin.askKeyRights();
   const server = createRelayAdminServer({
     admin,
     version: VERSION,

@@ -10,6 +10,7 @@ import { formatErrorText } from './errors/format.ts';
 import { createJournal, type JournalFile } from './recharge/journal.ts';
 import { createPreviewTokens } from './recharge/preview-token.ts';
 import { createRelayClient, type RelayClient } from './relay/client.ts';
+import { readKeyRights } from './relay/key-rights.ts';
 import type { RelayConfig } from './settings.ts';
 import type { PublishedTool, Tool, ToolResult } from './tool.ts';
 
@@ -47,6 +48,8 @@ export type RelayAdmin = {
   readonly tools: readonly PublishedTool[];
   /** Never rejects. */
   readonly call: (name: string, given: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
+  /** Asks the relay what the admin key may read, and logs it. Never rejects. */
+  readonly askKeyRights: () => Promise<void>;
   /** Resolves when no change is running any more. */
   readonly whenIdle: () => Promise<void>;
 };
@@ -127,6 +130,12 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
         void answer.finally(() => pendingChanges.delete(answer));
       }
       return answer;
+    },
+    async askKeyRights() {
+      if (key.kind !== 'present') return;
+      const rights = await readKeyRights({ relay, clock }, config.timeoutMs);
+      const level = rights.state === 'refused' ? 'warn' : 'info';
+      log(level, 'admin-key', rights);
     },
     async whenIdle() {
       await Promise.all(pendingChanges);

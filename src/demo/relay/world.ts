@@ -20,6 +20,8 @@ export type Credit = {
 /** Settings that the relay reads with every request. */
 type RelaySettings = {
   adminKey: string;
+  /** The routes, such as `GET users/:id`, that the key may not use: newer releases have keys with fewer rights. */
+  forbidden: RegExp | undefined;
   areTermsAccepted: boolean;
   arePlanted: boolean;
   health: HealthAnswer;
@@ -72,6 +74,7 @@ export const createRelayWorld = ({
   newId,
   settings: {
     adminKey,
+    forbidden: undefined,
     areTermsAccepted: true,
     arePlanted: true,
     health: 'ok',

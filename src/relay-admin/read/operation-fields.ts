@@ -25,6 +25,22 @@ export const RISK_CONFIG_FIELDS = fields(
   },
 );
 
+/** The second engine. No tokens, and nothing of prompts. */
+export const PROMPT_AUDIT_FIELDS = fields(
+  `enabled blocking_enabled blocking_latest_turn_only effective_mode store_pass_events strategy worker_count queue_capacity
+  all_groups config_version updated_at`,
+  {
+    group_ids: listOf(plain),
+    scanners: listOf(plain),
+    endpoints: listOf(
+      fields(
+        `id name protocol base_url model timeout_ms input_limit enabled has_token engine_type stage failure_policy
+        sample_rate`,
+      ),
+    ),
+  },
+);
+
 const RISK_STATUS_FIELDS = fields(
   `enabled risk_control_enabled mode worker_count max_workers active_workers idle_workers queue_size queue_length
   queue_usage_percent enqueued dropped processed errors pre_block_active pre_block_checked pre_block_allowed

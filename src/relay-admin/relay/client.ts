@@ -2,6 +2,7 @@ import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpRequest, type HttpResponse } from '../../core/http/client.ts';
+import { REDACTED } from '../../core/redact.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { RelayError } from '../errors/errors.ts';
@@ -86,7 +87,8 @@ const adminSecret = (key: AdminKey): string => {
 /** The payload of the answer to a read. Throws a `RelayError` for any other answer. */
 const parsePayload = ({ status, text, header }: HttpResponse, now: number): unknown => {
   if (status >= 300 && status < 400 && status !== 304) throw new RelayError({ kind: 'upstream-redirect' });
-  if (status === 401 || status === 403) throw new RelayError({ kind: 'upstream-auth' });
+  if (status === 401) throw new RelayError({ kind: 'upstream-auth' });
+  if (status === 403) throw new RelayError({ kind: 'upstream-forbidden' });
   if (status === 404) throw new RelayError({ kind: 'not-found', what: 'resource' });
   if (status === 423) throw new RelayError({ kind: 'terms-not-accepted' });
   const waitMs = retryAfterMs(header('retry-after'), now);
@@ -141,10 +143,10 @@ export const createRelayClient = ({
     signal: AbortSignal,
   ): Promise<unknown> => {
     try {
-      return parsePayload(
-        await gated({ method: 'GET', url, headers, signal, limitBytes: ANSWER_LIMIT_BYTES }),
-        clock.now(),
-      );
+      const received = await gated({ method: 'GET', url, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
+      // A key may have any form, so its very text is what is looked for.
+      const text = key.kind === 'present' ? received.text.replaceAll(key.secret, REDACTED) : received.text;
+      return parsePayload({ ...received, text }, clock.now());
     } catch (error) {
       throw toRelayError(error);
     }
