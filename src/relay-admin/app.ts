@@ -133,7 +133,7 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
     },
     async askKeyRights() {
       if (key.kind !== 'present') return;
-      const rights = await readKeyRights({ relay, clock }, config.timeoutMs);
+      const rights = await readKeyRights(relay, clock, config.timeoutMs);
       const level = rights.state === 'refused' ? 'warn' : 'info';
       log(level, 'admin-key', rights);
     },

@@ -25,20 +25,11 @@ export const RISK_CONFIG_FIELDS = fields(
   },
 );
 
+const AUDIT_ENDPOINT_FIELDS = fields('id name base_url model timeout_ms input_limit enabled has_token engine_type');
 /** The second engine. No tokens, and nothing of prompts. */
 export const PROMPT_AUDIT_FIELDS = fields(
-  `enabled blocking_enabled blocking_latest_turn_only effective_mode store_pass_events strategy worker_count queue_capacity
-  all_groups config_version updated_at`,
-  {
-    group_ids: listOf(plain),
-    scanners: listOf(plain),
-    endpoints: listOf(
-      fields(
-        `id name protocol base_url model timeout_ms input_limit enabled has_token engine_type stage failure_policy
-        sample_rate`,
-      ),
-    ),
-  },
+  'enabled blocking_enabled blocking_latest_turn_only effective_mode store_pass_events all_groups config_version',
+  { group_ids: listOf(plain), scanners: listOf(plain), endpoints: listOf(AUDIT_ENDPOINT_FIELDS) },
 );
 
 const RISK_STATUS_FIELDS = fields(

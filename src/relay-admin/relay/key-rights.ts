@@ -14,20 +14,18 @@ export type KeyRights = {
 const LISTS = ['users', 'accounts', 'groups'] as const;
 
 /** Asks for one row of each list that the tools need, once. Never rejects. */
-export const readKeyRights = async (
-  { relay, clock }: { readonly relay: RelayClient; readonly clock: Clock },
-  limitMs: number,
-): Promise<KeyRights> => {
-  const askFor = (path: string): Promise<string | undefined> =>
-    withCallDeadline(clock, { limitMs, signal: new AbortController().signal }, ({ signal }) =>
-      relay.get(path, { page: 1, page_size: 1 }, signal, { isRetried: false }),
+export const readKeyRights = async (relay: RelayClient, clock: Clock, limitMs: number): Promise<KeyRights> => {
+  const { signal } = new AbortController();
+  const failureOf = (path: string): Promise<string> =>
+    withCallDeadline(clock, { limitMs, signal }, (call) =>
+      relay.get(path, { page: 1, page_size: 1 }, call.signal, { isRetried: false }),
     ).then(
-      () => undefined,
+      () => '',
       (error: unknown) => (error instanceof RelayError ? error.detail.kind : 'deadline'),
     );
-  const failures = await Promise.all(LISTS.map(askFor));
-  const forbidden = LISTS.filter((_, index) => failures[index] === 'upstream-forbidden');
-  const failure = failures.find((kind) => kind !== undefined && kind !== 'upstream-forbidden');
-  if (failure !== undefined) return { state: failure === 'upstream-auth' ? 'refused' : 'unasked', reason: failure };
+  const failures = await Promise.all(LISTS.map(failureOf));
+  const reason = failures.find((kind) => kind !== '' && kind !== 'upstream-forbidden');
+  if (reason !== undefined) return { state: reason === 'upstream-auth' ? 'refused' : 'unasked', reason };
+  const forbidden = LISTS.filter((_, index) => failures[index] !== '');
   return forbidden.length === 0 ? { state: 'accepted' } : { state: 'limited', reason: `no ${forbidden.join(', ')}` };
 };
