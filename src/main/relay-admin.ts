@@ -72,11 +72,7 @@ export const main = (): Promise<void> => {
   return runStdio({ name: 'relay-admin', secrets: ['RELAY_ADMIN_API_KEY'] }, build);
 };
 
-const Threshold = v.pipe(
-  v.string(),
-  v.regex(/^(?:0?\.\d+|1)$/, 'expected over 0 to 1, such as 0.5'),
-  v.transform(Number),
-);
+const Threshold = v.pipe(v.string(), v.regex(/^(?:0?\.\d+|1)$/, 'expected 0.01 to 1'), v.transform(Number));
 /** The variables that the check has besides those of relay admin. */
 const CheckVariables = v.object({
   CHECK_USER_KEY: v.optional(v.pipe(v.string(), v.trim())),

@@ -1,7 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import type { HttpClient } from '../core/http/client.ts';
+import { isRecord, parseJsonValue } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
+import { REDACTED } from '../core/redact.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
 import { withCallDeadline } from './call-deadline.ts';
 import { errorTextFor } from './errors/error-text.ts';
@@ -91,6 +93,13 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
     createSetAccountSchedulableTool({ relay: changeRelay, journal, clock, log, changes }),
     createModelControlOptionsTool({ relay, hasKey: key.kind === 'present' }),
   ];
+  /** A key may have any form, so what no result may hold is its very text. */
+  const withoutKey = (result: ToolResult): ToolResult => {
+    const text = JSON.stringify(result);
+    if (key.kind !== 'present' || !text.includes(key.secret)) return result;
+    const shown = parseJsonValue(text.replaceAll(key.secret, REDACTED));
+    return isRecord(shown) ? shown : {};
+  };
   const pendingChanges = new Set<Promise<unknown>>();
 
   const run = async (tool: Tool, given: unknown, signal: AbortSignal): Promise<ToolAnswer> => {
@@ -108,7 +117,7 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
         tool.call(given, call),
       );
       logCall('info');
-      return { kind: 'done', result };
+      return { kind: 'done', result: withoutKey(result) };
     } catch (error) {
       const detail = toErrorDetail(error);
       const text = errorTextFor(

@@ -2,7 +2,6 @@ import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { type HttpClient, HttpClientError, type HttpRequest, type HttpResponse } from '../../core/http/client.ts';
-import { REDACTED } from '../../core/redact.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { RelayError } from '../errors/errors.ts';
@@ -143,10 +142,10 @@ export const createRelayClient = ({
     signal: AbortSignal,
   ): Promise<unknown> => {
     try {
-      const received = await gated({ method: 'GET', url, headers, signal, limitBytes: ANSWER_LIMIT_BYTES });
-      // A key may have any form, so its very text is what is looked for.
-      const text = key.kind === 'present' ? received.text.replaceAll(key.secret, REDACTED) : received.text;
-      return parsePayload({ ...received, text }, clock.now());
+      return parsePayload(
+        await gated({ method: 'GET', url, headers, signal, limitBytes: ANSWER_LIMIT_BYTES }),
+        clock.now(),
+      );
     } catch (error) {
       throw toRelayError(error);
     }
