@@ -112,7 +112,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'relay-admin': [
     ...['errors', 'money', 'call-deadline', 'settings', 'tool', 'relay'],
-    ...['read', 'models', 'change', 'recharge', 'tools', 'app', 'server'],
+    ...['check', 'read', 'models', 'change', 'recharge', 'tools', 'app', 'server'],
   ],
 };
 

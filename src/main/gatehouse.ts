@@ -24,6 +24,10 @@ const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   if (command === 'bridge') return runWithoutArguments(args, { name: 'bridge', help: BRIDGE_HELP, main: runBridge });
   if (command === 'relay-admin')
     return runWithoutArguments(args, { name: 'relay-admin', help: RELAY_ADMIN_HELP, main: runRelayAdmin });
+  if (command === 'relay-check') {
+    process.exitCode = await (await import('./relay-admin.ts')).check(args);
+    return;
+  }
   if (command === 'console') return (await import('./console.ts')).main(args);
   if (command === 'eval') {
     process.exitCode = await (await import('./eval.ts')).runEval(args);
@@ -34,7 +38,7 @@ const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   else if (command === undefined || wantsHelp([command])) process.stdout.write(HELP);
   else
     refuse(
-      'unknown command, expected gateway, agent, bridge, relay-admin, console, eval or demo; see gatehouse --help',
+      'unknown command, expected gateway, agent, bridge, relay-admin, relay-check, console, eval or demo; see gatehouse --help',
     );
 };
 

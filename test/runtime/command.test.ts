@@ -50,7 +50,7 @@ describe('gatehouse', (check) => {
     assert.equal([code, stdout], [1, '']);
     assert.is(
       stderr,
-      'gatehouse: unknown command, expected gateway, agent, bridge, relay-admin, console, eval or demo; see gatehouse --help\n',
+      'gatehouse: unknown command, expected gateway, agent, bridge, relay-admin, relay-check, console, eval or demo; see gatehouse --help\n',
     );
     const gateway = await gatehouse('gateway', '--port', '1');
     assert.is(gateway.code, 1);
