@@ -19,7 +19,7 @@ import { showKeyForThisRun } from './gateway/key.ts';
 import { policiesOf } from './gateway/policies.ts';
 import { readPolicyText } from './gateway/policy-text.ts';
 import { openShadowFile } from './gateway/shadow-file.ts';
-import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
+import { redisStateOf, sharedStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
 import { openTracing } from './program/tracing.ts';
@@ -60,7 +60,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     log('warn', 'shadow-file', { state: 'lost', reason }),
   );
   const stopping = new AbortController();
-  const redis = await redisStateAt(settings.REDIS_URL, log);
+  const redis = await redisStateOf({ settings, gatewayKeys }, log);
   const shared = sharedStateOf(redis, worker?.state);
   const { families, ...meter } = createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: redis?.isUp });
   const viewsThread = createViewsThread({

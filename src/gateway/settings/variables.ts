@@ -26,6 +26,11 @@ const AdminKey = v.pipe(
     'expected one key of 1 to 512 printable characters without blanks or quotes around it',
   ),
 );
+const SigningKey = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^[\x21-\x7e]{32,512}$/, 'expected 32 to 512 printable characters without blanks, the same in every replica'),
+);
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
 
 /** What guides show as an address: that of one route, not of the server. */
@@ -52,7 +57,7 @@ const KeepAlive = v.pipe(
 
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_(?:ADMIN|WORKER)|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_(?:ADMIN|WORKER)|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REDIS_HMAC|UNJUDGED|NO_VERDICT)_?/;
 
 /** The most processes that one gateway may have. */
 export const MAX_WORKERS = 64;
@@ -117,6 +122,7 @@ export const GatewayVariables = v.object({
       ),
     ),
   ),
+  REDIS_HMAC_KEY: v.optional(SigningKey),
 });
 
 /** Names of what the gateway has under another name: one time limit is for all calls of a request. */
