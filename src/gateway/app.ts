@@ -40,7 +40,7 @@ import { createNoVerdict } from './routes/no-verdict.ts';
 import { createInputReader } from './routes/read-input.ts';
 import { createReadyRoute } from './routes/ready.ts';
 import { hintForPath } from './routes/unknown-path.ts';
-import { type BackendSettings, bodyLimitBytes, TEXT_BODY_BYTES } from './settings/config.ts';
+import { type BackendSettings, bodyLimitBytes, guessableKeys, TEXT_BODY_BYTES } from './settings/config.ts';
 import type { GatewaySettings } from './settings/variables.ts';
 import { createGatewayShadow } from './shadow/create.ts';
 import type { SharedState } from './shared-state.ts';
@@ -87,6 +87,8 @@ export type GatewayNeeds = {
  */
 export const createGateway = (needs: GatewayNeeds): Handler => {
   const { settings, clock, log, metrics, models, policies, gatewayKeys, version, shared } = needs;
+  for (const setting of guessableKeys(settings))
+    log('warn', 'doubtful-setting', { setting, reason: 'a key of fewer than 16 characters can be guessed' });
   requireCoverage({ models, policies, keyCount: gatewayKeys.length, shadow: needs.shadow });
   const budget = createServiceBudget({
     limitBytes: settings.MAX_BODY_BYTES ?? TEXT_BODY_BYTES,

@@ -15,7 +15,7 @@ import { showKeyForThisRun } from './gateway/key.ts';
 import { policiesOf } from './gateway/policies.ts';
 import { readPolicyText } from './gateway/policy-text.ts';
 import { openShadowFile } from './gateway/shadow-file.ts';
-import { redisStateAt } from './gateway/shared-state.ts';
+import { redisStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
 import { openTracing } from './program/tracing.ts';
@@ -45,7 +45,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   );
   const shadowFile = await openShadowFile(config, (reason) => log('warn', 'shadow-file', { state: 'lost', reason }));
   const stopping = new AbortController();
-  const redis = await redisStateAt(settings.REDIS_URL, log);
+  const redis = await redisStateOf({ settings, gatewayKeys }, log);
   const viewsThread = createViewsThread({
     maxChars: settings.MAX_INPUT_CHARS,
     onDied: (reason) => log('warn', 'views-thread-died', { reason }),

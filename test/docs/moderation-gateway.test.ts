@@ -14,6 +14,7 @@ const SOURCES = [
     'src/adapter/node/service.ts',
     'src/adapter/redis/connection.ts',
     'src/adapter/redis/shared-state.ts',
+    'src/adapter/redis/verdicts.ts',
   ].map(read),
 ].join('\n');
 const matchesIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);

@@ -26,6 +26,11 @@ const AdminKey = v.pipe(
     'expected one key of 1 to 512 printable characters without blanks or quotes around it',
   ),
 );
+const SigningKey = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^[\x21-\x7e]{32,512}$/, 'expected 32 to 512 printable characters without blanks, the same in every replica'),
+);
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
 
 /** What guides show as an address: that of one route, not of the server. */
@@ -52,7 +57,7 @@ const KeepAlive = v.pipe(
 
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REUSE_PORT|UNJUDGED|NO_VERDICT)_?/;
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REDIS_HMAC|REUSE_PORT|UNJUDGED|NO_VERDICT)_?/;
 
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
@@ -101,6 +106,7 @@ export const GatewayVariables = v.object({
       ),
     ),
   ),
+  REDIS_HMAC_KEY: v.optional(SigningKey),
 });
 
 /** Names of what the gateway has under another name: one time limit is for all calls of a request. */

@@ -337,6 +337,7 @@ describe('settings by name', (check) => {
         'MODERATION_POLICY',
         'MODERATION_POLICY_FILE',
         'REDIS_URL',
+        'REDIS_HMAC_KEY',
       ],
     ],
     agent: [
