@@ -59,6 +59,8 @@ export type AgentServerNeeds = {
   readonly mcp: (publish: (draft: EventDraft) => void) => McpServers;
   readonly outputLimits: OutputLimits;
   readonly permissionTimeoutMs: number;
+  /** Patterns of the names of tools whose calls are never allowed with `always`. */
+  readonly permissionOnceOnly: readonly string[];
   readonly turnTimeoutMs: number;
   /** How long the results of client tools are waited for. */
   readonly clientToolTimeoutMs: number;
@@ -108,6 +110,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     ids,
     clock,
     timeoutMs: needs.permissionTimeoutMs,
+    onceOnly: needs.permissionOnceOnly,
     digest: needs.digest,
     publish,
   });

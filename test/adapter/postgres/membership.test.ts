@@ -330,7 +330,7 @@ describe('questions of several servers', (check) => {
       await until('all are told', () => [...collected.values()].every((outcomes) => outcomes.length > 0));
       await sleep(400);
       for (const outcomes of collected.values()) assert.equal(outcomes, [{ reply: 'always' }]);
-      assert.is((await peers[2]!.permissionRequests.allowedRules()).length, 12);
+      assert.is((await peers[2]!.permissionRequests.standing(5)).length, 12);
       const kept = await peers[1]!.store.decisions({ limit: 100 });
       assert.equal(
         kept.map(({ id }) => id).sort(),
@@ -395,7 +395,7 @@ describe('questions of several servers', (check) => {
       // As a server of the release before stores it.
       await root`UPDATE ask SET outcome = '{"reply":"once"}' WHERE id = 'per_2'`;
       await sleep(400);
-      assert.equal([outcomes, await b!.permissionRequests.allowedRules()], [[], []]);
+      assert.equal([outcomes, await b!.permissionRequests.standing(5)], [[], []]);
       await root`ALTER TABLE away RENAME TO decision`;
       await until('it is told', () => outcomes.length === 1);
       assert.ok(await b!.permissionRequests.answer(decisionAbout(asked('per_1'), { reply: 'once', by: 'ana' }, 5)));

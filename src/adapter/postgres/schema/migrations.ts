@@ -145,5 +145,16 @@ const FIFTH = `
 /** A prompt's commit takes the session's ticket. Servers of the release before ask for none. */
 const SIXTH = `CREATE OR REPLACE ${COMMIT_GROUP}`;
 
+/** What `always` has allowed, in one session and for an hour. Servers of the release before have theirs in `allowed`, and see none of these. */
+const SEVENTH = `
+  CREATE TABLE standing_rule (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id ${ID} NOT NULL UNIQUE,
+    until bigint NOT NULL,
+    uses bigint NOT NULL DEFAULT 0,
+    data text NOT NULL
+  );
+`;
+
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH];
