@@ -2,12 +2,14 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { ApiError } from '../api/request.ts';
 import { plainLine } from '../format/hostile.ts';
+import { Badge } from '../parts/badge.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { failureText } from '../parts/states.tsx';
 import { waitingCount } from '../state/approvals.ts';
 import { pageName } from '../state/attention.ts';
 import { connection, startLive } from '../state/live.ts';
 import { path, pathPieces } from '../state/route.ts';
+import { standingRules } from '../state/standing-rules.ts';
 import { showToast } from '../state/toasts.ts';
 import { logOut, me, visitor } from '../state/visitor.ts';
 import { texts } from '../texts.ts';
@@ -29,6 +31,9 @@ const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
             <a href={`/${view.piece}`} aria-current={view === current ? 'page' : undefined}>
               <Icon name={view.icon} />
               <span>{view.name}</span>
+              {view.piece === '' && standingRules.value.length > 0 ? (
+                <Badge tone="bad">{texts.nav.standing(standingRules.value.length)}</Badge>
+              ) : null}
               {view.piece === '' && waitingCount.value > 0 ? (
                 <span class="count">
                   {waitingCount}
