@@ -59,7 +59,6 @@ export type AgentServerNeeds = {
   readonly mcp: (publish: (draft: EventDraft) => void) => McpServers;
   readonly outputLimits: OutputLimits;
   readonly permissionTimeoutMs: number;
-  /** Patterns of the names of tools whose calls are never allowed with `always`. */
   readonly permissionOnceOnly: readonly string[];
   readonly turnTimeoutMs: number;
   /** How long the results of client tools are waited for. */

@@ -2,7 +2,6 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { ApiError } from '../api/request.ts';
 import { plainLine } from '../format/hostile.ts';
-import { Badge } from '../parts/badge.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { failureText } from '../parts/states.tsx';
 import { waitingCount } from '../state/approvals.ts';
@@ -18,6 +17,14 @@ import { Brand } from './brand.tsx';
 import { ServicesSummary, useServiceNews } from './service-states.tsx';
 import { Stage } from './stage.tsx';
 
+/** The sign that calls run without asking now. */
+const Standing = () =>
+  standingRules.value.length === 0 ? null : (
+    <span class="bad-text" role="img" aria-label={texts.nav.standing} title={texts.nav.standing}>
+      <Icon name="warning" />
+    </span>
+  );
+
 const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
   const current = viewOf(pathPieces.value);
   return (
@@ -31,9 +38,7 @@ const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
             <a href={`/${view.piece}`} aria-current={view === current ? 'page' : undefined}>
               <Icon name={view.icon} />
               <span>{view.name}</span>
-              {view.piece === '' && standingRules.value.length > 0 ? (
-                <Badge tone="bad">{texts.nav.standing(standingRules.value.length)}</Badge>
-              ) : null}
+              {view.piece === '' ? <Standing /> : null}
               {view.piece === '' && waitingCount.value > 0 ? (
                 <span class="count">
                   {waitingCount}
@@ -110,6 +115,7 @@ export const Frame = () => {
         <a class="home" href="/">
           <Brand />
         </a>
+        <Standing />
         {waitingCount.value > 0 ? (
           <a class="count" href="/" aria-label={texts.nav.waiting(waitingCount.value)}>
             {waitingCount}

@@ -9,7 +9,7 @@ import { failureText } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { revokeRule, standingRules } from '../../state/standing-rules.ts';
 import { showToast } from '../../state/toasts.ts';
-import { mayDecide, missingPart } from '../../state/visitor.ts';
+import { mayDecide } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 
 const { columns, ...words } = texts.approvals.standing;
@@ -51,7 +51,6 @@ export const StandingTable = () => {
                 {name}
               </th>
             ))}
-            <td />
           </tr>
         </thead>
         <tbody>
@@ -61,11 +60,7 @@ export const StandingTable = () => {
                 <SafeLine text={rule.covers.join(', ')} limit={500} />
               </td>
               <td data-label={columns.session}>
-                {missingPart('sessions') === undefined ? (
-                  <a href={`/sessions/${rule.agent}/${encodeURIComponent(rule.sessionID)}`}>{words.show}</a>
-                ) : (
-                  <SafeLine text={rule.sessionID} limit={60} />
-                )}
+                <a href={`/sessions/${rule.agent}/${encodeURIComponent(rule.sessionID)}`}>{words.show}</a>
               </td>
               <td data-label={columns.who}>{plainLine(rule.by ?? texts.approvals.bySomebody, 60)}</td>
               <td data-label={columns.since}>
@@ -75,7 +70,7 @@ export const StandingTable = () => {
                 <Time at={rule.until} />
               </td>
               <td data-label={columns.uses}>{rule.uses}</td>
-              <td>{mayDecide.value ? <Revoke rule={rule} /> : null}</td>
+              <td data-label={columns.action}>{mayDecide.value ? <Revoke rule={rule} /> : null}</td>
             </tr>
           ))}
         </tbody>
