@@ -59,6 +59,7 @@ export type AgentServerNeeds = {
   readonly mcp: (publish: (draft: EventDraft) => void) => McpServers;
   readonly outputLimits: OutputLimits;
   readonly permissionTimeoutMs: number;
+  readonly permissionOnceOnly: readonly string[];
   readonly turnTimeoutMs: number;
   /** How long the results of client tools are waited for. */
   readonly clientToolTimeoutMs: number;
@@ -108,6 +109,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     ids,
     clock,
     timeoutMs: needs.permissionTimeoutMs,
+    onceOnly: needs.permissionOnceOnly,
     digest: needs.digest,
     publish,
   });

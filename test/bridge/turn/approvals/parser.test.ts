@@ -96,6 +96,8 @@ describe('the words of an approval', (check) => {
       ['approve k3F9x', 'unknown-id'],
       ['approve k3F9xQ but only half of it', 'other-words'],
       ['approve k3F9xQ and then stop', 'other-words'],
+      ['approve k3F9xQ always', 'other-words'],
+      ['approve all always', 'other-words'],
       ['approve k3F9xQ and', 'other-words'],
       ['approve and k3F9xQ or not', 'other-words'],
       ['approve k3F9xQ?', 'no-id'],
