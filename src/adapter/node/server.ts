@@ -129,7 +129,8 @@ const createNodeServer = (
 export const serveNode = (handler: Handler, { host, port, ...serving }: ListenOptions): Promise<RunningServer> => {
   const { server, stop } = createNodeServer(handler, serving, closePort);
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    // Also later, for a connection that cannot be accepted: the next may be.
+    server.on('error', reject);
     server.listen(port, host, () => resolve({ address: formatAddress(server.address()), stop }));
   });
 };
