@@ -137,7 +137,8 @@ export const serveNode = (
 ): Promise<RunningServer> => {
   const { server, stop } = createNodeServer(handler, serving);
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    // Also later, for a connection that cannot be accepted: the next may be.
+    server.on('error', reject);
     server.listen({ port, host, reusePort }, () => resolve({ address: formatAddress(server.address()), stop }));
   });
 };

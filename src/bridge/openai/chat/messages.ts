@@ -43,6 +43,8 @@ type ParsedMessages = {
   /** The beginning of the answer; empty if the client has not written one. */
   readonly prefill: string;
   readonly toolResults: ClientToolResults | undefined;
+  /** Empty where the prompt is not the user's and so decides nothing. */
+  readonly approvals: readonly [] | undefined;
 };
 
 /** A message whose content was read; `index` is its position in the body. */
@@ -117,7 +119,7 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
     parts: parseContent(message.content, `messages[${index}].content`),
     index,
   }));
-  const { entries: read, prefill } = findPrompt<ReadMessage>(all, kindOf, toUser);
+  const { entries: read, prefill, isByInstruction } = findPrompt<ReadMessage>(all, kindOf, toUser);
   const dialogue = read.filter((one) => !isInstruction(one));
   const last = dialogue.at(-1);
   // A result at the end is what the client wants an answer to. Before a user's message it belongs to the answer that called.
@@ -145,5 +147,6 @@ export const parseMessages = (messages: readonly Message[]): ParsedMessages => {
     prompt,
     prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
     toolResults: prefill.length === 0 ? parseToolResults(speeches) : undefined,
+    approvals: isByInstruction === true ? [] : undefined,
   };
 };

@@ -119,7 +119,7 @@ export const parseChatRequest = (
   const forcedCall = parseForcedCall(body);
   const clientTools = forcedCall === undefined ? parseClientTools(body) : undefined;
   const format = forcedCall ?? parseTextFormat(body.response_format, 'response_format');
-  const { system, history, prompt, prefill, toolResults } = parseMessages(messages);
+  const { system, history, prompt, prefill, toolResults, approvals } = parseMessages(messages);
   const isStreamed = stream === true;
   const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = isBackgroundTask(traits);
@@ -137,6 +137,7 @@ export const parseChatRequest = (
     conversation: parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
+    ...(approvals === undefined ? {} : { approvals }),
     ...(format === undefined ? {} : { format }),
     ...(toolResults === undefined ? {} : { toolResults }),
     ...(clientTools === undefined || isOwnTask ? {} : { clientTools }),

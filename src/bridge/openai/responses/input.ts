@@ -166,7 +166,7 @@ export type ParsedInput = {
   /** The beginning of the answer; empty if the client has not written one. */
   readonly prefill: string;
   readonly toolResults: ClientToolResults | undefined;
-  /** What the prompt decides, if it is nothing but decisions. */
+  /** What the prompt decides, if it is nothing but decisions; empty if it is not the user's. */
   readonly approvals: readonly ApprovalDecision[] | undefined;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
   readonly previousResponse: ResponseReference | undefined;
@@ -217,7 +217,7 @@ const toUser = (item: InputItem): InputItem => ({ ...item, speaker: 'user' });
 
 /** Instructions, history, and the user's messages since the last answer. Faults with `bad-input` where there are none of these. */
 export const parseInput = (input: unknown): ParsedInput => {
-  const { entries: items, prefill } = findPrompt(parseItems(input), kindOf, toUser);
+  const { entries: items, prefill, isByInstruction } = findPrompt(parseItems(input), kindOf, toUser);
   const dialogue = items.filter(({ speaker }) => speaker !== 'instructions');
   // An output at the end is what the client wants an answer to. Before a user's message it belongs to the answer that called.
   const isByResult = dialogue.at(-1)?.output !== undefined;
@@ -242,7 +242,7 @@ export const parseInput = (input: unknown): ParsedInput => {
     prompt,
     prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
     toolResults: prefill.length > 0 ? undefined : toolResults,
-    approvals: areAllDecisions ? decisions : undefined,
+    approvals: isByInstruction === true ? [] : areAllDecisions ? decisions : undefined,
     previousResponse: knownItem === undefined ? undefined : responseOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `input[${lost.index}].id`,
   };

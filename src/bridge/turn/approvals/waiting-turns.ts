@@ -164,7 +164,8 @@ export const createWaitingTurns = (
       };
       const decisions = request.approval === undefined ? request.approvals : [request.approval];
       const given = { decisions, text: textOfParts(request.prompt) };
-      const decision = readDecision(given, { open: openRequests(), shown: shown.get(sessionID) ?? [] });
+      const requests = { open: openRequests(), shown: shown.get(sessionID) ?? [] };
+      const decision = decisions?.length === 0 ? undefined : readDecision(given, requests);
       if (decision?.kind === 'unclear') return explain(decision.problem, decision.decisions);
       if (decision === undefined || found === undefined) {
         waiting.delete(sessionID);
