@@ -62,13 +62,13 @@ const PLACES: Readonly<Record<string, string>> = {
   'a form: 32 KiB': 'core/http/body.ts:decodeURI',
   'a password: 1,024 characters': 'console/accounts/password-hash.ts:normalize',
   'an id, or the start of a text: 1,000 characters': `
-    adapter/mcp/http-guard.ts:URL agent/protocol/ids.ts:RegExp gateway/judge/batch-fit.ts:RegExp llm/refusal.ts:RegExp`,
+    adapter/mcp/http-guard.ts:URL agent/protocol/ids.ts:RegExp llm/refusal.ts:RegExp`,
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
     adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
     bridge/conversation/started/meant.ts:sort bridge/http/route.ts:sort bridge/openai/completions/request.ts:sort
     bridge/turn/approvals/waiting-turns.ts:sort bridge/turn/sharing/kept-answers.ts:sort console/approvals/decisions.ts:sort
-    console/approvals/open-approvals.ts:sort gateway/admin/state.ts:sort gateway/routes/verdict-headers.ts:sort
+    console/approvals/open-approvals.ts:sort gateway/routes/verdict-headers.ts:sort
     relay-admin/models/views.ts:sort relay-admin/money.ts:sort relay-admin/recharge/balance-evidence.ts:sort
     relay-admin/tools/find-user.ts:sort`,
   // 100 ms for 50,000 names, which no model has been seen to write.
@@ -82,6 +82,7 @@ const PLACES: Readonly<Record<string, string>> = {
     'bridge/stream/graphemes.ts:Intl core/text.ts:normalize',
   'a text that is judged, 1 MiB; test/gateway/routes/event-loop.test.ts': `
     gateway/text/decoders/bits.ts:sort gateway/text/decoders/ciphers.ts:RegExp gateway/text/decoders/spelling.ts:RegExp
+    gateway/text/decoders/escapes.ts:RegExp
     gateway/text/decoders/unicode.ts:Intl+normalize+RegExp gateway/text/invisible.ts:sort gateway/text/normalize.ts:normalize
     gateway/text/soft-hyphens.ts:normalize gateway/text/unusual.ts:RegExp`,
 };
