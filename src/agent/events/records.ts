@@ -53,7 +53,7 @@ export const mergeDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[
       last.properties.partID === draft.properties.partID
     ) {
       const delta = last.properties.delta + draft.properties.delta;
-      result[result.length - 1] = { ...draft, properties: { ...draft.properties, delta } };
+      result[result.length - 1] = { ...last, properties: { ...last.properties, delta } };
     } else result.push(draft);
   }
   return result;
