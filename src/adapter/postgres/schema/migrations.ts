@@ -1,6 +1,7 @@
 import { AWAITING } from '../../sql-store.ts';
 import { COMMIT_GROUP, EVENT_GROUPS } from './commit-function.ts';
 import { COMMIT_TASKS, PUT_CHANGE } from './earlier-commit-function.ts';
+import { TURN_TABLES } from './turn-tables.ts';
 
 /** Ids are compared byte by byte, which is the order of their creation. */
 const ID = 'text COLLATE "C"';
@@ -146,4 +147,4 @@ const FIFTH = `
 const SIXTH = `CREATE OR REPLACE ${COMMIT_GROUP}`;
 
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, TURN_TABLES];
