@@ -65,8 +65,9 @@ export type Answered = { readonly session: Session; readonly user: UserMessage; 
 /** Id and time of a new message. */
 type NewMessage = { readonly id: string; readonly now: number };
 
-const createAnswer = (
-  { session, user }: Pick<Answered, 'session' | 'user'>,
+/** An answer without parts that is not complete. */
+export const createAnswer = (
+  { session, user }: { readonly session: Pick<Session, 'id' | 'directory'>; readonly user: Pick<UserMessage, 'id'> },
   { agent, model }: { readonly agent: string; readonly model: ModelRef },
   { id, now }: NewMessage,
 ): AssistantMessage => {

@@ -47,13 +47,6 @@ export type AcceptedPrompt = {
   readonly message: MessageWithParts;
 };
 
-/** Where messages that come with a prompt are stored: all before it. */
-export type EarlierPlace = Pick<UserMessage, 'sessionID' | 'agent' | 'model'> & {
-  readonly directory: string;
-  /** The last message that the session has. */
-  readonly lastID: string | undefined;
-};
-
 /** Messages to store before a prompt, and the id of the last of them. */
 type EarlierMessages = { readonly publication: Publication; readonly lastID: string | undefined };
 
@@ -63,8 +56,8 @@ type PromptConditions = {
   readonly ifRevision?: string | null;
   /** A new or hidden session, which is stored with the prompt. */
   readonly opened?: Session | undefined;
-  /** What else is stored with the prompt, before it. */
-  readonly earlier?: (place: EarlierPlace) => EarlierMessages;
+  /** Messages that are stored before it; it is given the id of the last one that the session has. */
+  readonly earlier?: ((lastID: string | undefined) => EarlierMessages) | undefined;
   /** What else is stored and sent in its commit. */
   readonly also?: (user: UserMessage) => Publication;
 };
@@ -89,6 +82,18 @@ const toModelRef = (session: Session): ModelRef | undefined => {
 export const agentFor = (catalog: AgentCatalog, session: Session, requested: string | undefined): KnownAgent => {
   const own = session.agent === undefined ? undefined : catalog.agents.get(session.agent);
   return requested === undefined && own !== undefined ? own : requireAgent(catalog, requested ?? catalog.defaultAgent);
+};
+
+/** The agent and the model that answer a prompt. A `bad-input` fault when there is no such agent or model. */
+export const responderFor = (
+  catalog: AgentCatalog,
+  session: Session,
+  prompt: Pick<PromptBody, 'agent' | 'model' | 'variant'>,
+): { readonly agent: KnownAgent; readonly model: ModelRef } => {
+  const agent = agentFor(catalog, session, prompt.agent);
+  const requested = prompt.model ?? agent.model ?? toModelRef(session) ?? catalog.defaultModel;
+  const { variant } = prompt;
+  return { agent, model: requireModel(catalog, variant === undefined ? requested : { ...requested, variant }) };
 };
 
 /** The format that is stored with a prompt; undefined for a text. A `bad-input` fault where its schema cannot be used. */
@@ -156,14 +161,9 @@ export const createPromptAcceptance = ({
   return async (sessionID, prompt, { isOwed, ifRevision = null, opened, earlier, also = () => ({}) }) => {
     const before = opened ?? (await sessions.get(sessionID));
     const stored = await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
-    const agent = agentFor(catalog, before, prompt.agent);
+    const { agent, model } = responderFor(catalog, before, prompt);
     const format = usableFormat(prompt, compileSchema);
     const clientTools = usableClientTools(prompt.clientTools);
-    const requested = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
-    const model = requireModel(
-      catalog,
-      prompt.variant === undefined ? requested : { ...requested, variant: prompt.variant },
-    );
     const storePrompt = async (id: string, first: Publication = {}): Promise<AcceptedPrompt> => {
       const user: UserMessage = {
         id,
@@ -210,8 +210,8 @@ export const createPromptAcceptance = ({
     };
     const { messageID } = prompt;
     if (messageID !== undefined) return withClientID(sessionID, messageID, () => storePrompt(messageID));
-    const place = { sessionID, agent: agent.name, model, directory: before.directory, lastID: stored.at(-1)?.id };
-    const { publication, lastID } = earlier?.(place) ?? { publication: {}, lastID: place.lastID };
+    const last = stored.at(-1)?.id;
+    const { publication, lastID } = earlier?.(last) ?? { publication: {}, lastID: last };
     return storePrompt(ids('message', lastID), publication);
   };
 };

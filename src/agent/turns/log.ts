@@ -160,10 +160,7 @@ const stepEntry = ({ id, finish = 'unknown', tokens, structured }: AssistantMess
 });
 
 /** The entries of one step after a position, as far as nothing before them may still change. */
-const entriesOfStep = (
-  { info, parts }: AnswerStep,
-  scope: Scope,
-): readonly LogEntry[] => {
+const entriesOfStep = ({ info, parts }: AnswerStep, scope: Scope): readonly LogEntry[] => {
   const { step, after, until } = scope;
   const counted = parts.slice(0, PARTS - 1);
   const isComplete = info.time.completed !== undefined;

@@ -75,7 +75,7 @@ export const toolPart = (place: Place): ToolPart => ({
 
 export const deltaOf = (sessionID: string, delta: string): EventDraft => ({
   type: 'message.part.delta',
-  properties: { sessionID, messageID: 'msg_1', partID: 'prt_1', field: 'text', delta },
+  properties: { sessionID, messageID: 'msg_1', partID: 'prt_1', field: 'text', delta, at: 0 },
 });
 
 /** Something that happened, told in a directory. */
