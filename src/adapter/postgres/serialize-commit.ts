@@ -1,7 +1,7 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { isUnfinished, type Session } from '../../agent/protocol/types.ts';
 import { foldTitle, type LeaseRequest, type StoreChange } from '../../agent/store/store.ts';
-import { serializeTurnChange } from './turns.ts';
+import { serializeTurnChange } from './queries/turns.ts';
 
 /** An event before it has an id. */
 type DraftEvent = { readonly directory: string; readonly draft: EventDraft };

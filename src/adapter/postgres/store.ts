@@ -2,14 +2,14 @@ import type { Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
 import { createCommitQueue } from './commit-queue.ts';
 import type { PostgresConnection } from './connection.ts';
-import { createPostgresDecisions } from './decisions.ts';
 import { isTransactionConflict } from './errors.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { joinCluster, type Membership } from './membership.ts';
 import { createNotificationChannel, type NotificationChannel } from './notifications.ts';
 import { pruneEvents } from './prune.ts';
-import { createPostgresReads } from './reads.ts';
-import { createPostgresTurnReads } from './turns.ts';
+import { createPostgresDecisions } from './queries/decisions.ts';
+import { createPostgresReads } from './queries/reads.ts';
+import { createPostgresTurnReads } from './queries/turns.ts';
 
 type PostgresStoreOptions = {
   readonly connection: PostgresConnection;

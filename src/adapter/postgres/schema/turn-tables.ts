@@ -2,7 +2,7 @@
 const ID = 'text COLLATE "C"';
 
 /** Conversations and turns. They go with their session. */
-export const TURN_TABLES = `
+export const TURN_SCHEMA = `
   CREATE TABLE conversation (
     id ${ID} PRIMARY KEY,
     owner ${ID} NOT NULL,

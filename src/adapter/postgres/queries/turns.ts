@@ -1,7 +1,7 @@
-import type { ChainEnd, Conversation, Turn } from '../../agent/protocol/turns.ts';
-import { CHAIN_ENDS, type TurnChange, type TurnQuery, type TurnReads } from '../../agent/store/store.ts';
-import { rowToChainEnd, rowToConversation, rowToTurn } from '../sql-store.ts';
-import type { PostgresConnection, Sql } from './connection.ts';
+import type { ChainEnd, Conversation, Turn } from '../../../agent/protocol/turns.ts';
+import { CHAIN_ENDS, type TurnChange, type TurnQuery, type TurnReads } from '../../../agent/store/store.ts';
+import { rowToChainEnd, rowToConversation, rowToTurn } from '../../sql-store.ts';
+import type { PostgresConnection, Sql } from '../connection.ts';
 import { asID } from './reads.ts';
 
 /** As JSON, like the data: so every JavaScript text can be stored. */
