@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import * as assert from 'uvu/assert';
+import { createIds } from '../../../src/agent/protocol/ids.ts';
 import { describe } from '../../check.ts';
 import { clientTools } from '../harness/client-tools.ts';
 import { type AgentWorld, calling, createAgentWorld, outcome, replying, toolNamed } from '../harness/world.ts';
@@ -115,7 +117,10 @@ describe('a conversation that comes as a history', (check) => {
     const first = await createAgentWorld({ scripts: [replying('one')] });
     const { turn } = await ask(first, { input: [user('a')] });
     await first.server.stop();
-    const world = await createAgentWorld({ store: first.store, changes: { clock: first.clock } });
+    const world = await createAgentWorld({
+      store: first.store,
+      changes: { clock: first.clock, ids: createIds(first.clock, randomBytes) },
+    });
     const again = await begin(world, { history: [user('a'), assistant('one')], input: [user('b')] });
     await ended({ ...world, clock: first.clock }, again.turn.id);
     assert.is(again.turn.sessionID, turn.sessionID);
