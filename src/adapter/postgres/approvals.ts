@@ -8,11 +8,11 @@ import {
 import type { PermissionBoard } from '../../agent/store/cluster.ts';
 import { columnText } from '../sql-store.ts';
 import type { PostgresConnection } from './connection.ts';
-import { keepDecision } from './decisions.ts';
 import { isForeignKeyViolation } from './errors.ts';
 import type { Membership } from './membership.ts';
 import type { NotificationChannel } from './notifications.ts';
-import { asID } from './reads.ts';
+import { keepDecision } from './queries/decisions.ts';
+import { asID } from './queries/reads.ts';
 
 type ApprovalsParts = {
   readonly connection: PostgresConnection;

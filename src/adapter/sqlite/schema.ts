@@ -5,6 +5,7 @@ import { isThere, makeDirectoryOf } from '../node/files.ts';
 import { AWAITING, databaseConfigError } from '../sql-store.ts';
 import { BUSY_MS, inTransaction } from './database.ts';
 import { explainSqliteError } from './errors.ts';
+import { TURN_TABLES } from './turns.ts';
 
 /** In the header of the file: marks it as a database of the agent server (`Gate`). */
 const APPLICATION_ID = 0x47617465;
@@ -73,7 +74,7 @@ const FIRST = `
 `;
 
 /** The migration from version n to n + 1, at index n. Released ones are never changed. */
-export const SQLITE_MIGRATIONS: readonly string[] = [FIRST];
+export const SQLITE_MIGRATIONS: readonly string[] = [`${FIRST}${TURN_TABLES}`];
 
 const readNumber = (database: DatabaseSync, sql: string): number =>
   Number(Object.values(database.prepare(sql).get() ?? {})[0]);

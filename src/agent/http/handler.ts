@@ -10,6 +10,7 @@ import type { RouteContext } from '../context.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { clientToolRoutes } from './client-tools.ts';
 import { compatRoutes, createUnsupportedReport, unknownPathHint } from './compat.ts';
+import { turnConversationRoutes } from './conversations.ts';
 import { AGENT_ERROR_RESPONSES, storeFault } from './errors.ts';
 import { otherRoutes } from './events.ts';
 import { exportRoutes } from './export.ts';
@@ -17,6 +18,7 @@ import { messageRoutes } from './messages.ts';
 import { openApiDocument } from './openapi.ts';
 import { partRoutes } from './parts.ts';
 import { conversationRoutes, sessionRoutes } from './sessions.ts';
+import { turnRoutes } from './turns.ts';
 
 const USUAL_PORT = /:(?:80|443)$/;
 
@@ -87,6 +89,8 @@ const createRouteTable = (
     ...conversationRoutes(context),
     ...partRoutes(context),
     ...clientToolRoutes(context),
+    ...turnRoutes(context),
+    ...turnConversationRoutes(context),
     ...exportRoutes(context),
     ...otherRoutes(context),
     ...compatRoutes(context),

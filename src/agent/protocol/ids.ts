@@ -1,7 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
 
 /** The prefix of each kind of id, which is part of the id. */
-export const ID_PREFIXES = { session: 'ses', message: 'msg', part: 'prt', permission: 'per', event: 'evt' } as const;
+export const ID_PREFIXES = {
+  session: 'ses',
+  message: 'msg',
+  part: 'prt',
+  permission: 'per',
+  event: 'evt',
+  turn: 'trn',
+  conversation: 'cnv',
+} as const;
 /** What an id is for. */
 export type IdKind = keyof typeof ID_PREFIXES;
 

@@ -7,6 +7,18 @@ export class StaleSessionError extends Error {
   }
 }
 
+/**
+ * A commit was not stored: a turn or a conversation in it was changed, removed or made by another request since it was
+ * read. Read them again and decide again.
+ */
+export class StaleTurnError extends Error {
+  override readonly name = 'StaleTurnError';
+
+  constructor() {
+    super('Cannot store the turn: it, its key or its conversation was changed since it was read');
+  }
+}
+
 const REASONS = {
   session: 'another one has this id',
   message: 'its session is not there, or another one has this id',

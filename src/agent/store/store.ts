@@ -1,5 +1,6 @@
 import type { AgentEvent, EventDraft } from '../protocol/events.ts';
 import type { PermissionDecision } from '../protocol/permissions.ts';
+import type { ChainEnd, Conversation, Turn } from '../protocol/turns.ts';
 import type { Message, Part, Session } from '../protocol/types.ts';
 
 /** Something to store or to remove. What is stored replaces what had its id before. */
@@ -13,7 +14,7 @@ export type StoreChange =
   | { readonly kind: 'session-begun'; readonly session: Session }
   /** Removes a session that is only begun, and no other. */
   | { readonly kind: 'session-given-up'; readonly sessionID: string }
-  /** With its messages, parts, outputs and events. Its children stay. */
+  /** With its messages, parts, outputs, events, turns, and the conversations that are in it. Its children stay. */
   | { readonly kind: 'session-removed'; readonly sessionID: string }
   | { readonly kind: 'message'; readonly message: Message }
   /** With their parts and outputs, as far as they are of the session. Events about them stay. */
@@ -33,7 +34,21 @@ export type StoreChange =
       readonly sessionID: string;
       readonly promptID: string;
       readonly state: 'owed' | 'begun' | 'ended';
-    };
+    }
+  | TurnChange;
+
+/**
+ * Of conversations and turns. `before`: only if the stored one is still that; `undefined`: only if there is none of its id, and none of
+ * its name or key for its owner. If not, the commit fails with a `StaleTurnError`.
+ */
+export type TurnChange =
+  | { readonly kind: 'conversation'; readonly conversation: Conversation; readonly before: Conversation | undefined }
+  /** With its turns. Its session stays. */
+  | { readonly kind: 'conversation-removed'; readonly conversationID: string }
+  | { readonly kind: 'turn'; readonly turn: Turn; readonly before: Turn | undefined }
+  | { readonly kind: 'turn-removed'; readonly turnID: string }
+  /** The history with this digest ended with this turn. A turn has one such digest: the latest. */
+  | { readonly kind: 'chain'; readonly owner: string; readonly end: ChainEnd };
 
 /** Asks for the lease of a session with the commit of a prompt, where servers share the store. */
 export type LeaseRequest = {
@@ -119,6 +134,31 @@ export type MessageOutline = { readonly id: string; readonly bytes: number };
 /** A message without its parts, and the size that it has with them, as in its outline. */
 export type MessageHead = { readonly info: Message; readonly bytes: number };
 
+/** A page of a conversation's turns, the newest first. */
+export type TurnQuery = { readonly limit: number; readonly beforeID?: string };
+
+/** How many ends `chains` returns for one digest: with two, it is not known which of them is meant. */
+export const CHAIN_ENDS = 2;
+
+/** What is stored of turns and conversations. What belongs to another owner is not found. */
+export type TurnReads = {
+  readonly turn: (owner: string, id: string) => Promise<Turn | undefined>;
+  readonly byKey: (owner: string, key: string) => Promise<Turn | undefined>;
+  /** Of equal requests, the newest first. */
+  readonly byDigest: (owner: string, digest: string, limit: number) => Promise<readonly Turn[]>;
+  readonly ofConversation: (owner: string, conversationID: string, asked: TurnQuery) => Promise<readonly Turn[]>;
+  /** The oldest first. */
+  readonly ofPrompt: (sessionID: string, promptID: string) => Promise<readonly Turn[]>;
+  /** Of all owners: those with something due by now, the longest due first. */
+  readonly due: (nowMs: number, limit: number) => Promise<readonly Turn[]>;
+  readonly conversation: (owner: string, id: string) => Promise<Conversation | undefined>;
+  readonly conversationByName: (owner: string, name: string) => Promise<Conversation | undefined>;
+  /** The end of the history with which a turn ended. */
+  readonly chainOf: (turnID: string) => Promise<ChainEnd | undefined>;
+  /** The newest ends of histories with these digests, `CHAIN_ENDS` of each at most, in any order, by one query. */
+  readonly chains: (owner: string, digests: readonly string[]) => Promise<readonly ChainEnd[]>;
+};
+
 /**
  * The database of the agent server. Every method rejects when it cannot be reached, and none leaves half of a commit
  * behind. Messages and parts come back in the order of their ids, sessions with the latest updated first.
@@ -164,6 +204,7 @@ export type Store = {
   readonly decision: (requestID: string) => Promise<PermissionDecision | undefined>;
   /** The newest first. `beforeID`: only those that were kept before the one about this request. */
   readonly decisions: (asked: DecisionQuery) => Promise<readonly PermissionDecision[]>;
+  readonly turns: TurnReads;
   /** Removes all events but this many of the newest, and sessions whose creation was given up. */
   readonly pruneEvents: (keep: number) => Promise<void>;
   readonly close: () => Promise<void>;

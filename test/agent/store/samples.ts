@@ -88,7 +88,7 @@ export const permissionRequest = (id: string, sessionID = 'ses_1'): PermissionRe
 });
 export const deltaOf = (sessionID: string, delta: string): EventDraft => ({
   type: 'message.part.delta',
-  properties: { sessionID, messageID: 'msg_1', partID: 'prt_1', field: 'text', delta },
+  properties: { sessionID, messageID: 'msg_1', partID: 'prt_1', field: 'text', delta, at: 0 },
 });
 
 /** Something that happened, told in a directory. */

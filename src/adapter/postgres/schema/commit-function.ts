@@ -1,3 +1,5 @@
+import { TURN_CHANGES } from './turn-tables.ts';
+
 /** The number of the group in an event id, and the place of the event in it. */
 const PLACE_DIGITS = 14;
 const NUMBER_DIGITS = 12;
@@ -98,7 +100,7 @@ export const COMMIT_GROUP = `
       FROM (SELECT DISTINCT hashtextextended(value, 1) AS key FROM json_array_elements_text(session_ids) ORDER BY key) AS ordered;
     END IF;
     FOR given IN SELECT * FROM json_to_recordset(steps) AS one (task integer, kind text, id text, session text, message text,
-      data text, before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json, state text)
+      data text, before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json, state text, owner text, key text, digest text)
     LOOP
       CASE given.kind
       WHEN 'lease' THEN
@@ -165,7 +167,7 @@ export const COMMIT_GROUP = `
           ON CONFLICT (message_id) DO UPDATE SET is_begun = excluded.is_begun;
           IF NOT FOUND THEN refusal := 'message'; END IF;
         END IF;
-      WHEN 'ticket' THEN
+${TURN_CHANGES}      WHEN 'ticket' THEN
         -- The session's lock is held: nothing of it changes from here on.
         SELECT coalesce(tickets, '[]') || jsonb_build_object('task', given.task, 'seq', taken::text, 'isFirst', is_first,
           'isUntouched', NOT EXISTS (SELECT 1 FROM owed WHERE session_id = given.session AND is_begun)) INTO tickets

@@ -1,5 +1,6 @@
 import { AWAITING } from '../../sql-store.ts';
 import { COMMIT_GROUP, EVENT_GROUPS } from './commit-function.ts';
+import { TURN_SCHEMA } from './turn-tables.ts';
 
 /** Ids are compared byte by byte, which is the order of their creation. */
 const ID = 'text COLLATE "C"';
@@ -126,4 +127,4 @@ const FIRST = `
 `;
 
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST];
+export const POSTGRES_MIGRATIONS: readonly string[] = [`${FIRST}${TURN_SCHEMA}`];

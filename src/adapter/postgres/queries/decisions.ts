@@ -1,7 +1,7 @@
-import type { PermissionDecision } from '../../agent/protocol/permissions.ts';
-import { DECISIONS_KEPT, type DecisionQuery } from '../../agent/store/store.ts';
-import { rowToDecision } from '../sql-store.ts';
-import type { PostgresConnection, Sql } from './connection.ts';
+import type { PermissionDecision } from '../../../agent/protocol/permissions.ts';
+import { DECISIONS_KEPT, type DecisionQuery } from '../../../agent/store/store.ts';
+import { rowToDecision } from '../../sql-store.ts';
+import type { PostgresConnection, Sql } from '../connection.ts';
 import { asID } from './reads.ts';
 
 /**

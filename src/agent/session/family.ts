@@ -1,0 +1,67 @@
+import { Fault } from '../../core/fault.ts';
+import type { Session } from '../protocol/types.ts';
+import type { Store } from '../store/store.ts';
+import type { RunQueue } from './run-queue.ts';
+import type { Sessions } from './sessions.ts';
+
+type DeletionNeeds = {
+  readonly store: Pick<Store, 'sessions'>;
+  readonly sessions: Pick<Sessions, 'remove'>;
+  readonly runs: Pick<RunQueue, 'close' | 'open'>;
+};
+
+/** Creates the function that aborts what runs in a session and those below it, and removes them. */
+export const createFamilyDeletion = ({ store, sessions, runs }: DeletionNeeds) => {
+  /** Aborts what runs in a session and its child sessions, and allows nothing to begin there. Returns their ids, children first. */
+  const closeFamily = async (id: string): Promise<readonly string[]> => {
+    await runs.close(id);
+    // Read after nothing in it can create further children.
+    const children = await store.sessions({ parentID: id });
+    const below = await Promise.all(children.map((child) => closeFamily(child.id)));
+    return [...below.flat(), id];
+  };
+  return async (id: string): Promise<void> => {
+    const family = await closeFamily(id);
+    try {
+      for (const one of family) {
+        await sessions.remove(one).catch((error: unknown) => {
+          // Another client may have removed it meanwhile.
+          if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
+        });
+      }
+    } finally {
+      // They are removed, or else an error kept them: then prompts may run again.
+      for (const one of family) runs.open(one);
+    }
+  };
+};
+
+/** Sessions above one: tasks may have tasks of their own, and a parent circle in the store does not loop here. */
+const LEVELS = 20;
+
+/** The sessions of these ids and those above them, by id: one read for each level. */
+export const readAncestors = async (
+  { sessionsByID }: Pick<Store, 'sessionsByID'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Session>> => {
+  const known = new Map<string, Session>();
+  let wanted = new Set(ids);
+  for (let level = 0; level <= LEVELS && wanted.size > 0; level++) {
+    const found = await sessionsByID([...wanted]);
+    for (const session of found) known.set(session.id, session);
+    const above = found.flatMap(({ parentID }) => (parentID === undefined ? [] : [parentID]));
+    wanted = new Set(above.filter((id) => !known.has(id)));
+  }
+  return known;
+};
+
+/** The highest one above a session. */
+export const topSession = (session: Session, known: ReadonlyMap<string, Session>): Session => {
+  let top = session;
+  for (let level = 0; level < LEVELS; level++) {
+    const above = top.parentID === undefined ? undefined : known.get(top.parentID);
+    if (above === undefined) break;
+    top = above;
+  }
+  return top;
+};
