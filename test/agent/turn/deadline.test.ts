@@ -51,7 +51,7 @@ describe('a turn that takes too long', (check) => {
       for (const part of await callsOf(world, id)) assert.is(outputOf(part), 'The call was aborted');
       assert.ok(await isQuiet(world));
       assert.not.ok(world.logged.some((line) => line.includes('"bug"')));
-      assert.is(world.clock.pending(), 2, 'no timer is left but those for pruning and for turns');
+      assert.is(world.clock.pending(), 1, 'no timer is left but the one for pruning');
     });
   }
 
@@ -67,7 +67,7 @@ describe('a turn that takes too long', (check) => {
     for (const text of ['first', 'second']) void ask(world, id, text).then((answer) => answers.push(textOf(answer)));
     await world.clock.advance(100_000);
     assert.equal(answers, ['one', 'two']);
-    assert.is(world.clock.pending(), 2, 'the timers for pruning and for turns');
+    assert.is(world.clock.pending(), 1);
   });
 
   check('is an abort all the same when somebody aborts it', async () => {
@@ -77,6 +77,6 @@ describe('a turn that takes too long', (check) => {
     await until(world, () => world.asked.length === 1);
     await world.post(`/session/${id}/abort`);
     assert.is((await answer).info.error?.name, 'MessageAbortedError');
-    assert.is(world.clock.pending(), 2, 'the timers for pruning and for turns');
+    assert.is(world.clock.pending(), 1);
   });
 });

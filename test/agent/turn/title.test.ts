@@ -121,7 +121,7 @@ describe('the title of a session', (check) => {
       if (isStopping) await world.server.stop();
       else await world.clock.advance(30_000);
       await until(world, () => world.logged.some((line) => line.includes('"trouble"')));
-      assert.is(world.clock.pending(), isStopping ? 0 : 2, 'the timers for pruning and for turns');
+      assert.is(world.clock.pending(), isStopping ? 0 : 1);
     }
   });
 });

@@ -151,7 +151,7 @@ describe('the streams of the server', (check) => {
       await stream.leave();
     }
     await world.clock.advance(60_000);
-    assert.is(world.clock.pending(), 2, 'only the timers for pruning and for turns');
+    assert.is(world.clock.pending(), 1, 'only the timer for pruning');
     assert.not.ok(
       world.logged.some((line) => line.includes('"bug"')),
       world.logged.join('\n'),

@@ -85,7 +85,7 @@ describe('a question', (check) => {
       assert.equal(reported, end === 'delete' ? [] : ['reject']);
       assert.equal(paid, []);
       if (end !== 'stop') assert.ok(await isQuiet(world));
-      assert.is(world.clock.pending(), end === 'stop' ? 0 : 2, 'no timer is left but those for pruning and for turns');
+      assert.is(world.clock.pending(), end === 'stop' ? 0 : 1, 'no timer is left but the one for pruning');
     }
   });
 
