@@ -28,6 +28,14 @@ describe('the check of a relay', (check) => {
     assert.equal(await relay.check(), []);
     assert.is(await relay.say('Good morning'), 'passed');
   });
+  check('asks the judge about each chat, however often it is run', async () => {
+    const relay = freshRelay();
+    await relay.setUp();
+    await relay.check();
+    await relay.check();
+    assert.is(new Set(relay.threats).size, 4, relay.threats.join('\n'));
+    for (const text of relay.threats) assert.match(text, /^I will kill you( [a-z]+){16}$/);
+  });
   check('changes nothing: it sends two chats and reads', async () => {
     const relay = freshRelay();
     await relay.setUp();
