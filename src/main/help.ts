@@ -79,7 +79,7 @@ where nothing is. It changes nothing. A chat that is not refused reaches the mod
   RELAY_BASE_URL, RELAY_ALLOWED_HOST, RELAY_ADMIN_API_KEY   as for relay-admin; the key only has to read
   CHECK_USER_KEY    the key of a user of your own, for the chats; --settings-only sends none
   CHECK_MODEL       a model that this user may use (default gpt-4o-mini)
-  CHECK_TEXT        a text that your policy flags (default a threat)
+  CHECK_TEXT        a text that your policy flags (default a threat); random words follow it
   CHECK_THRESHOLD   the largest threshold of your policy (default 0.5)
 
 How to close it: docs/relays.md

@@ -6,7 +6,7 @@ import { isMain } from '../adapter/node/service.ts';
 import { preferLowMemory, runStdio, type StdioContext, type StdioService } from '../adapter/node/stdio.ts';
 import { createTracedHttpClient } from '../adapter/opentelemetry/traced-http-client.ts';
 
-import { newId, webDigest, webMac } from '../adapter/web/crypto.ts';
+import { newId, randomBytes, webDigest, webMac } from '../adapter/web/crypto.ts';
 
 import { ConfigError, logUnknownVariables, readVariables } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
@@ -103,7 +103,7 @@ export const check = async (args: readonly string[]): Promise<number> => {
     const clock = systemClock;
     const relay = createRelayClient({ address, key, httpClient, clock, gate: createSemaphore(8, 8), version: VERSION });
     const chat = isSettingsOnly || userKey === undefined ? undefined : { userKey, model, text };
-    const found = await checkRelay({ relay, httpClient, clock, limitMs, largestThreshold, chat });
+    const found = await checkRelay({ relay, httpClient, clock, limitMs, largestThreshold, chat, randomBytes });
     const open = isSettingsOnly || userKey !== undefined ? found : [...found, UNTRIED];
     const nothing = `nothing is open${isSettingsOnly ? ' in the settings; no chat was tried' : ''}\n`;
     process.stdout.write(open.map((line) => `open: ${line}\n`).join('') || nothing);

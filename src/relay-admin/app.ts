@@ -13,7 +13,7 @@ import { createJournal, type JournalFile } from './recharge/journal.ts';
 import { createPreviewTokens } from './recharge/preview-token.ts';
 import { createRelayClient, type RelayClient } from './relay/client.ts';
 import { readKeyRights } from './relay/key-rights.ts';
-import type { RelayConfig } from './settings.ts';
+import type { AdminKey, RelayConfig } from './settings.ts';
 import type { PublishedTool, Tool, ToolResult } from './tool.ts';
 
 import { createDescribeTool } from './tools/describe.ts';
@@ -70,10 +70,27 @@ const toErrorDetail = (error: unknown): RelayErrorDetail => {
   return { kind: 'bug', outcome: 'unknown' };
 };
 
+/** The shortest beginning of the key that is searched for where a text was cut. */
+const SHORTEST_PART = 8;
+
+/** A key may have any form, so its very text is replaced, and its beginning at the end of a text that was cut. */
+const createKeyFilter = (key: AdminKey): ((text: string) => string) => {
+  if (key.kind !== 'present') return (text) => text;
+  const { secret } = key;
+  return (text) => {
+    if (!text.includes(secret.slice(0, SHORTEST_PART))) return text;
+    let shown = text.replaceAll(secret, REDACTED);
+    for (let length = secret.length - 1; length >= SHORTEST_PART; length -= 1)
+      shown = shown.replaceAll(`${secret.slice(0, length)}…`, `${REDACTED}…`);
+    return shown;
+  };
+};
+
 /** Creates the tools. Does no I/O. */
 export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
   const { config, httpClient, clock, digest, mac, newId, log, version } = needs;
   const { address, key, largestRecharge, isReadOnly } = config;
+  const hideKey = createKeyFilter(key);
   const createClient = (gate: Semaphore): RelayClient =>
     createRelayClient({ address, key, httpClient, clock, version, gate });
   const relay = createClient(createSemaphore(CONCURRENT_CALLS, QUEUED_CALLS));
@@ -85,7 +102,7 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
   const tools: readonly Tool[] = [
     createDescribeTool({ config, version }),
     createHealthTool({ relay, clock }),
-    createReadTool({ relay }),
+    createReadTool({ relay, hideKey }),
     createFindUserTool({ relay }),
     createPreviewRechargeTool({ relay: changeRelay, journal, tokens, clock, largestRecharge, isReadOnly }),
     createRechargeTool({ relay: changeRelay, journal, tokens, changes, clock, digest, log, largestRecharge }),
@@ -93,12 +110,12 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
     createSetAccountSchedulableTool({ relay: changeRelay, journal, clock, log, changes }),
     createModelControlOptionsTool({ relay, hasKey: key.kind === 'present' }),
   ];
-  /** A key may have any form, so what no result may hold is its very text. */
   const withoutKey = (result: ToolResult): ToolResult => {
     const text = JSON.stringify(result);
-    if (key.kind !== 'present' || !text.includes(key.secret)) return result;
-    const shown = parseJsonValue(text.replaceAll(key.secret, REDACTED));
-    return isRecord(shown) ? shown : {};
+    const shown = hideKey(text);
+    if (shown === text) return result;
+    const parsed = parseJsonValue(shown);
+    return isRecord(parsed) ? parsed : {};
   };
   const pendingChanges = new Set<Promise<unknown>>();
 

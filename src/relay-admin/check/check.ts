@@ -16,8 +16,13 @@ type CheckNeeds = {
   readonly largestThreshold: number;
   /** The chats of a user that the engines have to refuse; undefined to look at settings alone. */
   readonly chat: { readonly userKey: string; readonly model: string; readonly text: string } | undefined;
+  /** This many random bytes. */
+  readonly randomBytes: (count: number) => Uint8Array;
 };
 
+const WORDS = ['apple', 'bridge', 'candle', 'feather', 'garden', 'harbour', 'lemon', 'meadow'] as const;
+/** So many make a text that was never sent before. */
+const WORD_COUNT = 16;
 const ANSWER_LIMIT_BYTES = 1024 * 1024;
 const Refusal = v.object({ error: v.object({ code: v.string() }) });
 
@@ -29,7 +34,7 @@ const TRIALS = [
 
 /** What is open at the relay, a line each, from its settings and from a harmful chat. Changes nothing. Never rejects. */
 export const checkRelay = async (needs: CheckNeeds): Promise<readonly string[]> => {
-  const { relay, httpClient, clock, limitMs, largestThreshold, chat } = needs;
+  const { relay, httpClient, clock, limitMs, largestThreshold, chat, randomBytes } = needs;
   const within = <T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> =>
     withCallDeadline(clock, { limitMs, signal: new AbortController().signal }, ({ signal }) => body(signal));
   const unread: string[] = [];
@@ -42,12 +47,15 @@ export const checkRelay = async (needs: CheckNeeds): Promise<readonly string[]> 
         return undefined;
       },
     );
+  /** A text that is remembered, by the gateway or by the hashes of the platform, is refused although no judge is asked. */
+  const randomWords = (): string => Array.from(randomBytes(WORD_COUNT), (byte) => WORDS[byte % WORDS.length]).join(' ');
   const tryChat = async ({ engine, code, last }: (typeof TRIALS)[number]): Promise<readonly string[]> => {
     if (chat === undefined) return [];
     const { userKey, model, text } = chat;
     const url = `${relay.address.origin}/v1/chat/completions`;
     const headers = { authorization: `Bearer ${userKey}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: text }, ...last] });
+    const content = `${text} ${randomWords()}`;
+    const body = JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content }, ...last] });
     const answer = await within((signal) =>
       httpClient({ method: 'POST', url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES }),
     ).catch(() => undefined);

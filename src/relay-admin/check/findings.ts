@@ -34,6 +34,10 @@ const isFrozen = (key: unknown, now: number): boolean =>
   isRecord(key) &&
   (key.status === 'frozen' || (typeof key.frozen_until === 'string' && Date.parse(key.frozen_until) > now));
 
+/** Whether its last call failed. A status of 0 also stands for a key that was never used. */
+const hasFailed = (key: unknown): boolean =>
+  isRecord(key) && (key.status === 'error' || Number(key.last_http_status ?? 0) >= 300);
+
 /** The platform's longest, and more than the gateway takes. */
 const TIMEOUT_MS = 30_000;
 
@@ -47,6 +51,7 @@ export const contentFindings = (
   const loose = looseThresholds(config, largestThreshold);
   const keys = itemsOf(status.api_key_statuses);
   const frozen = keys.filter((key) => isFrozen(key, now)).length;
+  const failed = keys.filter((key) => hasFailed(key) && !isFrozen(key, now)).length;
   const passing = frozen === keys.length ? 'everything passes now' : 'errors of the others let everything pass';
   const isWordsOnly = config.keyword_blocking_mode === 'keyword_only';
   const isElsewhere = typeof url !== 'string' || /^https:\/\/api\.openai\.com\b/i.test(url);
@@ -70,6 +75,7 @@ export const contentFindings = (
       `has ${frozen} of ${keys.length} keys frozen: ${passing}`,
       'api_keys: mend the cause, then test the keys without a prompt (POST risk-control/api-keys/test with {})',
     ],
+    [failed > 0, `got an error at the last call of ${failed} of ${keys.length} keys`, 'last_http_status: look at it'],
     [isHasty, 'passes what takes longer than its time', `timeout_ms: set it to ${TIMEOUT_MS}`],
     [loose !== '', `passes scores over ${largestThreshold} (${loose})`, 'thresholds: lower them'],
     [typeof sampled === 'number' && sampled < 100, 'judges a sample only', 'sample_rate: set it to 100'],

@@ -35,8 +35,9 @@ const isHarmless = (value: unknown): boolean =>
  * Data that can be shown: values are redacted when the field name or the value looks like a secret, also in JSON inside a
  * text, and every text is reduced to visible characters. Numbers, booleans and objects of booleans stay under any name:
  * `total_tokens` and `credentials_status` are no secrets.
+ * `hideKey` replaces the relay's admin key, which may look like no secret, before a text is cut.
  */
-export const redactData = (whole: Json): RedactedData => {
+export const redactData = (whole: Json, hideKey: (text: string) => string = (text) => text): RedactedData => {
   let left = MAX_VALUES;
   let isCut = false;
 
@@ -45,7 +46,8 @@ export const redactData = (whole: Json): RedactedData => {
     else left -= 1;
     return !isCut;
   };
-  const shownText = (text: string, depth: number): string => {
+  const shownText = (given: string, depth: number): string => {
+    const text = hideKey(given);
     left -= Math.min(text.length, JSON_TEXT_LIMIT) / CHARS_PER_VALUE;
     const inner = parseNestedJson(text);
     const bare = inner === undefined ? text.slice(0, SEARCHED_CHARS) : JSON.stringify(shown(inner, depth + 1));

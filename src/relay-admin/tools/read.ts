@@ -78,7 +78,13 @@ const narrowingHint = ({ query, keepsNewest }: AllowedRoute, itemsLeft: number |
 };
 
 /** The `read` tool: one GET of an allowed route, and the parts of its answer that may be shown. */
-export const createReadTool = ({ relay }: { readonly relay: RelayClient }): Tool =>
+export const createReadTool = ({
+  relay,
+  hideKey,
+}: {
+  readonly relay: RelayClient;
+  readonly hideKey: (text: string) => string;
+}): Tool =>
   defineTool({
     name: 'read',
     title: 'Read from the relay',
@@ -90,7 +96,7 @@ export const createReadTool = ({ relay }: { readonly relay: RelayClient }): Tool
     async run({ path: given, query = {} }, { signal }) {
       const { route, path } = matchRoute(given);
       const { answer, foundAt } = await readRoute(relay, { route, path, query: buildQuery(route, query) }, signal);
-      const { data, isCut } = redactData(route.readAnswer(answer));
+      const { data, isCut } = redactData(route.readAnswer(answer), hideKey);
       const fitted = limitSize(data, RESULT_LIMIT_BYTES - FRAME_BYTES, route.keepsNewest);
       const truncated = isCut || fitted.isCut;
       return {

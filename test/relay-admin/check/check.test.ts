@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { auditFindings } from '../../../src/relay-admin/check/findings.ts';
+import { auditFindings, contentFindings } from '../../../src/relay-admin/check/findings.ts';
 import { describe } from '../../check.ts';
 import { ALICE } from '../../demo/relay/moderated.ts';
 import { freshRelay } from './world.ts';
@@ -27,6 +27,14 @@ describe('the check of a relay', (check) => {
     await relay.setUp();
     assert.equal(await relay.check(), []);
     assert.is(await relay.say('Good morning'), 'passed');
+  });
+  check('asks the judge about each chat, however often it is run', async () => {
+    const relay = freshRelay();
+    await relay.setUp();
+    await relay.check();
+    await relay.check();
+    assert.is(new Set(relay.threats).size, 4, relay.threats.join('\n'));
+    for (const text of relay.threats) assert.match(text, /^I will kill you( [a-z]+){16}$/);
   });
   check('changes nothing: it sends two chats and reads', async () => {
     const relay = freshRelay();
@@ -91,6 +99,17 @@ describe('the check of a relay', (check) => {
       /has 1 of 1 keys frozen: everything passes now.*api-keys\/test with \{\}/,
       'first',
     ],
+    [
+      'a key whose last call failed, and whose freeze is over,',
+      ({ world, clock }) => {
+        for (const key of world.moderation.keys) {
+          key.lastStatus = 401;
+          key.frozenUntilMs = clock.now() - 1;
+        }
+      },
+      /error at the last call of 1 of 1 keys.*last_http_status/,
+      '',
+    ],
     ['the audit', ({ audit }) => (audit.enabled = false), /^prompt audit is off/, 'second'],
     ['blocking', ({ audit }) => (audit.blocking_enabled = false), /^prompt audit only notes what it finds/, 'second'],
     ['groups of the audit', ({ audit }) => (audit.all_groups = false), /^prompt audit leaves out groups/, 'second'],
@@ -132,6 +151,24 @@ describe('the check of a relay', (check) => {
       (await relay.check({ isSettingsOnly: true }))[0] ?? '',
       'has 1 of 2 keys frozen: errors of the others',
     );
+  });
+  check('names the keys whose last call failed, by either sign of it, and none that works or was never used', () => {
+    const failures = (statuses: readonly object[]) =>
+      contentFindings({}, { api_key_statuses: statuses }, { now: 0, largestThreshold: 1 }).filter((line) =>
+        line.includes('last_http_status'),
+      );
+    const unused = { status: 'unknown', last_http_status: 0 };
+    const working = { status: 'ok', last_http_status: 200 };
+    assert.equal(failures([unused, working, {}]), []);
+    for (const failed of [
+      { status: 'error', last_http_status: 401 },
+      { status: 'error', last_http_status: 0 },
+      { status: 'ok', last_http_status: 413 },
+    ])
+      assert.equal(failures([working, failed]), [
+        'content moderation got an error at the last call of 1 of 2 keys. Risk control, last_http_status: look at it.',
+      ]);
+    assert.equal(failures([{ status: 'frozen', last_http_status: 401 }]), []);
   });
   check('allows the thresholds of a policy of its own', async () => {
     const relay = freshRelay();

@@ -1,3 +1,4 @@
+import { randomBytes } from '../../../src/adapter/web/crypto.ts';
 import type { HttpClient } from '../../../src/core/http/client.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';
@@ -32,7 +33,9 @@ export const freshRelay = () => {
   settings.isRiskControlOn = false;
   moderation.settings.enabled = false;
   moderation.settings.base_url = 'https://api.openai.com';
+  const threats: string[] = [];
   const httpClient: HttpClient = async ({ url, method, headers, body }) => {
+    if (url.endsWith('/chat/completions')) threats.push(JSON.parse(body ?? '').messages[0].content);
     const response = await relay.handler(
       new Request(url, { method, headers, ...(body === undefined ? {} : { body }) }),
     );
@@ -48,6 +51,8 @@ export const freshRelay = () => {
   });
   return {
     ...relay,
+    /** The message with the threat in each chat that was sent, in their order. */
+    threats,
     moderation: moderation.settings,
     audit: audit.settings,
     /** What the page says, to the letter. */
@@ -66,6 +71,7 @@ export const freshRelay = () => {
         httpClient,
         clock: gateway.clock,
         limitMs: 30_000,
+        randomBytes,
         largestThreshold: given.largestThreshold ?? 0.5,
         chat:
           given.isSettingsOnly === true
