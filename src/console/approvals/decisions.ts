@@ -30,7 +30,10 @@ export type Decisions = {
 };
 
 type DecisionsNeeds = {
-  readonly agents: readonly { readonly client: ServiceClient; readonly requests: Pick<AgentRequests, 'refresh'> }[];
+  readonly agents: readonly {
+    readonly client: ServiceClient;
+    readonly requests: Pick<AgentRequests, 'refresh' | 'refreshRules'>;
+  }[];
   readonly approvals: OpenApprovals;
   readonly clock: Clock;
   readonly meter: Pick<ConsoleMetrics, 'recordDecision'>;
@@ -167,7 +170,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     });
     meter.recordDecision(reply);
     onDecided(decision);
-    await requests.refresh();
+    await (reply === 'always' ? requests.refreshRules() : requests.refresh());
     return decision;
   };
   const recent: Decisions['recent'] = async (signal) => {
@@ -189,7 +192,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
   };
   const revoke: Decisions['revoke'] = async (agent, id, signal) => {
     await agents[agent]?.client.ask({ method: 'DELETE', path: `/permission/standing/${id}` }, signal);
-    await agents[agent]?.requests.refresh();
+    await agents[agent]?.requests.refreshRules();
   };
   return { decide, recent, outcome, revoke, known: (id) => known.get(id) };
 };

@@ -77,6 +77,41 @@ describe('standing rules', (check) => {
     assert.is(asked(), before + 4);
     stop();
   });
+
+  check('are back with the first answer of a server that was away, or answered with a failure', async () => {
+    const { standing, stop, services, clock, agents } = await withRule();
+    services.away.add('http://agent-1');
+    await clock.advance(5000);
+    assert.equal(await standing(), []);
+    services.away.delete('http://agent-1');
+    await clock.advance(5000);
+    assert.is((await standing()).length, 1);
+    agents[0].failing.add('/permission/standing');
+    await clock.advance(5000);
+    agents[0].failing.clear();
+    agents[0].standing.length = 0;
+    await clock.advance(5000);
+    assert.equal(await standing(), []);
+    stop();
+  });
+
+  check('are asked for at once after an answer of always and after a rule was ended', async () => {
+    const world = await withRequest({ permission: 'docs_find', alwaysMs: HOUR_MS });
+    const { agents, services, clock } = world;
+    const asked = () => services.sent.filter(({ path }) => path === '/permission/standing').length;
+    for (const agent of agents) agent.texts['/permission/standing'] = '<!doctype html>';
+    await clock.advance(5000);
+    const before = asked();
+    const [one] = (await world.shown()).open;
+    const bob = await world.as('bob');
+    const { argumentsHash } = one ?? {};
+    await bob('POST', '/api/approvals/0/per_1', { reply: 'always', argumentsHash });
+    assert.is(asked(), before + 1);
+    agents[0].standing.push({ id: 'per_1' });
+    assert.is((await bob('DELETE', '/api/standing/0/per_1')).status, 204);
+    assert.is(asked(), before + 2);
+    world.stop();
+  });
 });
 
 describe('an answer of always', (check) => {
