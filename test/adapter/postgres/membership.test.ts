@@ -386,6 +386,26 @@ describe('questions of several servers', (check) => {
     }),
   );
 
+  check('make rules that go with their session', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      listenAll([a!, b!]);
+      for (const [id, sessionID] of [
+        ['per_1', 'ses_1'],
+        ['per_2', 'ses_2'],
+      ] as const) {
+        const request = { ...asked(id), sessionID };
+        await a!.store.commit([{ kind: 'session', session: sessionOf(sessionID) }], []);
+        await a!.permissionRequests.add(request, () => {});
+        await a!.permissionRequests.answer(decisionAbout(request, { reply: 'always', by: 'ana' }, 5));
+      }
+      await b!.store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
+      assert.equal(
+        (await a!.permissionRequests.standing(6)).map(({ id }) => id),
+        ['per_2'],
+      );
+    }),
+  );
+
   check('go with a server that is buried, and one it asks under its old membership is refused', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([b!]);

@@ -111,6 +111,7 @@ const FIRST = `
   CREATE TABLE standing_rule (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${ID} NOT NULL UNIQUE,
+    session_id ${ID} NOT NULL,
     until bigint NOT NULL,
     uses bigint NOT NULL DEFAULT 0,
     data text NOT NULL

@@ -136,6 +136,51 @@ describe('the reply always', (check) => {
     await second;
   });
 
+  check('ends with its session', async () => {
+    const { world, id } = await paying([{ n: 1 }]);
+    const answer = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await answer;
+    assert.is((await rulesOf(world)).length, 1);
+    assert.is((await world.call('DELETE', `/session/${id}`)).status, 200);
+    assert.equal(await rulesOf(world), []);
+  });
+
+  check('is not said to be revoked while a call under its rule is being kept', async () => {
+    const kept = createMemoryStore({ ids: idsFrom() });
+    const holding = Promise.withResolvers<void>();
+    const waiting = Promise.withResolvers<void>();
+    const store: Store = {
+      ...kept,
+      async recordDecision(decision) {
+        if (decision.through !== undefined) {
+          waiting.resolve();
+          await holding.promise;
+        }
+        await kept.recordDecision(decision);
+      },
+    };
+    const { world, paid, id } = await paying([{ n: 1 }, { n: 2 }], { store });
+    const answer = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await waiting.promise;
+    let isRevoked = false;
+    const revoking = world
+      .call('DELETE', `/permission/standing/${(await rulesOf(world))[0]?.id}`)
+      .then(({ status }) => {
+        isRevoked = true;
+        return status;
+      });
+    // It holds for no other call from now on.
+    while ((await rulesOf(world)).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal([isRevoked, paid.length], [false, 1]);
+    holding.resolve();
+    assert.is(await revoking, 200);
+    await answer;
+    assert.is(paid.length, 2);
+  });
+
   check('lets no call run under its rule while that cannot be kept', async () => {
     const kept = createMemoryStore({ ids: idsFrom() });
     let count = 0;
