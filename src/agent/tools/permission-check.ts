@@ -71,10 +71,10 @@ type PreviewNeeds = {
  * summary of that preview. Only results of the same tool server count: a model or another tool may invent one.
  */
 export const previewMetadata = async ({ tool, tools, input, readMessages }: PreviewNeeds): Promise<Preview> => {
+  if (!Object.hasOwn(input, 'preview_token')) return {};
   const token = input.preview_token;
-  if (typeof token !== 'string') return {};
   const sibling = findPreviewTool(tool, tools);
-  if (sibling === undefined) return { preview: agreedPreview([]) };
+  if (sibling === undefined || typeof token !== 'string') return { preview: agreedPreview([]) };
   const previews: Preview[] = [];
   for await (const messages of readMessages()) previews.push(...findPreviews(messages, sibling.name, token));
   // Apart from the texts, which are shown as they are: for programs that show the figures each in its place.

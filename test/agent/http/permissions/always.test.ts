@@ -60,6 +60,8 @@ describe('the reply always', (check) => {
   check('is refused for a call that moves money, and for tools that are destructive or listed', async () => {
     for (const [tool, input, reason, alwaysRefused] of [
       [relay('recharge'), { preview_token: 'tok' }, /moves money/, 'recharge'],
+      [relay('recharge'), { preview_token: 7 }, /moves money/, 'recharge'],
+      [relay('recharge'), { preview_token: null }, /moves money/, 'recharge'],
       [{ ...toolNamed('wipe'), isDestructive: true }, {}, /destroy or overwrite/, 'destructive'],
       [toolNamed('desk_close'), {}, /permission_once_only/, 'listed'],
     ] as const) {
