@@ -81,6 +81,10 @@ export const standingRuleOf = (decision: PermissionDecision): StandingRule | und
   return covers === undefined || until === undefined ? undefined : { ...decision, covers, until, uses: 0 };
 };
 
+/** Whether a decision is about a request, and not about a call that ran under a standing rule. */
+export const isAboutRequest = ({ through, asked }: PermissionDecision): boolean =>
+  through === undefined || asked !== undefined;
+
 /** The rules that the reply `always` to a request makes. */
 export const rulesOfAlways = (permission: string, always: readonly string[]): readonly Rule[] =>
   always.map((pattern): Rule => ({ permission, pattern, action: 'allow' }));

@@ -145,6 +145,23 @@ describe('an answer of always', (check) => {
     }
   });
 
+  check('stays in the list of decisions, as others of people do, however many calls run under its rule', async () => {
+    const world = await withRequest();
+    const { clock, agents } = world;
+    const call = { sessionID: 'ses_1', permission: 'docs_find', patterns: ['*'], reply: 'always', by: 'bob' };
+    for (let n = 150; n > 0; n--)
+      agents[0].decisions.push({ ...call, id: `per_u${n}`, through: 'per_8', at: clock.now() + n });
+    agents[0].decisions.push({ ...call, id: 'per_8', at: clock.now() });
+    agents[0].decisions.push({ ...call, id: 'per_7', reply: 'once', at: clock.now() - 1 });
+    const { decided } = await world.shown();
+    assert.equal(
+      decided.filter(({ through }) => through === undefined).map(({ id }) => id),
+      ['per_8', 'per_7'],
+    );
+    assert.is(decided.length, 102);
+    world.stop();
+  });
+
   check('is told apart in the list of decisions from the calls that ran under it', async () => {
     const world = await withRequest();
     const { clock, agents } = world;

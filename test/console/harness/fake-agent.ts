@@ -48,7 +48,10 @@ export const createFakeAgent = (now: () => number) => {
     const [, id] = /^\/permission\/(\w+)\/reply$/.exec(path) ?? [];
     if (id !== undefined && method === 'POST') return reply(id, body as Given);
     if (path === '/permission') return { value: [...open.values()] };
-    if (path.startsWith('/permission/decisions')) return { value: decisions };
+    if (path.startsWith('/permission/decisions')) {
+      const isAsked = path.includes('asked=true');
+      return { value: decisions.filter(({ through, asked }) => !isAsked || !through || asked).slice(0, 100) };
+    }
     const text = texts[path.split('?')[0] ?? ''];
     if (text !== undefined) return { text };
     if (path === '/permission/standing') return { value: standing };

@@ -16,7 +16,7 @@ export type ShownApproval = {
   readonly missing?: 'away' | 'gone';
 };
 
-const MOST_DECISIONS = 100;
+const MOST_DECISIONS = 200;
 /** A page may stand open for weeks, and a request may hold a megabyte. */
 const MOST_OVER = 30;
 

@@ -84,6 +84,7 @@ describe('the reply always', (check) => {
       const rule = { id: asked?.id, sessionID: id, permission: 'pay', patterns: ['*'], agent: 'build', by: 'Ana' };
       assert.equal(await rulesOf(world), [{ ...rule, since, until, uses: 2 }]);
       const kept = await decisions(world);
+      assert.equal(await decisions(world, '?asked=true'), kept.slice(-1));
       assert.equal(
         kept.map(({ reply: given, by, through, argumentsHash }) => [given, by, through, argumentsHash]),
         [
