@@ -120,7 +120,9 @@ export const createPermissionCheck =
     const { sessionID, messageID, callID } = part;
     const preview = await previewMetadata({ tool, tools, input, readMessages });
     const metadata = { tool: tool.name, input, ...preview };
-    const call = { sessionID, permission: tool.name, patterns, agent, argumentsHash, tool: { messageID, callID } };
+    const origin = tool.origin === undefined ? {} : { origin: tool.origin };
+    const place = { tool: { messageID, callID }, ...origin };
+    const call = { sessionID, permission: tool.name, patterns, agent, argumentsHash, ...place };
     const alwaysRefused = approvals.standing.refusalFor(tool, metadata);
     const isAllowed = async (rules: readonly Rule[]): Promise<boolean> =>
       (await currentAction(tool.name, patterns, rules)) === 'allow';

@@ -139,6 +139,32 @@ describe('the reply always', (check) => {
     await second;
   });
 
+  check('makes no rule for a tool of the same name that another tool server has', async () => {
+    const calls: string[] = [];
+    const from = (server: string, tool: string): AgentTool => ({
+      ...toolNamed('docs_a_find', async () => {
+        calls.push(server);
+        return outcome('found');
+      }),
+      origin: { server, tool },
+    });
+    const tools = [from('docs', 'a_find')];
+    const { world, id } = await paying([], {
+      tools,
+      scripts: [...[1, 2, 3].flatMap((n) => [calling({ name: 'docs_a_find', input: { n } }), replying('done')])],
+    });
+    const first = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await first;
+    await ask(world, id);
+    tools[0] = from('docs_a', 'find');
+    const third = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    assert.equal([asked?.origin, calls], [{ server: 'docs_a', tool: 'find' }, ['docs', 'docs']]);
+    await reply(world, asked, { reply: 'reject', message: 'no' });
+    await third;
+  });
+
   check('ends with its session', async () => {
     const { world, id } = await paying([{ n: 1 }]);
     const answer = ask(world, id);
