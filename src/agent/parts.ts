@@ -115,6 +115,9 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     digest: needs.digest,
     publish,
   });
+  publisher.subscribe(({ event: { type, properties } }) => {
+    if (type === 'session.deleted') void peers.permissionRequests.endWith(properties.sessionID).catch(onBug);
+  });
   const mcp = needs.mcp((draft) => void publish(directory, { drafts: [draft] }).catch(onBug));
   const isClosing = (id: string): boolean => runs.isClosing(id);
   const usableClientTools = createClientToolsCheck({

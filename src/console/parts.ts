@@ -99,7 +99,7 @@ export const createConsoleParts = (needs: PartNeeds) => {
   const decisions = createDecisions({
     agents: clients.agents.map((client, index) => ({
       client,
-      requests: requests[index] ?? { refresh: async () => {} },
+      requests: requests[index] ?? { refresh: async () => {}, refreshRules: async () => {} },
     })),
     ...{ approvals, clock, meter },
     onDecided: (decision) => followers.send('decided', decision),

@@ -4,8 +4,9 @@ import { createSecretFilter } from '../../src/console/services/secret-filter.ts'
 import { describe } from '../check.ts';
 
 const SECRETS = ['canary-key-1234', 'canary"quoted"', 'key-1234567890'];
-const piece = (text: string, member = 'content'): string =>
-  JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { [member]: text }, finish_reason: null }] });
+const delta = (members: object): string =>
+  JSON.stringify({ id: 'c', choices: [{ index: 0, delta: members, finish_reason: null }] });
+const piece = (text: string, member = 'content'): string => delta({ [member]: text });
 const END = JSON.stringify({ id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
 
 /** What is sent for a stream, and the text that a page reads in it. */
@@ -29,10 +30,37 @@ describe('the stream of a chat', (check) => {
       }
     });
 
-  check('has what was thought and what was said apart, and each in its place', () => {
-    const { content, thought, sent } = filtered(piece('canary-', 'reasoning_content'), piece('key-1234'), END);
+  check('has what was thought and what was said apart, and both whole before the end', () => {
+    const { content, thought, sent } = filtered(
+      piece('canary-', 'reasoning_content'),
+      piece('key-1234'),
+      END,
+      '[DONE]',
+    );
     assert.equal([thought, content], ['canary-', 'key-1234']);
-    assert.ok(sent.findIndex((data) => data.includes('canary-')) < sent.findIndex((data) => data.includes('key-')));
+    const last = sent.findIndex((data) => data.includes('"stop"'));
+    assert.equal([last, sent.length], [sent.length - 2, 4]);
+    assert.not.ok(sent.slice(last + 1).some((data) => data.includes('canary-')));
+  });
+
+  check('holds no secret in pieces, whatever stands between them', () => {
+    const between = [delta({}), piece(''), delta({ role: 'assistant' }), piece('hm', 'reasoning_content')];
+    for (const other of between) {
+      const { content } = filtered(piece('a canary-'), other, piece('key-'), other, piece('1234 b'), END);
+      assert.is(content, 'a [redacted] b', other);
+    }
+    const both = filtered(
+      delta({ content: 'x', reasoning_content: 'canary-' }),
+      delta({ content: 'canary-', reasoning_content: 'key-1234' }),
+      delta({ content: 'key-1234' }),
+      END,
+    );
+    assert.equal([both.content, both.thought], ['x[redacted]', '[redacted]']);
+  });
+
+  check('says no text twice', () => {
+    const { content, thought } = filtered(delta({ content: 'the c', reasoning_content: 'thought' }), END);
+    assert.equal([content, thought], ['the c', 'thought']);
   });
 
   check('is passed on at once where no secret begins, and unchanged', () => {

@@ -71,8 +71,8 @@ export const createPostgresApprovals = ({
             UPDATE ask SET outcome = ${JSON.stringify(outcome)} WHERE id = ${requestID} AND outcome IS NULL
             RETURNING server_id
           ), noted AS (
-            INSERT INTO standing_rule (id, until, data)
-            SELECT ${requestID}, ${until}::bigint, ${JSON.stringify(decision)} FROM won WHERE ${until}::bigint > 0
+            INSERT INTO standing_rule (id, session_id, until, data)
+            SELECT ${requestID}, ${decision.sessionID}, ${until}::bigint, ${JSON.stringify(decision)} FROM won WHERE ${until}::bigint > 0
           ), over AS (
             DELETE FROM standing_rule WHERE until <= ${at}
           ), ${keepDecision(sql, decision, sql`SELECT 1 FROM won`)}
@@ -113,6 +113,8 @@ export const createPostgresApprovals = ({
       const rows = await query((sql) => sql`DELETE FROM standing_rule WHERE id = ${asID(ruleID)} RETURNING id`);
       return rows.length > 0;
     },
+    // The commit that removes a session deletes its rules.
+    async endWith() {},
     async deliverOutcomes() {
       if (listeners.size === 0) return;
       const rows = await query(

@@ -26,7 +26,10 @@ type MembershipOptions = {
   readonly aliveMs: number;
 };
 
-/** Joins the cluster. Standing rules end with the last server, so the first to join deletes them. */
+/**
+ * Joins the cluster. Standing rules end with the last server, so the first to join deletes them. It is not the first while a server
+ * that crashed still looks alive: the rules then hold until their time is over.
+ */
 export const joinCluster = async (
   connection: PostgresConnection,
   { newID, aliveMs }: MembershipOptions,

@@ -222,8 +222,11 @@ export const createSqliteReads = (
       const row = statement('SELECT data FROM decision WHERE id = ?').get(requestID);
       return row === undefined ? undefined : rowToDecision(row);
     },
-    decisions({ limit, beforeID }) {
-      const { where, values } = buildWhere([['seq < (SELECT seq FROM decision WHERE id = ?)', beforeID]]);
+    decisions({ limit, beforeID, isAsked }) {
+      const { where, values } = buildWhere([
+        ['is_asked = ?', isAsked && 1],
+        ['seq < (SELECT seq FROM decision WHERE id = ?)', beforeID],
+      ]);
       return statement(`SELECT data FROM decision${where} ORDER BY seq DESC LIMIT ?`)
         .all(...values, limit)
         .map(rowToDecision);

@@ -69,8 +69,11 @@ const FIRST = `
   CREATE TABLE decision (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
+    is_asked INTEGER NOT NULL, -- 0: the call ran under a standing rule
+    place INTEGER NOT NULL, -- among those of its kind
     data TEXT NOT NULL
   ) STRICT;
+  CREATE INDEX decision_by_kind ON decision (is_asked, place);
 `;
 
 /** The migration from version n to n + 1, at index n. Released ones are never changed. */

@@ -1,6 +1,6 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../agent/protocol/ids.ts';
-import type { PermissionDecision } from '../../agent/protocol/permissions.ts';
+import { isAboutRequest, type PermissionDecision } from '../../agent/protocol/permissions.ts';
 import { isUnfinished, type Message, type Part, type Session } from '../../agent/protocol/types.ts';
 import { OrphanError, StaleSessionError } from '../../agent/store/errors.ts';
 import { DECISIONS_KEPT, type DirectoryEvent, foldTitle, type StoreChange } from '../../agent/store/store.ts';
@@ -57,8 +57,10 @@ const OVER_BYTES = `
     SELECT id, sum(octet_length(data)) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS bytes FROM event
   ) WHERE bytes > ? LIMIT 1`;
 
-const PUT_DECISION = 'INSERT INTO decision (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING';
-const FORGET_DECISIONS = `DELETE FROM decision WHERE seq <= (SELECT max(seq) FROM decision) - ${DECISIONS_KEPT}`;
+const LAST_PLACE = '(SELECT max(place) FROM decision WHERE is_asked = ?1)';
+const PUT_DECISION = `INSERT INTO decision (is_asked, id, data, place) VALUES (?1, ?2, ?3, ifnull(${LAST_PLACE}, 0) + 1)
+  ON CONFLICT (id) DO NOTHING`;
+const FORGET_DECISIONS = `DELETE FROM decision WHERE is_asked = ?1 AND place <= ${LAST_PLACE} - ${DECISIONS_KEPT}`;
 
 /** No session has this id. One that is left behind is removed as any that was begun and given up. */
 const PROBE_ID = 'space-probe';
@@ -208,8 +210,9 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
       return placed;
     },
     recordDecision(decision) {
-      statement(PUT_DECISION).run(decision.id, JSON.stringify(decision));
-      statement(FORGET_DECISIONS).run();
+      const isAsked = Number(isAboutRequest(decision));
+      statement(PUT_DECISION).run(isAsked, decision.id, JSON.stringify(decision));
+      statement(FORGET_DECISIONS).run(isAsked);
     },
     takeSpace() {
       statement(BEGIN_SESSION).run(PROBE_ID, '', null, '', ' '.repeat(PROBE_BYTES));

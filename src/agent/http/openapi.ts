@@ -142,7 +142,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: 'a list of permission requests',
   },
   'GET /permission/decisions': {
-    summary: 'What was decided, the newest first; limit (50), and before the id of a request for older ones',
+    summary:
+      'What was decided, the newest first; limit (50), before the id of a request for older ones, and asked=true for requests alone',
     answers: 'a list of decisions: who, what and when',
   },
   'GET /permission/standing': {

@@ -74,7 +74,11 @@ export const permissionRoutes = ({
         const query = parseQuery(request);
         const limit = wholeNumberParameter(query, 'limit', MOST_DECISIONS) ?? DECISIONS;
         const beforeID = query.get('before') ?? '';
-        return jsonResponse(200, await store.decisions({ limit, ...(beforeID === '' ? {} : { beforeID }) }));
+        const isAsked = query.get('asked') === 'true' ? ({ isAsked: true } as const) : {};
+        return jsonResponse(
+          200,
+          await store.decisions({ limit, ...isAsked, ...(beforeID === '' ? {} : { beforeID }) }),
+        );
       },
     },
     '/permission/standing': {

@@ -16,6 +16,8 @@ export type PermissionRequest = {
   readonly agent: string;
   /** Of the arguments in `metadata.input`, which the call is made with. */
   readonly argumentsHash: string;
+  /** The tool server that the tool comes from, and its name there: another one may get a tool of this name. */
+  readonly origin?: { readonly server: string; readonly tool: string };
   /** When it was asked, and when it ends without an answer, in milliseconds since the epoch. */
   readonly time: { readonly asked: number; readonly ends: number };
   /** For how long the reply `always` allows them. */
@@ -56,7 +58,10 @@ export type DecidedOutcome = PermissionOutcome & Decider;
 
 /** What became of a permission request, as it is kept. It holds no arguments. */
 export type PermissionDecision = Decider &
-  Pick<PermissionRequest, 'id' | 'sessionID' | 'permission' | 'patterns' | 'tool' | 'agent' | 'argumentsHash'> & {
+  Pick<
+    PermissionRequest,
+    'id' | 'sessionID' | 'permission' | 'patterns' | 'tool' | 'agent' | 'argumentsHash' | 'origin'
+  > & {
     readonly reply: PermissionOutcome['reply'];
     /** The person's words to the model. */
     readonly message?: string;
@@ -81,13 +86,26 @@ export const standingRuleOf = (decision: PermissionDecision): StandingRule | und
   return covers === undefined || until === undefined ? undefined : { ...decision, covers, until, uses: 0 };
 };
 
+/** Whether a decision is about a request, and not about a call that ran under a standing rule. */
+export const isAboutRequest = ({ through, asked }: PermissionDecision): boolean =>
+  through === undefined || asked !== undefined;
+
+type ToolCall = Pick<PermissionRequest, 'sessionID' | 'permission' | 'origin'>;
+
+/** Whether two calls are of one session and of one tool of one tool server. */
+export const isSameTool = (one: ToolCall, other: ToolCall): boolean =>
+  one.sessionID === other.sessionID &&
+  one.permission === other.permission &&
+  one.origin?.server === other.origin?.server &&
+  one.origin?.tool === other.origin?.tool;
+
 /** The rules that the reply `always` to a request makes. */
 export const rulesOfAlways = (permission: string, always: readonly string[]): readonly Rule[] =>
   always.map((pattern): Rule => ({ permission, pattern, action: 'allow' }));
 
 /** The decision about a request, as it is kept. */
 export const decisionAbout = (
-  { id, sessionID, permission, patterns, always, tool, agent, argumentsHash, time }: PermissionRequest,
+  { id, sessionID, permission, patterns, always, tool, agent, argumentsHash, origin, time }: PermissionRequest,
   outcome: DecidedOutcome,
   at: number,
 ): PermissionDecision => ({
@@ -98,6 +116,7 @@ export const decisionAbout = (
   tool,
   agent,
   argumentsHash,
+  ...(origin === undefined ? {} : { origin }),
   ...outcome,
   ...(outcome.reply === 'always' && outcome.through === undefined
     ? { covers: rulesOfAlways(permission, always), until: at + ALWAYS_MS }

@@ -61,12 +61,14 @@ export type PermissionBoard = {
   readonly answer: (decision: PermissionDecision) => Promise<boolean>;
   /** The open requests, oldest first. */
   readonly open: () => Promise<readonly PermissionRequest[]>;
-  /** The standing rules that hold at a time, the oldest first. They end with the last of the servers at the latest. */
+  /** The standing rules that hold at a time, the oldest first. They end with the last server, unless it crashed and another came at once. */
   readonly standing: (now: number) => Promise<readonly StandingRule[]>;
   /** Keeps the decision about a call that runs under a standing rule, and counts it. False, and nothing is kept, once the rule is over. */
   readonly use: (ruleID: string, decision: PermissionDecision) => Promise<boolean>;
-  /** Ends a standing rule. False when there is no such rule. */
+  /** Ends a standing rule, and waits for the uses of it that are being kept. False when there is no such rule. */
   readonly revoke: (ruleID: string) => Promise<boolean>;
+  /** Ends the standing rules of a session that was removed, unless the store has removed them with it. */
+  readonly endWith: (sessionID: string) => Promise<void>;
 };
 
 /** What a server receives from the others. */
@@ -135,7 +137,8 @@ const createPermissionBoard = (recordDecision: Store['recordDecision']): Permiss
     { readonly request: PermissionRequest; readonly onOutcome: (outcome: PermissionOutcome) => void }
   >();
   const standing = new Map<string, StandingRule>();
-  const answering = createKeyedQueue({
+  /** Of answers to requests, and of uses of the rules that they make. */
+  const deciding = createKeyedQueue({
     count: Number.POSITIVE_INFINITY,
     per: 'key',
     createError: () => new Error('Never'),
@@ -151,7 +154,7 @@ const createPermissionBoard = (recordDecision: Store['recordDecision']): Permiss
     async answer(decision) {
       const { id } = decision;
       if (!open.has(id)) return false;
-      const release = await answering.acquire(id, signal);
+      const release = await deciding.acquire(id, signal);
       try {
         const waiting = open.get(id);
         if (waiting === undefined) return false;
@@ -171,13 +174,26 @@ const createPermissionBoard = (recordDecision: Store['recordDecision']): Permiss
       return [...standing.values()];
     },
     async use(ruleID, decision) {
-      if ((standing.get(ruleID)?.until ?? 0) <= decision.at) return false;
-      await recordDecision(decision);
-      const rule = standing.get(ruleID);
-      if (rule !== undefined) standing.set(ruleID, { ...rule, uses: rule.uses + 1 });
-      return true;
+      const release = await deciding.acquire(ruleID, signal);
+      try {
+        if ((standing.get(ruleID)?.until ?? 0) <= decision.at) return false;
+        await recordDecision(decision);
+        const rule = standing.get(ruleID);
+        if (rule !== undefined) standing.set(ruleID, { ...rule, uses: rule.uses + 1 });
+        return true;
+      } finally {
+        release();
+      }
     },
-    revoke: async (ruleID) => standing.delete(ruleID),
+    async revoke(ruleID) {
+      const isEnded = standing.delete(ruleID);
+      const release = await deciding.acquire(ruleID, signal);
+      release();
+      return isEnded;
+    },
+    async endWith(sessionID) {
+      for (const rule of standing.values()) if (rule.sessionID === sessionID) standing.delete(rule.id);
+    },
   };
 };
 

@@ -122,10 +122,10 @@ export type MessageQuery = {
   readonly fromID?: string;
 };
 
-/** A page of decisions about permission requests. */
-export type DecisionQuery = { readonly limit: number; readonly beforeID?: string };
+/** A page of decisions. `isAsked`: only those about requests, without the calls that ran under standing rules. */
+export type DecisionQuery = { readonly limit: number; readonly beforeID?: string; readonly isAsked?: true };
 
-/** How many decisions about permission requests a store keeps: the newest. */
+/** How many decisions about permission requests a store keeps, the newest, and how many about calls under standing rules. */
 export const DECISIONS_KEPT = 10_000;
 
 /** The size of a message with its parts: about the bytes that it is stored in. */

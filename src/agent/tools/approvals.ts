@@ -8,6 +8,7 @@ import {
   alwaysRefusalOf,
   type DecidedOutcome,
   decisionAbout,
+  isSameTool,
   type PermissionOutcome,
   type PermissionReply,
   type PermissionRequest,
@@ -78,11 +79,10 @@ export const createApprovals = (needs: ApprovalNeeds): Approvals => {
     await Promise.all(others.map((other) => answer(other, outcome)));
   };
   const answerCovered = async (request: PermissionRequest, { by }: By): Promise<void> => {
-    const { sessionID, permission } = request;
+    const { permission } = request;
     const allowed = rulesOfAlways(permission, request.always);
     const isCovered = (other: PermissionRequest): boolean =>
-      other.sessionID === sessionID &&
-      other.permission === permission &&
+      isSameTool(other, request) &&
       alwaysRefusalOf(other) === undefined &&
       actionForAll(allowed, permission, other.patterns) === 'allow';
     await answerAll(isCovered, { reply: 'always', by, through: request.id });

@@ -71,10 +71,10 @@ type PreviewNeeds = {
  * summary of that preview. Only results of the same tool server count: a model or another tool may invent one.
  */
 export const previewMetadata = async ({ tool, tools, input, readMessages }: PreviewNeeds): Promise<Preview> => {
+  if (!Object.hasOwn(input, 'preview_token')) return {};
   const token = input.preview_token;
-  if (typeof token !== 'string') return {};
   const sibling = findPreviewTool(tool, tools);
-  if (sibling === undefined) return { preview: agreedPreview([]) };
+  if (sibling === undefined || typeof token !== 'string') return { preview: agreedPreview([]) };
   const previews: Preview[] = [];
   for await (const messages of readMessages()) previews.push(...findPreviews(messages, sibling.name, token));
   // Apart from the texts, which are shown as they are: for programs that show the figures each in its place.
@@ -120,7 +120,9 @@ export const createPermissionCheck =
     const { sessionID, messageID, callID } = part;
     const preview = await previewMetadata({ tool, tools, input, readMessages });
     const metadata = { tool: tool.name, input, ...preview };
-    const call = { sessionID, permission: tool.name, patterns, agent, argumentsHash, tool: { messageID, callID } };
+    const origin = tool.origin === undefined ? {} : { origin: tool.origin };
+    const place = { tool: { messageID, callID }, ...origin };
+    const call = { sessionID, permission: tool.name, patterns, agent, argumentsHash, ...place };
     const alwaysRefused = approvals.standing.refusalFor(tool, metadata);
     const isAllowed = async (rules: readonly Rule[]): Promise<boolean> =>
       (await currentAction(tool.name, patterns, rules)) === 'allow';

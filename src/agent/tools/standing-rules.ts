@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { wildcard } from '../../core/wildcard.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { AlwaysRefusal, PermissionDecision, StandingRule } from '../protocol/permissions.ts';
+import { type AlwaysRefusal, isSameTool, type PermissionDecision, type StandingRule } from '../protocol/permissions.ts';
 import type { Rule } from '../protocol/types.ts';
 import type { PermissionBoard } from '../store/cluster.ts';
 import type { AgentTool } from './tool.ts';
@@ -45,8 +45,9 @@ export const createStandingRules = ({ board, ids, clock, onceOnly }: StandingRul
       return listed.some((matches) => matches(name)) ? 'listed' : undefined;
     },
     async use(call, isAllowed) {
-      for (const { id: through, sessionID, permission, covers, by } of await list()) {
-        if (sessionID !== call.sessionID || permission !== call.permission || !(await isAllowed(covers))) continue;
+      for (const rule of await list()) {
+        const { id: through, covers, by } = rule;
+        if (!isSameTool(rule, call) || !(await isAllowed(covers))) continue;
         const how = { reply: 'always', through, ...(by === undefined ? {} : { by }) } as const;
         if (await board.use(through, { ...call, id: ids('permission'), ...how, at: clock.now() })) return true;
       }

@@ -7,7 +7,7 @@ import type { Log } from '../../core/log.ts';
 import { isConsoleFault } from '../errors.ts';
 import type { ServiceState } from '../protocol.ts';
 import { fitting } from '../services/fitting.ts';
-import type { ServiceClient } from '../services/service-client.ts';
+import { NO_JSON, type ServiceClient } from '../services/service-client.ts';
 import { RequestRecord, StandingRecord } from './records.ts';
 
 /** What a session's listing shows of it beside its request. */
@@ -22,6 +22,8 @@ export type AgentRequests = {
   readonly state: () => ServiceState;
   /** Asks the server now. Never rejects. */
   readonly refresh: () => Promise<void>;
+  /** The same, and asks for the standing rules too where the server did not know of any before. */
+  readonly refreshRules: () => Promise<void>;
   /** Begins to ask. */
   readonly start: () => void;
   readonly stop: () => void;
@@ -56,6 +58,15 @@ const reasonOf = (error: unknown): string => {
   const { detail } = error;
   if (detail.kind === 'service-down') return detail.reason;
   return detail.kind === 'service-refused' ? `status ${detail.status}` : detail.kind;
+};
+
+/** Whether a server has answered that it does not know a path, or passes it on to a page. */
+const isUnknownPath = (error: unknown): boolean => {
+  if (!isConsoleFault(error)) return false;
+  const { detail } = error;
+  return detail.kind === 'service-refused'
+    ? detail.status === 404
+    : detail.kind === 'service-down' && detail.reason === NO_JSON;
 };
 
 /** Follows one agent server: its events say when its list of open requests is to be read again. */
@@ -110,8 +121,8 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
     try {
       const { value } = await client.ask({ method: 'GET', path: '/permission/standing' }, stopping.signal);
       standing = fitting(StandingRecord, value, RULES_LIMIT);
-    } catch {
-      rulesFrom = clock.now() + ASK_FOR_RULES_AGAIN_MS;
+    } catch (error) {
+      if (isUnknownPath(error)) rulesFrom = clock.now() + ASK_FOR_RULES_AGAIN_MS;
     }
   };
   const readOnce = async (): Promise<void> => {
@@ -136,7 +147,7 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
       if (stopping.signal.aborted) return;
       const hadSome = open.length > 0;
       // Nothing can be decided there now, and another server of the same store may still list them.
-      [open, standing, seen] = [[], [], ''];
+      [open, standing, seen, rulesFrom] = [[], [], '', 0];
       hasChanged = setState('down', reasonOf(error)) || hadSome;
     }
     if (hasChanged) onChange();
@@ -160,6 +171,11 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
     isAskedAgain = true;
     running ??= readUntilNew();
     return running;
+  };
+
+  const refreshRules = (): Promise<void> => {
+    rulesFrom = 0;
+    return refresh();
   };
 
   let cancelAsking = (): void => {};
@@ -198,6 +214,7 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
     session: (id) => sessions.get(id),
     state: () => state,
     refresh,
+    refreshRules,
     start() {
       void refresh().then(askAgain);
       void follow();

@@ -30,7 +30,10 @@ export type Decisions = {
 };
 
 type DecisionsNeeds = {
-  readonly agents: readonly { readonly client: ServiceClient; readonly requests: Pick<AgentRequests, 'refresh'> }[];
+  readonly agents: readonly {
+    readonly client: ServiceClient;
+    readonly requests: Pick<AgentRequests, 'refresh' | 'refreshRules'>;
+  }[];
   readonly approvals: OpenApprovals;
   readonly clock: Clock;
   readonly meter: Pick<ConsoleMetrics, 'recordDecision'>;
@@ -90,8 +93,10 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     // One that hangs would hold up what the others know.
     if (client === undefined || approvals.away().includes(agent)) return undefined;
     try {
-      const { value } = await client.ask({ method: 'GET', path: `/permission/decisions?limit=${SHOWN}` }, signal);
-      return fitting(DecisionRecord, value, SHOWN).map((record) => toDecision(record, agent));
+      const paths = ['', '&asked=true'].map((more) => `/permission/decisions?limit=${SHOWN}${more}`);
+      const lists = await Promise.all(paths.map((path) => client.ask({ method: 'GET', path }, signal)));
+      const records = lists.flatMap(({ value }) => fitting(DecisionRecord, value, SHOWN));
+      return records.map((record) => toDecision(record, agent));
     } catch (error) {
       if (!isConsoleFault(error) || error.detail.kind === 'client-left') throw error;
       // An OpenCode server keeps none.
@@ -167,7 +172,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     });
     meter.recordDecision(reply);
     onDecided(decision);
-    await requests.refresh();
+    await (reply === 'always' ? requests.refreshRules() : requests.refresh());
     return decision;
   };
   const recent: Decisions['recent'] = async (signal) => {
@@ -175,7 +180,9 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     const byID = new Map([...known.values()].map((decision) => [decision.id, decision]));
     // What the agent servers have kept counts more than what this process remembers.
     for (const decision of lists.toReversed().flatMap((list) => list ?? [])) byID.set(decision.id, decision);
-    const decided = [...byID.values()].sort((left, right) => right.at - left.at).slice(0, SHOWN);
+    const newest = [...byID.values()].sort((left, right) => right.at - left.at);
+    // However many calls ran under standing rules, so many decisions of people are shown.
+    const decided = newest.filter(({ through }, place) => place < SHOWN || through === undefined).slice(0, 2 * SHOWN);
     return { decided, unread: lists.flatMap((list, agent) => (list === undefined ? [agent] : [])) };
   };
   const outcome: Decisions['outcome'] = async (agent, id, signal) => {
@@ -189,7 +196,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
   };
   const revoke: Decisions['revoke'] = async (agent, id, signal) => {
     await agents[agent]?.client.ask({ method: 'DELETE', path: `/permission/standing/${id}` }, signal);
-    await agents[agent]?.requests.refresh();
+    await agents[agent]?.requests.refreshRules();
   };
   return { decide, recent, outcome, revoke, known: (id) => known.get(id) };
 };

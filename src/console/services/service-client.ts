@@ -50,6 +50,9 @@ type ServiceClientNeeds = {
   readonly clock: Clock;
 };
 
+/** The reason of `service-down` where a service answered, and not with JSON. */
+export const NO_JSON = 'its answer is no JSON';
+
 const CALL_LIMIT_MS = 10_000;
 /** A chat may wait for the one before it. */
 const OPEN_LIMIT_MS = 60_000;
@@ -131,7 +134,7 @@ export const createServiceClient = (needs: ServiceClientNeeds): ServiceClient =>
       deadline.clear();
     }
     const value = parseJsonValue(answer.text);
-    if (value === undefined && answer.status < 400) throw down('its answer is no JSON');
+    if (value === undefined && answer.status < 400) throw down(NO_JSON);
     return { status: answer.status, value, text: answer.text };
   };
   return {

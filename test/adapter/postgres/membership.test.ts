@@ -386,6 +386,26 @@ describe('questions of several servers', (check) => {
     }),
   );
 
+  check('make rules that go with their session', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      listenAll([a!, b!]);
+      for (const [id, sessionID] of [
+        ['per_1', 'ses_1'],
+        ['per_2', 'ses_2'],
+      ] as const) {
+        const request = { ...asked(id), sessionID };
+        await a!.store.commit([{ kind: 'session', session: sessionOf(sessionID) }], []);
+        await a!.permissionRequests.add(request, () => {});
+        await a!.permissionRequests.answer(decisionAbout(request, { reply: 'always', by: 'ana' }, 5));
+      }
+      await b!.store.commit([{ kind: 'session-removed', sessionID: 'ses_1' }], []);
+      assert.equal(
+        (await a!.permissionRequests.standing(6)).map(({ id }) => id),
+        ['per_2'],
+      );
+    }),
+  );
+
   check('go with a server that is buried, and one it asks under its old membership is refused', () =>
     withPeers(database, 2, async ([a, b], { root }) => {
       listenAll([b!]);
@@ -438,14 +458,32 @@ describe('questions of several servers', (check) => {
 
   check('are kept as decisions, the newest so many and no more', () =>
     withPeers(database, 1, async ([a], { root }) => {
+      const fill = (isAsked: boolean, count: number) => root`
+        INSERT INTO decision (id, is_asked, place, data) SELECT 'x' || ${String(isAsked)} || n, ${isAsked}, n + 1, '{"id":"x"}'
+        FROM generate_series(1, ${count}::integer) AS n`;
+      const idsOf = async (isAsked: boolean) =>
+        (await root`SELECT id FROM decision WHERE is_asked = ${isAsked} ORDER BY seq`).map(({ id }) => id);
       await a!.store.recordDecision(decisionAbout(asked('per_1'), { reply: 'once' }, 5));
-      await root`SELECT setval(pg_get_serial_sequence('decision', 'seq'), ${DECISIONS_KEPT})`;
-      for (const id of ['per_2', 'per_3'])
-        await a!.store.recordDecision(decisionAbout(asked(id), { reply: 'once' }, 5));
+      const { asked: _, ...use } = decisionAbout(asked('per_2'), { reply: 'always', through: 'per_x' }, 5);
+      await a!.store.recordDecision(use);
+      await fill(false, DECISIONS_KEPT - 1);
+      // Calls under standing rules age out one another, and no decision of a person.
+      await a!.store.recordDecision({ ...use, id: 'per_3' });
+      const uses = await idsOf(false);
+      assert.equal([uses.length, uses[0], uses.at(-1)], [DECISIONS_KEPT, 'xfalse1', 'per_3']);
       assert.equal(
-        (await a!.store.decisions({ limit: 10 })).map(({ id }) => id),
-        ['per_3', 'per_2'],
+        (await a!.store.decisions({ limit: 10, isAsked: true })).map(({ id }) => id),
+        ['per_1'],
       );
+      assert.equal(
+        (await a!.store.decisions({ limit: 10, isAsked: true, beforeID: 'per_3' })).map(({ id }) => id),
+        ['per_1'],
+      );
+      await fill(true, DECISIONS_KEPT - 1);
+      await a!.store.recordDecision(decisionAbout(asked('per_4'), { reply: 'once' }, 5));
+      const people = await idsOf(true);
+      assert.equal([people.length, people[0], people.at(-1)], [DECISIONS_KEPT, 'xtrue1', 'per_4']);
+      assert.is((await idsOf(false)).length, DECISIONS_KEPT);
     }),
   );
 

@@ -105,6 +105,23 @@ describe('a store in a SQLite file', (check) => {
     }),
   );
 
+  check('keeps decisions about requests, however many calls run under a standing rule', () =>
+    inDirectory(async (file) => {
+      const store = await openAt(file);
+      await store.recordDecision(decisionAbout(permissionRequest('per_asked'), { reply: 'once' }, 5));
+      const { asked: _, ...use } = decisionAbout(permissionRequest('per_0'), { reply: 'always', through: 'per_x' }, 5);
+      const numbers = Array.from({ length: DECISIONS_KEPT + 1 }, (_, index) => index);
+      await Promise.all(numbers.map((number) => store.recordDecision({ ...use, id: `per_${number}` })));
+      const kept = await store.decisions({ limit: 2 * DECISIONS_KEPT });
+      assert.equal([kept.length, kept.at(-2)?.id, kept.at(-1)?.id], [DECISIONS_KEPT + 1, 'per_1', 'per_asked']);
+      assert.equal(
+        (await store.decisions({ limit: 5, isAsked: true })).map(({ id }) => id),
+        ['per_asked'],
+      );
+      await store.close();
+    }),
+  );
+
   check('forgets a session whose making was given up a day ago, and none that is being made', () =>
     inDirectory(async (file) => {
       const store = await openAt(file);

@@ -1,6 +1,6 @@
 import { sessionIDOf } from '../../../src/agent/protocol/events.ts';
 import { type Ids, nextEventID } from '../../../src/agent/protocol/ids.ts';
-import type { PermissionDecision } from '../../../src/agent/protocol/permissions.ts';
+import { isAboutRequest, type PermissionDecision } from '../../../src/agent/protocol/permissions.ts';
 import { isUnfinished, type Message, type Session } from '../../../src/agent/protocol/types.ts';
 
 import {
@@ -186,17 +186,20 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
     async recordDecision(decision) {
       refuseWhenClosed();
       if (decisions.every(({ id }) => id !== decision.id)) decisions.unshift(decision);
-      decisions.length = Math.min(decisions.length, DECISIONS_KEPT);
+      const isAsked = isAboutRequest(decision);
+      const kind = decisions.filter((one) => isAboutRequest(one) === isAsked);
+      for (const old of kind.slice(DECISIONS_KEPT)) decisions.splice(decisions.indexOf(old), 1);
     },
     async decision(requestID) {
       refuseWhenClosed();
       return decisions.find(({ id }) => id === requestID);
     },
-    async decisions({ limit, beforeID }) {
+    async decisions({ limit, beforeID, isAsked }) {
       refuseWhenClosed();
       const place = beforeID === undefined ? -1 : decisions.findIndex(({ id }) => id === beforeID);
       if (beforeID !== undefined && place === -1) return [];
-      return decisions.slice(place + 1, place + 1 + limit);
+      const older = decisions.slice(place + 1);
+      return older.filter((one) => isAsked === undefined || isAboutRequest(one)).slice(0, limit);
     },
     async close() {
       isClosed = true;

@@ -77,6 +77,41 @@ describe('standing rules', (check) => {
     assert.is(asked(), before + 4);
     stop();
   });
+
+  check('are back with the first answer of a server that was away, or answered with a failure', async () => {
+    const { standing, stop, services, clock, agents } = await withRule();
+    services.away.add('http://agent-1');
+    await clock.advance(5000);
+    assert.equal(await standing(), []);
+    services.away.delete('http://agent-1');
+    await clock.advance(5000);
+    assert.is((await standing()).length, 1);
+    agents[0].failing.add('/permission/standing');
+    await clock.advance(5000);
+    agents[0].failing.clear();
+    agents[0].standing.length = 0;
+    await clock.advance(5000);
+    assert.equal(await standing(), []);
+    stop();
+  });
+
+  check('are asked for at once after an answer of always and after a rule was ended', async () => {
+    const world = await withRequest({ permission: 'docs_find', alwaysMs: HOUR_MS });
+    const { agents, services, clock } = world;
+    const asked = () => services.sent.filter(({ path }) => path === '/permission/standing').length;
+    for (const agent of agents) agent.texts['/permission/standing'] = '<!doctype html>';
+    await clock.advance(5000);
+    const before = asked();
+    const [one] = (await world.shown()).open;
+    const bob = await world.as('bob');
+    const { argumentsHash } = one ?? {};
+    await bob('POST', '/api/approvals/0/per_1', { reply: 'always', argumentsHash });
+    assert.is(asked(), before + 1);
+    agents[0].standing.push({ id: 'per_1' });
+    assert.is((await bob('DELETE', '/api/standing/0/per_1')).status, 204);
+    assert.is(asked(), before + 2);
+    world.stop();
+  });
 });
 
 describe('an answer of always', (check) => {
@@ -108,6 +143,23 @@ describe('an answer of always', (check) => {
       assert.is((await bob('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash })).status, 200);
       world.stop();
     }
+  });
+
+  check('stays in the list of decisions, as others of people do, however many calls run under its rule', async () => {
+    const world = await withRequest();
+    const { clock, agents } = world;
+    const call = { sessionID: 'ses_1', permission: 'docs_find', patterns: ['*'], reply: 'always', by: 'bob' };
+    for (let n = 150; n > 0; n--)
+      agents[0].decisions.push({ ...call, id: `per_u${n}`, through: 'per_8', at: clock.now() + n });
+    agents[0].decisions.push({ ...call, id: 'per_8', at: clock.now() });
+    agents[0].decisions.push({ ...call, id: 'per_7', reply: 'once', at: clock.now() - 1 });
+    const { decided } = await world.shown();
+    assert.equal(
+      decided.filter(({ through }) => through === undefined).map(({ id }) => id),
+      ['per_8', 'per_7'],
+    );
+    assert.is(decided.length, 102);
+    world.stop();
   });
 
   check('is told apart in the list of decisions from the calls that ran under it', async () => {

@@ -13,6 +13,8 @@ export const createFakeAgent = (now: () => number) => {
   const others: Record<string, Given | readonly Given[]> = {};
   /** Answers that are no JSON, or such as nobody writes. */
   const texts: Record<string, string> = {};
+  /** Paths that are answered with a 500. */
+  const failing = new Set<string>();
   const ask = (id: string, given: Given = { user_id: 7 }, more: Given = {}): void => {
     open.set(id, {
       ...{ id, sessionID: 'ses_1', permission: 'relay-admin_recharge', patterns: ['*'], always: ['*'] },
@@ -42,10 +44,14 @@ export const createFakeAgent = (now: () => number) => {
     return { status: 200, value: true };
   };
   const answer: Answering = ({ method, path, body }) => {
+    if (failing.has(path)) return { status: 500 };
     const [, id] = /^\/permission\/(\w+)\/reply$/.exec(path) ?? [];
     if (id !== undefined && method === 'POST') return reply(id, body as Given);
     if (path === '/permission') return { value: [...open.values()] };
-    if (path.startsWith('/permission/decisions')) return { value: decisions };
+    if (path.startsWith('/permission/decisions')) {
+      const isAsked = path.includes('asked=true');
+      return { value: decisions.filter(({ through, asked }) => !isAsked || !through || asked).slice(0, 100) };
+    }
     const text = texts[path.split('?')[0] ?? ''];
     if (text !== undefined) return { text };
     if (path === '/permission/standing') return { value: standing };
@@ -54,5 +60,5 @@ export const createFakeAgent = (now: () => number) => {
     const found = others[path] ?? others[path.split('?')[0] ?? ''];
     return found === undefined ? undefined : { value: found };
   };
-  return { open, decisions, standing, others, texts, ask, reply, answer, hashOf };
+  return { open, decisions, standing, others, texts, failing, ask, reply, answer, hashOf };
 };

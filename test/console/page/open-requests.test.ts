@@ -7,6 +7,7 @@ import {
   loadApprovals,
   setFollowed,
   shownApprovals,
+  standingRules,
   takeDecision,
   takeOpen,
   unreadAgents,
@@ -63,6 +64,19 @@ const only = () => {
   return first;
 };
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+describe('the standing rules on the page', (check) => {
+  check(
+    'are all that the console lists, whatever the time of the browser',
+    onPage(() => {
+      const rule = { agent: 0, id: 'per_1', sessionID: 'ses_1', covers: ['any'], since: 1, until: 2, uses: 0 };
+      takeOpen({ open: [], away: [], standing: [rule] });
+      assert.equal(standingRules.value, [rule]);
+      takeOpen({ open: [], away: [], standing: [] });
+      assert.equal(standingRules.value, []);
+    }),
+  );
+});
 
 describe('the requests on the page', (check) => {
   check(

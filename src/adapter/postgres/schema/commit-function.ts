@@ -129,6 +129,7 @@ export const COMMIT_GROUP = `
       WHEN 'session-removed' THEN
         WITH gone AS (DELETE FROM event WHERE session_id = given.id RETURNING id) SELECT max(id) INTO last_id FROM gone;
         UPDATE event_mark SET newest = last_id WHERE newest < last_id;
+        DELETE FROM standing_rule WHERE session_id = given.id;
         DELETE FROM session WHERE id = given.id;
       WHEN 'message' THEN
         INSERT INTO message (id, session_id, is_unfinished, data)

@@ -111,6 +111,7 @@ const FIRST = `
   CREATE TABLE standing_rule (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${ID} NOT NULL UNIQUE,
+    session_id ${ID} NOT NULL,
     until bigint NOT NULL,
     uses bigint NOT NULL DEFAULT 0,
     data text NOT NULL
@@ -119,8 +120,11 @@ const FIRST = `
   CREATE TABLE decision (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${ID} NOT NULL UNIQUE,
+    is_asked boolean NOT NULL, -- false: the call ran under a standing rule
+    place bigint NOT NULL, -- among those of its kind; two at once may have the same
     data text NOT NULL
   );
+  CREATE INDEX decision_by_kind ON decision (is_asked, place);
   ${EVENT_GROUPS}
   ${TICKET_FUNCTIONS}
   ${COMMIT_GROUP}

@@ -16,7 +16,7 @@ export type ShownApproval = {
   readonly missing?: 'away' | 'gone';
 };
 
-const MOST_DECISIONS = 100;
+const MOST_DECISIONS = 200;
 /** A page may stand open for weeks, and a request may hold a megabyte. */
 const MOST_OVER = 30;
 
@@ -35,8 +35,8 @@ export const awayAgents = signal<readonly number[]>([]);
 /** The agent servers whose decisions could not be read; nothing before any were asked for. */
 export const unreadAgents = signal<readonly number[] | undefined>(undefined);
 
-/** The rules that answers of `always` have made, as the console last listed them. */
-export const listedRules = signal<readonly ShownRule[]>([]);
+/** The rules that answers of `always` have made, as the console last listed them: it and the agent server know the time. */
+export const standingRules = signal<readonly ShownRule[]>([]);
 
 /** How many requests wait for somebody. */
 export const waitingCount = computed(() => (shownApprovals.value ?? []).filter(isOpen).length);
@@ -85,7 +85,7 @@ const updated = (shown: ShownApproval): ShownApproval => {
 export const takeOpen = (next: ApprovalList): void => {
   list = next;
   awayAgents.value = next.away;
-  listedRules.value = next.standing;
+  standingRules.value = next.standing;
   const before = shownApprovals.peek() ?? [];
   const wasGone = new Set(before.flatMap(({ approval, missing }) => (missing === 'gone' ? [approval.id] : [])));
   const known = new Set(before.map(({ approval }) => approval.id));

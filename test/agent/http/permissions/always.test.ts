@@ -60,6 +60,8 @@ describe('the reply always', (check) => {
   check('is refused for a call that moves money, and for tools that are destructive or listed', async () => {
     for (const [tool, input, reason, alwaysRefused] of [
       [relay('recharge'), { preview_token: 'tok' }, /moves money/, 'recharge'],
+      [relay('recharge'), { preview_token: 7 }, /moves money/, 'recharge'],
+      [relay('recharge'), { preview_token: null }, /moves money/, 'recharge'],
       [{ ...toolNamed('wipe'), isDestructive: true }, {}, /destroy or overwrite/, 'destructive'],
       [toolNamed('desk_close'), {}, /permission_once_only/, 'listed'],
     ] as const) {
@@ -82,6 +84,7 @@ describe('the reply always', (check) => {
       const rule = { id: asked?.id, sessionID: id, permission: 'pay', patterns: ['*'], agent: 'build', by: 'Ana' };
       assert.equal(await rulesOf(world), [{ ...rule, since, until, uses: 2 }]);
       const kept = await decisions(world);
+      assert.equal(await decisions(world, '?asked=true'), kept.slice(-1));
       assert.equal(
         kept.map(({ reply: given, by, through, argumentsHash }) => [given, by, through, argumentsHash]),
         [
@@ -134,6 +137,77 @@ describe('the reply always', (check) => {
     assert.is(paid.length, 1);
     await reply(world, asked, { reply: 'once' });
     await second;
+  });
+
+  check('makes no rule for a tool of the same name that another tool server has', async () => {
+    const calls: string[] = [];
+    const from = (server: string, tool: string): AgentTool => ({
+      ...toolNamed('docs_a_find', async () => {
+        calls.push(server);
+        return outcome('found');
+      }),
+      origin: { server, tool },
+    });
+    const tools = [from('docs', 'a_find')];
+    const { world, id } = await paying([], {
+      tools,
+      scripts: [...[1, 2, 3].flatMap((n) => [calling({ name: 'docs_a_find', input: { n } }), replying('done')])],
+    });
+    const first = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await first;
+    await ask(world, id);
+    tools[0] = from('docs_a', 'find');
+    const third = ask(world, id);
+    const [asked] = await asksWhen(world, 1);
+    assert.equal([asked?.origin, calls], [{ server: 'docs_a', tool: 'find' }, ['docs', 'docs']]);
+    await reply(world, asked, { reply: 'reject', message: 'no' });
+    await third;
+  });
+
+  check('ends with its session', async () => {
+    const { world, id } = await paying([{ n: 1 }]);
+    const answer = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await answer;
+    assert.is((await rulesOf(world)).length, 1);
+    assert.is((await world.call('DELETE', `/session/${id}`)).status, 200);
+    assert.equal(await rulesOf(world), []);
+  });
+
+  check('is not said to be revoked while a call under its rule is being kept', async () => {
+    const kept = createMemoryStore({ ids: idsFrom() });
+    const holding = Promise.withResolvers<void>();
+    const waiting = Promise.withResolvers<void>();
+    const store: Store = {
+      ...kept,
+      async recordDecision(decision) {
+        if (decision.through !== undefined) {
+          waiting.resolve();
+          await holding.promise;
+        }
+        await kept.recordDecision(decision);
+      },
+    };
+    const { world, paid, id } = await paying([{ n: 1 }, { n: 2 }], { store });
+    const answer = ask(world, id);
+    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    await waiting.promise;
+    let isRevoked = false;
+    const revoking = world
+      .call('DELETE', `/permission/standing/${(await rulesOf(world))[0]?.id}`)
+      .then(({ status }) => {
+        isRevoked = true;
+        return status;
+      });
+    // It holds for no other call from now on.
+    while ((await rulesOf(world)).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal([isRevoked, paid.length], [false, 1]);
+    holding.resolve();
+    assert.is(await revoking, 200);
+    await answer;
+    assert.is(paid.length, 2);
   });
 
   check('lets no call run under its rule while that cannot be kept', async () => {
