@@ -1,7 +1,13 @@
 import { isNestedBeyond, isRecord } from '../../core/json.ts';
 
+/** Texts as they were sent, which alone count for a limit, and those that the gateway joins of them. */
+export type Found = { readonly written: string[]; readonly joined: string[] };
+
+/** Creates what is found, with these texts so far. */
+export const foundTexts = (...written: string[]): Found => ({ written, joined: [] });
+
 /** Adds the texts of a value to `found`, none of them empty; false where some of it is no text. A body may hold a million values. */
-export type Read = (value: unknown, found: string[]) => boolean;
+export type Read = (value: unknown, found: Found) => boolean;
 
 /** What of an object a model reads, each with how its texts are found. */
 export type Members = Readonly<Record<string, Read>>;
@@ -14,7 +20,7 @@ export const isNothing = (value: unknown): boolean =>
 export const unreadMember = (
   value: Readonly<Record<string, unknown>>,
   members: Members,
-  found: string[],
+  found: Found,
 ): string | undefined => {
   for (const name of Object.keys(value)) {
     const one = value[name];
@@ -41,7 +47,7 @@ export const eachItem =
 /** Reads a text. */
 export const plainText: Read = (value, found) => {
   if (typeof value !== 'string') return false;
-  if (value !== '') found.push(value);
+  if (value !== '') found.written.push(value);
   return true;
 };
 

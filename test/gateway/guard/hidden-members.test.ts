@@ -145,6 +145,13 @@ for (const [face, isClear] of Object.entries(FACES))
     for (const [place, messages] of Object.entries(SPLIT))
       check(`reads a word that is split over ${place}`, async () => assert.is(await isClear(messages), false));
 
+    check('counts what was sent alone for the limit of a text', async () => {
+      // The guard face counts the parts together, the others each of them.
+      const length = face === 'guard' ? 130 : 150;
+      const letters = Array.from({ length }, (_, index) => String.fromCharCode(97 + (index % 26)).repeat(750));
+      assert.is(await isClear([{ role: 'user', content: parts(...letters) }]), true);
+    });
+
     check('takes what programs send beside a text', async () => {
       for (const messages of [
         withCall({ index: 0, id: thought(SIGNATURE) }),
