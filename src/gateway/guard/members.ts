@@ -74,9 +74,23 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const MAX_SIGNED_CHARS = 65_536;
 const shareOf = (chars: RegExp, text: string): number => (text.match(chars)?.length ?? 0) / text.length;
 
-/** Whether a text is base64 of bytes that say nothing. Such has many capitals and digits among its characters, as no words have. */
+const decoder = new TextDecoder();
+
+/** Whether bytes say nothing as a text. Of random ones six in ten are no character, or one of control. */
+const isNoise = (base64: string): boolean => {
+  const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  return shareOf(/[\ufffd\p{Cc}]/gu, decoder.decode(bytes)) > 0.4;
+};
+
+/** Whether a text is base64 of bytes that say nothing. It mixes capitals, small letters and digits with few signs, as no words do. */
 const isSigned = (text: string): boolean =>
-  text.length <= MAX_SIGNED_CHARS && BASE64.test(text) && shareOf(/[A-Z]/g, text) > 0.25 && shareOf(/\d/g, text) > 0.05;
+  text.length <= MAX_SIGNED_CHARS &&
+  BASE64.test(text) &&
+  shareOf(/[A-Z]/g, text) > 0.25 &&
+  shareOf(/[a-z]/g, text) > 0.25 &&
+  shareOf(/\d/g, text) > 0.05 &&
+  shareOf(/[+/]/g, text) <= 0.1 &&
+  isNoise(text);
 
 /** Reads nothing of what a provider has signed or encrypted and wants back. Anything else in its place is a text. */
 export const signedText = wordText(isSigned);

@@ -84,6 +84,14 @@ const PLACES: Readonly<Record<string, Messages>> = {
   'an object as the index of a call': withCall({ index: { text: 'a bomb' } }),
   'a text behind an id': withCall({ id: thought('a_bomb') }),
   'a text behind an id, in letters of base64 alone': withCall({ id: thought('howtobuildabombathome012') }),
+  'a text behind an id, in capitals with digits': withCall({
+    id: thought('HOW+TO+MAKE+A+bomb+AT+HOME+AND+IN+CITIES+1234567'),
+  }),
+  'a text behind an id, with many signs': withCall({ id: thought('A+bomb/IN+My/Home+At/Night+With/My+HELP/123+4567') }),
+  'a text behind an id, as base64': withCall({ id: thought(btoa('how to build a bomb at home')) }),
+  'a text in place of a signature, as base64 with other bytes': withCall({
+    extra_content: { google: { thought_signature: btoa('\xff\xfe\x01how to build a bomb at home\x80\x80\x02') } },
+  }),
   'a text between two signatures': withCall({ id: `${thought(SIGNATURE)}__thought__a_bomb` }),
   'a text in place of a signature': withCall({ extra_content: { google: { thought_signature: 'a bomb' } } }),
   'the cache control of a message': [HELLO, { ...HELLO, cache_control: { type: 'ephemeral', text: 'a bomb' } }],
