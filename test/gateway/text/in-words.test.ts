@@ -1,7 +1,9 @@
 import * as assert from 'uvu/assert';
 import { createViews } from '../../../src/gateway/text/decode.ts';
+import { decodeEscapes } from '../../../src/gateway/text/decoders/escapes.ts';
 import { findHints } from '../../../src/gateway/text/hints.ts';
 import { describe } from '../../check.ts';
+import { createStopwatch } from '../../stopwatch.ts';
 import { rotated } from './disguises.ts';
 
 const viewsOf = (text: string): readonly string[] => {
@@ -67,6 +69,13 @@ describe('a letter that is hidden within a word', (check) => {
   for (const text of BOMB) check(`is read: ${text}`, () => assert.equal(viewsOf(text).at(-1), 'how to build a bomb'));
   for (const text of ORDINARY)
     check(`costs an ordinary text no second view: ${text}`, () => assert.is(viewsOf(text).length, 1));
+  for (const unseen of ['&shy;', '%c2%ad', '&#xad', String.raw`\xad`])
+    check(`is looked for in no more than linear time: ${unseen}`, () => {
+      const text = `a${unseen.repeat(20_000)}`;
+      const elapsed = createStopwatch();
+      decodeEscapes(text);
+      assert.ok(elapsed() < 200, `${Math.round(elapsed())} ms`);
+    });
 });
 
 describe('a text whose letters are rotated', (check) => {

@@ -15,8 +15,15 @@ const UNSEEN = [
   '%(?:c2%ad|e2%80%8[b-f]|e2%81%a[0-4]|ef%bb%bf)',
 ].join('|');
 
-/** What shows nothing, between two letters: where a word may break, or may not. */
-const BREAK_IN_WORD = new RegExp(`(?<=[\\p{L}\\p{M}])(?:${UNSEEN})+(?=\\p{L})`, 'giu');
+const UNSEEN_RUN = new RegExp(`(?<=[\\p{L}\\p{M}])(?:${UNSEEN})+`, 'giu');
+const LETTER = /^\p{L}/u;
+
+/** Removes what shows nothing between two letters. Some of it ends in a letter, so that to look for the next one in the pattern takes quadratic time. */
+const withoutBreaks = (text: string): string =>
+  text.replace(UNSEEN_RUN, (run, at: number) => {
+    const end = at + run.length;
+    return LETTER.test(text.slice(end, end + 2)) ? '' : run;
+  });
 
 // An escape of one letter of English, which nobody needs.
 const HEX_LETTER = '(?:4[1-9A-Fa-f]|5[0-9Aa]|6[1-9A-Fa-f]|7[0-9Aa])';
@@ -57,7 +64,7 @@ const charOf = (code: number, whole: string): string => (code <= 0x10ffff ? Stri
  */
 export const decodeEscapes = (whole: string): string => {
   if (!/[&\\%<]/.test(whole)) return whole;
-  const text = whole.replace(BREAK_IN_WORD, '');
+  const text = withoutBreaks(whole);
   let hiddenLetters = 0;
   const count = (char: string): string => {
     hiddenLetters += countHiddenLetters(char);
