@@ -36,10 +36,13 @@ export const plainTextsOf = (content: unknown): readonly string[] => {
 
 const partsOf = (types: PartTypes): Read => {
   const readParts = eachItem((part, found) => isRecord(part) && types.get(typeOf(part))?.(part, found) === true);
-  return (content, found) =>
-    typeof content === 'string'
-      ? plainText(content, found)
-      : readParts(content, found) && plainText(joinedText(plainTextsOf(content)), found);
+  return (content, found) => {
+    if (typeof content === 'string') return plainText(content, found);
+    if (!readParts(content, found)) return false;
+    const joined = joinedText(plainTextsOf(content));
+    if (joined !== '') found.joined.push(joined);
+    return true;
+  };
 };
 
 /** All types of parts that hold texts, with Anthropic's blocks. */

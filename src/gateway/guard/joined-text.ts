@@ -1,10 +1,12 @@
 /** So much of a text is read on either side of the place where it meets the next one. */
 export const CONTEXT_CHARS = 500;
-const ENDS_IN_WORD = /[^\s\p{P}\p{S}]$/u;
-const BEGINS_IN_WORD = /^[^\s\p{P}\p{S}]/u;
+// A blank or the punctuation of a sentence. Left out are signs that end an escaped letter or stand within words, and an invisible one.
+const BREAK = '(?![\\ufeff;{}\'\\u2019])[\\s\\p{Term}\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}"]';
+const ENDS_WORD = new RegExp(`${BREAK}$`, 'u');
+const BEGINS_APART = new RegExp(`^${BREAK}`, 'u');
 
 const splitsWord = (before: string, after: string): boolean =>
-  ENDS_IN_WORD.test(before.slice(-2)) && BEGINS_IN_WORD.test(after.slice(0, 2));
+  !ENDS_WORD.test(before.slice(-2)) && !BEGINS_APART.test(after.slice(0, 2));
 
 const edgesOf = (text: string): string =>
   text.length <= 2 * CONTEXT_CHARS ? text : `${text.slice(0, CONTEXT_CHARS)}\n${text.slice(-CONTEXT_CHARS)}`;

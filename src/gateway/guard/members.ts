@@ -1,7 +1,13 @@
 import { isNestedBeyond, isRecord } from '../../core/json.ts';
 
+/** Texts as they were sent, which alone count for a limit, and those that the gateway joins of them. */
+export type Found = { readonly written: string[]; readonly joined: string[] };
+
+/** Creates what is found, with these texts so far. */
+export const foundTexts = (...written: string[]): Found => ({ written, joined: [] });
+
 /** Adds the texts of a value to `found`, none of them empty; false where some of it is no text. A body may hold a million values. */
-export type Read = (value: unknown, found: string[]) => boolean;
+export type Read = (value: unknown, found: Found) => boolean;
 
 /** What of an object a model reads, each with how its texts are found. */
 export type Members = Readonly<Record<string, Read>>;
@@ -14,7 +20,7 @@ export const isNothing = (value: unknown): boolean =>
 export const unreadMember = (
   value: Readonly<Record<string, unknown>>,
   members: Members,
-  found: string[],
+  found: Found,
 ): string | undefined => {
   for (const name of Object.keys(value)) {
     const one = value[name];
@@ -41,7 +47,7 @@ export const eachItem =
 /** Reads a text. */
 export const plainText: Read = (value, found) => {
   if (typeof value !== 'string') return false;
-  if (value !== '') found.push(value);
+  if (value !== '') found.written.push(value);
   return true;
 };
 
@@ -68,9 +74,23 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const MAX_SIGNED_CHARS = 65_536;
 const shareOf = (chars: RegExp, text: string): number => (text.match(chars)?.length ?? 0) / text.length;
 
-/** Whether a text is base64 of bytes that say nothing. Such has many capitals and digits among its characters, as no words have. */
+const decoder = new TextDecoder();
+
+/** Whether bytes say nothing as a text. Of random ones six in ten are no character, or one of control. */
+const isNoise = (base64: string): boolean => {
+  const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  return shareOf(/[\ufffd\p{Cc}]/gu, decoder.decode(bytes)) > 0.4;
+};
+
+/** Whether a text is base64 of bytes that say nothing. It mixes capitals, small letters and digits with few signs, as no words do. */
 const isSigned = (text: string): boolean =>
-  text.length <= MAX_SIGNED_CHARS && BASE64.test(text) && shareOf(/[A-Z]/g, text) > 0.25 && shareOf(/\d/g, text) > 0.05;
+  text.length <= MAX_SIGNED_CHARS &&
+  BASE64.test(text) &&
+  shareOf(/[A-Z]/g, text) > 0.25 &&
+  shareOf(/[a-z]/g, text) > 0.25 &&
+  shareOf(/\d/g, text) > 0.05 &&
+  shareOf(/[+/]/g, text) <= 0.1 &&
+  isNoise(text);
 
 /** Reads nothing of what a provider has signed or encrypted and wants back. Anything else in its place is a text. */
 export const signedText = wordText(isSigned);

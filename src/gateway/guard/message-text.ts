@@ -4,6 +4,8 @@ import { CONTEXT_CHARS, joinedText } from './joined-text.ts';
 import {
   cacheControl,
   eachItem,
+  type Found,
+  foundTexts,
   idText,
   isNothing,
   jsonText,
@@ -97,18 +99,18 @@ const MEMBERS: Members = {
 };
 
 /** The texts of a message, or the name of the first member that is no text: one of ours, or `''` where it is unknown. */
-type MessageTexts = { readonly texts: readonly string[] } | { readonly unreadable: string };
+type MessageTexts = { readonly found: Found } | { readonly unreadable: string };
 
 /**
  * All that a model reads of a message, no text of it empty: the content, and calls of tools with their arguments, a refusal,
  * reasoning, a name beside it, and a role or an id that is a text of its own. `joined`: the text that it makes with those before it.
  */
 export const messageTexts = (message: ChatMessage, joined = ''): MessageTexts => {
-  const texts: string[] = [];
-  const unread = unreadMember(message, MEMBERS, texts);
+  const found = foundTexts();
+  const unread = unreadMember(message, MEMBERS, found);
   if (unread !== undefined) return { unreadable: Object.hasOwn(MEMBERS, unread) ? unread : '' };
-  plainText(joined, texts);
-  return { texts };
+  if (joined !== '') found.joined.push(joined);
+  return { found };
 };
 
 const isOfSystem = (role: string): boolean => role === 'system' || role === 'developer';

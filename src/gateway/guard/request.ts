@@ -3,6 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { AnswerForm } from './answer-form.ts';
+import { type Found, foundTexts } from './members.ts';
 import { type ChatMessage, createMessageJoiner, definitionsText, isChatMessage, messageTexts } from './message-text.ts';
 
 /** The body of `POST /v1/chat/completions`. Everything else in it is for a chat model, and ignored. */
@@ -51,10 +52,10 @@ const WRONG: Readonly<Record<string, string>> = {
   function_call: 'a name and arguments alone',
 };
 
-const textOf = (message: ChatMessage, index: number, joined: string): string => {
+const textOf = (message: ChatMessage, index: number, joined: string): Found => {
   const param = `messages[${index}]`;
   const read = messageTexts(message, joined);
-  if ('texts' in read) return read.texts.join('\n');
+  if ('found' in read) return read.found;
   const { unreadable } = read;
   throw unjudged(
     unreadable === ''
@@ -74,10 +75,11 @@ const isInstruction = ({ role }: ChatMessage, index: number): boolean =>
  */
 export const guardTexts = (asked: AskedGuard, { kind }: AnswerForm, limits: TextLimits): readonly string[] => {
   const texts: string[] = [];
-  const add = (text: string, param: string): void => {
-    if (text.length > limits.chars)
+  const add = ({ written, joined }: Found, param: string): void => {
+    const sent = written.join('\n');
+    if (sent.length > limits.chars)
       throw unjudged(`Expected at most ${limits.chars} characters at ${param}, as MAX_INPUT_CHARS allows`);
-    if (text !== '') texts.push(text);
+    if (sent !== '') texts.push([sent, ...joined].join('\n'));
     if (texts.length > limits.inputs)
       throw unjudged(`Expected at most ${limits.inputs} messages with a text, as MAX_INPUTS allows`);
   };
@@ -89,7 +91,7 @@ export const guardTexts = (asked: AskedGuard, { kind }: AnswerForm, limits: Text
   for (const name of ['tools', 'functions'] as const) {
     const text = definitionsText(asked[name]);
     if (text === undefined) throw unjudged(`Expected fewer levels at ${name}`);
-    add(text, name);
+    add(foundTexts(text), name);
   }
   return texts;
 };

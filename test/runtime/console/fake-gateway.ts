@@ -80,7 +80,6 @@ export const startFakeGateway = async (): Promise<FakeGateway> => {
   const state = () => ({
     time: Date.now(),
     version: '0.1.0',
-    workers: { running: 2, answered: 2 },
     keys,
     breaker: { state: 'closed', rests_ms: 0, not_closed: 0 },
     calls: { running: 3, waiting: 0, limit: 32 },

@@ -51,17 +51,15 @@ export type ShownKey = {
     readonly reason?: string;
     readonly rests_ms: number;
   }[];
-  readonly differs?: boolean;
 };
 
 /** The answer of `POST /api/keys/{fingerprint}`, and how far the change reaches at once. */
-export type KeyChanged = ShownKey & { readonly applies_to: 'process' | 'workers' | 'replicas' };
+export type KeyChanged = ShownKey & { readonly applies_to: 'process' | 'replicas' };
 
 /** The answer of `GET /api/moderation`: the gateway's own report. */
 export type ModerationState = {
   readonly time: number;
   readonly version: string;
-  readonly workers?: { readonly running: number; readonly answered: number };
   readonly keys: readonly ShownKey[];
   /** Why there can be no verdicts now. */
   readonly ready?: { readonly reasons?: readonly string[] };

@@ -51,14 +51,12 @@ export const moderationTexts = {
   keys: {
     title: 'Backend keys',
     states: { active: 'Active', 'half-open': 'On trial', probing: 'Being tried', cooling: 'Resting' },
-    differs: 'not in all workers',
     rest: 'Rest',
     release: 'Release',
     rested: 'The key rests',
     released: 'The key is in use again',
     reach: {
       process: ' in this process of the gateway',
-      workers: ' in all workers of this gateway',
       replicas: ' in all replicas',
     },
     restTitle: 'Let this key rest?',
@@ -84,7 +82,6 @@ export const moderationTexts = {
     calls: 'Calls running',
     waiting: 'Waiting',
     cache: 'Cached verdicts',
-    workers: 'Workers',
     version: 'Version',
     ofLimit: (value: string, limit: string): string => `${value} of ${limit}`,
     columns: {

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
 import { isRecord } from '../../../core/json.ts';
 import type { GatewayFault } from '../../errors.ts';
-import { cacheControl, membersAlone, silent, wordText } from '../../guard/members.ts';
+import { cacheControl, foundTexts, membersAlone, silent, wordText } from '../../guard/members.ts';
 import { type ChatMessage, createMessageJoiner, isChatMessage, messageTexts } from '../../guard/message-text.ts';
 import type { GuardrailInput } from './guardrail.ts';
 
@@ -25,8 +25,9 @@ const readImagePart = membersAlone({
 
 /** The address of an image part, in either of the forms that products send; undefined for every other part. */
 const imageAddress = (part: unknown): string | undefined => {
-  const found: string[] = [];
-  if (!isRecord(part) || part.type !== 'image_url' || !readImagePart(part, found) || found.length > 0) return undefined;
+  const found = foundTexts();
+  if (!isRecord(part) || part.type !== 'image_url' || !readImagePart(part, found) || found.written.length > 0)
+    return undefined;
   const { image_url: image } = part;
   const url = isRecord(image) ? image.url : image;
   return typeof url === 'string' && url !== '' ? url : undefined;
@@ -38,7 +39,7 @@ const readMessage = (message: ChatMessage, joined: string, param: string): Guard
   const images = parts.flatMap((part) => imageAddress(part) ?? []);
   const rest = images.length === 0 ? content : parts.filter((part) => imageAddress(part) === undefined);
   const read = messageTexts({ ...message, content: rest }, joined);
-  if ('texts' in read) return { texts: [read.texts], images };
+  if ('found' in read) return { texts: [read.found], images };
   const { unreadable: member } = read;
   throw unreadable(member === '' ? param : `${param}.${member}`, 'nothing but texts, images and calls of tools');
 };

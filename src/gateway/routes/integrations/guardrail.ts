@@ -1,6 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
 import type { RequestBodies } from '../../../core/http/request-bodies.ts';
 import type { GatewayFault } from '../../errors.ts';
+import type { Found } from '../../guard/members.ts';
 import type { ItemVerdict, Moderate, ModerationItem } from '../../judge/moderate.ts';
 import type { GatewayMetrics } from '../../metrics.ts';
 import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../../models.ts';
@@ -14,7 +15,7 @@ import type { ParsedItem } from '../request.ts';
 import { listed, verdictHeaders } from '../verdict-headers.ts';
 
 /** What a product has judged, all of it as one: texts in their order, those of a message together, and the addresses of images. */
-export type GuardrailInput = { readonly texts: readonly (readonly string[])[]; readonly images: readonly string[] };
+export type GuardrailInput = { readonly texts: readonly Found[]; readonly images: readonly string[] };
 type CheckedInput = { readonly texts: readonly string[]; readonly images: readonly string[] };
 
 /** The categories that are over their threshold, by the names of the policy; none: nothing speaks against it. */
@@ -69,11 +70,11 @@ const badInput = (code: string, message: string): Fault => new Fault({ kind: 'ba
 
 /** What is left of texts that may come twice or be empty. Throws `bad-input` where they or the images are too many, too long, or none. */
 const checkedInput = ({ texts, images }: GuardrailInput, { inputs, chars }: GuardrailNeeds['limits']): CheckedInput => {
-  const together = texts.map((some) => some.filter((text) => text !== '').join('\n'));
+  const together = texts.map(({ written, joined }) => [...written, ...joined].filter((text) => text !== '').join('\n'));
   const judged = [...new Set(together)].filter((text) => text !== '');
   const shown = [...new Set(images)];
   if (judged.length + shown.length === 0) throw badInput('empty_input', 'Expected a text or an image to judge');
-  if (texts.some((some) => some.some(({ length }) => length > chars)))
+  if (texts.some(({ written }) => written.some(({ length }) => length > chars)))
     throw badInput('input_too_long', `Expected at most ${chars} characters in each text, as MAX_INPUT_CHARS allows`);
   if (shown.length > inputs - Math.min(1, judged.length))
     throw badInput('too_many_inputs', `Expected fewer images: ${inputs} texts and images, as MAX_INPUTS allows`);

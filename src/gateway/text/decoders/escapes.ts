@@ -4,9 +4,26 @@ const ENTITY = /&(?:amp;)*#(?:x([\da-f]{1,6})|(\d{1,7}));?/gi;
 const BACKSLASH = /(?:\\|%(?=u))(?:x([\da-f]{2})|u\{([\da-f]{1,6})\}|u([\da-f]{4})|([0-3]?[0-7]{2}))/gi;
 const MIN_ESCAPED_LETTERS = 4;
 
-/** Signs of HTML that show nothing, between two letters: where a word may break, or may not. */
-const BREAK_IN_WORD =
-  /(?<=[\p{L}\p{M}])(?:<wbr\s{0,9}\/?>|&(?:amp;)*(?:shy|zwn?j|[lr]rm|zerowidthspace|nobreak);)+(?=\p{L})/giu;
+// U+00AD, U+200B to U+200F, U+2060 to U+2064 and U+FEFF by their numbers.
+const UNSEEN_HEX = '0{0,4}(?:ad|200[b-f]|206[0-4]|feff)';
+const UNSEEN_DECIMAL = '0{0,4}(?:173|820[3-7]|828[89]|829[0-2]|65279)';
+const UNSEEN = [
+  '<wbr(?:[\\s/][^<>]{0,100})?>',
+  '&(?:amp;)*(?:shy|zwn?j|[lr]rm|zerowidthspace|nobreak);',
+  `&(?:amp;)*#(?:x${UNSEEN_HEX}|${UNSEEN_DECIMAL});?`,
+  `(?:\\\\|%(?=u))(?:xad|u(?:00ad|200[b-f]|206[0-4]|feff)|u\\{${UNSEEN_HEX}\\})`,
+  '%(?:c2%ad|e2%80%8[b-f]|e2%81%a[0-4]|ef%bb%bf)',
+].join('|');
+
+const UNSEEN_RUN = new RegExp(`(?<=[\\p{L}\\p{M}])(?:${UNSEEN})+`, 'giu');
+const LETTER = /^\p{L}/u;
+
+/** Removes what shows nothing between two letters. Some of it ends in a letter, so that to look for the next one in the pattern takes quadratic time. */
+const withoutBreaks = (text: string): string =>
+  text.replace(UNSEEN_RUN, (run, at: number) => {
+    const end = at + run.length;
+    return LETTER.test(text.slice(end, end + 2)) ? '' : run;
+  });
 
 // An escape of one letter of English, which nobody needs.
 const HEX_LETTER = '(?:4[1-9A-Fa-f]|5[0-9Aa]|6[1-9A-Fa-f]|7[0-9Aa])';
@@ -47,7 +64,7 @@ const charOf = (code: number, whole: string): string => (code <= 0x10ffff ? Stri
  */
 export const decodeEscapes = (whole: string): string => {
   if (!/[&\\%<]/.test(whole)) return whole;
-  const text = whole.replace(BREAK_IN_WORD, '');
+  const text = withoutBreaks(whole);
   let hiddenLetters = 0;
   const count = (char: string): string => {
     hiddenLetters += countHiddenLetters(char);

@@ -116,7 +116,7 @@ const Actions = ({ backendKey, onChange }: KeyProps) => {
 };
 
 const Row = ({ backendKey, takenAt, onChange }: KeyProps) => {
-  const { fingerprint, state, reason, rests_ms, strikes, models = [], differs } = backendKey;
+  const { fingerprint, state, reason, rests_ms, strikes, models = [] } = backendKey;
   // The page's clock may be a second behind: a key that does not rest has nothing left.
   const leftMs = rests_ms === 0 ? 0 : remainingMs(rests_ms, takenAt);
   return (
@@ -126,7 +126,6 @@ const Row = ({ backendKey, takenAt, onChange }: KeyProps) => {
       </td>
       <td data-label={columns.state}>
         <Badge tone={TONES[state]}>{words.states[state]}</Badge>
-        {differs === true ? <span class="muted"> {words.differs}</span> : null}
       </td>
       <td data-label={columns.reason}>
         {reason === undefined ? '–' : <SafeLine text={reason} limit={80} />}

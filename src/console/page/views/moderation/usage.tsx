@@ -36,9 +36,9 @@ const Ready = ({ state: { ready } }: { readonly state: ModerationState }) => {
   );
 };
 
-/** The gateway at a glance: readiness, breaker, calls, cache, workers. */
+/** The gateway at a glance: readiness, breaker, calls, cache. */
 export const Glance = ({ state }: { readonly state: ModerationState }) => {
-  const { breaker, calls, cache, workers, version } = state;
+  const { breaker, calls, cache, version } = state;
   return (
     <dl class="glance">
       <Ready state={state} />
@@ -61,16 +61,6 @@ export const Glance = ({ state }: { readonly state: ModerationState }) => {
         <dt>{words.cache}</dt>
         <dd>{words.ofLimit(countText(cache.verdicts), countText(cache.limit))}</dd>
       </div>
-      {workers === undefined ? null : (
-        <div>
-          <dt>{words.workers}</dt>
-          <dd>
-            {workers.answered < workers.running
-              ? words.ofLimit(countText(workers.answered), countText(workers.running))
-              : countText(workers.running)}
-          </dd>
-        </div>
-      )}
       <div>
         <dt>{words.version}</dt>
         <dd>
