@@ -54,7 +54,7 @@ export type Turn = {
   readonly readers: readonly string[];
   /** How many requests have joined it. */
   readonly joins: number;
-  /** Since when nobody reads it, if nobody has read all of it. */
+  /** Since when nobody reads it, if nobody has read all of it. In a moment, where a connection has broken. */
   readonly leftMs?: number;
   /** When somebody had read all of it for the first time, and up to which position. */
   readonly readMs?: number;

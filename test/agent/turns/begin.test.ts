@@ -1,7 +1,21 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { createAgentWorld, hanging, replying } from '../harness/world.ts';
-import { begin, beginStream, ended, linesOf, outputOf, refusedOf, send, textOf, user, viewOf } from './world.ts';
+import {
+  begin,
+  beginStream,
+  ended,
+  leave,
+  linesOf,
+  OWNER,
+  outputOf,
+  readEvents,
+  refusedOf,
+  send,
+  textOf,
+  user,
+  viewOf,
+} from './world.ts';
 
 describe('a turn', (check) => {
   check('is begun with one request, and its output is read', async () => {
@@ -140,7 +154,46 @@ describe('a turn', (check) => {
     assert.is((await viewOf(world, background.turn.id)).status, 'running');
   });
 
-  check('counts a stream that breaks off as left, after a moment', async () => {
+  check('is joined by an equal request at once when the stream of its only reader has broken', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const stream = await beginStream(world, { input: [user('hi')], digest: 'd' });
+    await world.clock.advance(50);
+    await stream.cancel();
+    await world.clock.advance(10);
+    const again = await begin(world, { input: [user('hi')], digest: 'd' });
+    assert.equal([again.outcome, again.turn.id], ['joined', stream.begun().turn.id]);
+    await world.clock.advance(60_000);
+    assert.is((await viewOf(world, again.turn.id)).status, 'running');
+    assert.is(world.asked.length, 1);
+  });
+
+  check('is aborted without delay when a reader whose stream broke says that it has left', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });
+    await world.clock.advance(50);
+    await stream.cancel();
+    await world.clock.advance(10);
+    await leave(world, stream.begun());
+    await world.clock.advance(10);
+    assert.is((await viewOf(world, stream.begun().turn.id)).status, 'aborted');
+  });
+
+  check('goes on when a reader whose stream broke comes back in a moment', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });
+    await world.clock.advance(50);
+    await stream.cancel();
+    await world.clock.advance(500);
+    const { reader, turn } = stream.begun();
+    const back = readEvents(
+      await world.call('GET', `/gatehouse/turns/${turn.id}/output?stream=true&reader=${reader}`, undefined, OWNER),
+    );
+    await world.clock.advance(5000);
+    assert.is((await viewOf(world, turn.id)).status, 'running');
+    await back.cancel();
+  });
+
+  check('is aborted a moment later when the stream of its only reader breaks off', async () => {
     const world = await createAgentWorld({ scripts: [hanging] });
     const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });
     await world.clock.advance(50);
