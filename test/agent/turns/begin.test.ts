@@ -109,6 +109,24 @@ describe('a turn', (check) => {
     assert.equal(linesOf(world.asked.at(-1)?.messages ?? []), ['user: one', 'assistant: hello', 'user: other']);
   });
 
+  check('is begun at the first try when many begin at once, in one conversation or under one key', async () => {
+    const world = await createAgentWorld();
+    const tries: string[] = [];
+    const { commit } = world.store;
+    Object.assign(world.store, {
+      commit: async (...given: Parameters<typeof commit>) => {
+        if (given[0].some(({ kind }) => kind === 'conversation')) tries.push('begin');
+        return commit(...given);
+      },
+    });
+    const many = (body: (index: number) => object) =>
+      Promise.all(Array.from({ length: 16 }, (_, index) => begin(world, body(index))));
+    const named = await many((index) => ({ conversation: { name: 'n' }, input: [user(`${index}`)] }));
+    assert.equal([new Set(named.map(({ turn }) => turn.sessionID)).size, tries.length], [1, 16]);
+    const equal = await many(() => ({ key: 'k', input: [user('hi')] }));
+    assert.equal([new Set(equal.map(({ turn }) => turn.id)).size, tries.length], [1, 17]);
+  });
+
   check('is not found by another owner', async () => {
     const world = await createAgentWorld();
     const { turn } = await begin(world, { conversation: { name: 'mine' }, input: [user('one')] });
