@@ -1,5 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
+import { joinPublications, type Publisher } from '../events/publisher.ts';
 import type { Turn } from '../protocol/turns.ts';
+import { messagesRemoval, partsRemoval } from '../session/revert.ts';
 import type { RunQueue } from '../session/run-queue.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
@@ -10,6 +12,7 @@ import { isRefusal } from './refusals.ts';
 
 type LeavingNeeds = {
   readonly store: Store;
+  readonly publisher: Pick<Publisher, 'publish'>;
   readonly approvals: Pick<Approvals, 'open'>;
   readonly runs: Pick<RunQueue, 'abort'>;
   /** Removes a turn, with its session if nothing else is in that. */
@@ -68,7 +71,7 @@ const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undef
 };
 
 /** The comings and goings of readers, as one server sees them. */
-export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: LeavingNeeds): Leaving => {
+export const createLeaving = ({ store, publisher, approvals, runs, forget, clock, onBug }: LeavingNeeds): Leaving => {
   const attended = new Map<string, number>();
   const timers = new Set<() => void>();
   let isStopped = false;
@@ -82,8 +85,22 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
     });
     timers.add(cancel);
   };
-  const abort = async ({ sessionID, promptID }: Turn): Promise<void> => {
-    if ((await store.owed(sessionID)).some((owed) => owed.promptID === promptID)) await runs.abort(sessionID, promptID);
+  const owedOf = async ({ sessionID, promptID }: Turn) =>
+    (await store.owed(sessionID)).find((owed) => owed.promptID === promptID);
+  /** The message of the prompt stays, without parts: the turn is shown as aborted, and no model reads of it. */
+  const removeMessages = async ({ sessionID, promptID, messageIDs }: Turn): Promise<void> => {
+    const [session, prompt] = await Promise.all([store.session(sessionID), store.message(sessionID, promptID)]);
+    if (session === undefined || prompt === undefined || !messageIDs.includes(promptID)) return;
+    const earlier = messageIDs.filter((id) => id !== promptID);
+    const removal = joinPublications(messagesRemoval(sessionID, earlier), partsRemoval(sessionID, prompt.parts));
+    await publisher.publish(session.directory, removal);
+  };
+  const abort = async (turn: Turn): Promise<void> => {
+    if ((await owedOf(turn)) === undefined) return;
+    // From now on it begins no more, at this server.
+    const aborted = runs.abort(turn.sessionID, turn.promptID);
+    const removed = owedOf(turn).then((owed) => (owed?.isBegun === false ? removeMessages(turn) : undefined));
+    await Promise.all([aborted, removed]);
   };
   /** Does what is due for a turn: of several servers, the one that takes the time away from it. */
   const settle = async (due: Turn): Promise<void> => {

@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { createAgentWorld, hanging, replying } from '../harness/world.ts';
+import { createAgentWorld, hanging, replying, type Script } from '../harness/world.ts';
 import {
+  assistant,
   begin,
   beginStream,
   ended,
@@ -171,6 +172,36 @@ describe('a turn', (check) => {
     assert.is((await viewOf(world, left.turn.id)).status, 'aborted');
     assert.is((await viewOf(world, background.turn.id)).status, 'running');
   });
+
+  for (const [how, path] of [
+    ['left', 'leave'],
+    ['cancelled', 'cancel'],
+  ])
+    check(`leaves nothing for a model to read when it was ${how} before it began`, async () => {
+      const held = Promise.withResolvers<void>();
+      const slow: Script = async function* (...given) {
+        await held.promise;
+        yield* replying('Good day.')(...given);
+      };
+      const world = await createAgentWorld({ scripts: [slow, replying('And you?')] });
+      const conversation = { name: 'n' };
+      const first = await begin(world, { conversation, input: [user('one')] });
+      await world.clock.advance(50);
+      const added = { isAppended: true, history: [user('before'), assistant('said')] };
+      const second = await begin(world, { conversation, ...added, input: [user('two')], abortAfterMs: 0 });
+      const third = await begin(world, { conversation, input: [user('three')] });
+      // The answer to a cancel comes when the prompt's place in the queue has.
+      void send(world, 'POST', `/turns/${second.turn.id}/${path}`, { reader: second.reader });
+      await world.clock.advance(50);
+      assert.is((await viewOf(world, first.turn.id)).status, 'running');
+      held.resolve();
+      assert.is((await ended(world, third.turn.id)).status, 'completed');
+      assert.equal(world.asked.length, 2);
+      assert.equal(linesOf(world.asked.at(-1)?.messages ?? []), [
+        ...['user: one', 'assistant: Good day.', 'user: three'],
+      ]);
+      assert.is((await viewOf(world, second.turn.id)).status, 'aborted');
+    });
 
   check('is joined by an equal request at once when the stream of its only reader has broken', async () => {
     const world = await createAgentWorld({ scripts: [hanging] });
