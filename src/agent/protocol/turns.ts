@@ -10,6 +10,8 @@ export type Conversation = {
   /** Unique among those of the owner. */
   readonly name?: string;
   readonly sessionID: string;
+  /** The conversation of whose session its own was forked first. */
+  readonly originID?: string;
   /** The turn that was begun last in it. A request that has not seen that turn does not continue it. */
   readonly lastTurnID?: string;
   /** Whether a client has created it as an object. It then stays when its last turn is deleted. */
@@ -54,7 +56,7 @@ export type Turn = {
   readonly readers: readonly string[];
   /** How many requests have joined it. */
   readonly joins: number;
-  /** Since when nobody reads it, if nobody has read all of it. */
+  /** Since when nobody reads it, if nobody has read all of it. In a moment, where a connection has broken. */
   readonly leftMs?: number;
   /** When somebody had read all of it for the first time, and up to which position. */
   readonly readMs?: number;

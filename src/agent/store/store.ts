@@ -137,8 +137,8 @@ export type MessageHead = { readonly info: Message; readonly bytes: number };
 /** A page of a conversation's turns, the newest first. */
 export type TurnQuery = { readonly limit: number; readonly beforeID?: string };
 
-/** How many ends `chains` returns for one digest: with two, it is not known which of them is meant. */
-export const CHAIN_ENDS = 2;
+/** How many ends `chains` returns for one digest. So many equal conversations are not told apart. */
+export const CHAIN_ENDS = 8;
 
 /** What is stored of turns and conversations. What belongs to another owner is not found. */
 export type TurnReads = {

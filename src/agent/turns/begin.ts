@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Span } from '../../core/http/tracing.ts';
+import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
 import { joinPublications, type Publication, type Publisher } from '../events/publisher.ts';
@@ -68,15 +69,26 @@ type Attempt = AskedFrom & { readonly reader: string; readonly released: Turn | 
 
 const EQUAL_REQUESTS = 8;
 const PROMPTS_LIMIT = 16;
+const PLACE_LIMIT = 1000;
 /** Size of one commit: larger ones would hold up other writers. */
 const GROUP_CHARS = 1024 * 1024;
 const EARLIER_TURNS = 20;
+
+/** Requests of one place begin one after the other at this server: each would be decided again for every one before it. */
+const placeOf = ({ owner, body: { conversation, key, digest } }: AskedTurn): string | undefined => {
+  const place = conversation ?? key ?? digest;
+  return place === undefined ? undefined : JSON.stringify([owner, place]);
+};
 
 /** Creates the function that begins a turn or joins one. */
 export const createBegin = (needs: TurnNeeds) => {
   const { store, publisher, sessions, runs, catalog, ids, clock, digest, onBug } = needs;
   const { importMessages, takeClientResults } = needs;
   const locate = createLocate(needs);
+  const inOrder = createKeyedQueue({
+    ...{ count: PLACE_LIMIT, per: 'key' },
+    createError: () => turnRefusal('conversation_full'),
+  });
 
   const joined = async (found: Turn, { reader }: Pick<Attempt, 'reader'>): Promise<Begun> => {
     const turn = await changeTurn(store, found, (now) => ({ ...withReader(now, reader), joins: now.joins + 1 }));
@@ -322,5 +334,9 @@ export const createBegin = (needs: TurnNeeds) => {
       throw error;
     }
   };
-  return (request: AskedTurn, asked: AskedFrom): Promise<Begun> => whileStale(() => attemptOnce(request, asked));
+  return async (request: AskedTurn, asked: AskedFrom): Promise<Begun> => {
+    const place = placeOf(request);
+    const release = place === undefined ? () => {} : await inOrder.acquire(place, asked.signal);
+    return whileStale(() => attemptOnce(request, asked)).finally(release);
+  };
 };

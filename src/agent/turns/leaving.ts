@@ -1,5 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
+import { joinPublications, type Publisher } from '../events/publisher.ts';
 import type { Turn } from '../protocol/turns.ts';
+import { messagesRemoval, partsRemoval } from '../session/revert.ts';
 import type { RunQueue } from '../session/run-queue.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
@@ -10,6 +12,7 @@ import { isRefusal } from './refusals.ts';
 
 type LeavingNeeds = {
   readonly store: Store;
+  readonly publisher: Pick<Publisher, 'publish'>;
   readonly approvals: Pick<Approvals, 'open'>;
   readonly runs: Pick<RunQueue, 'abort'>;
   /** Removes a turn, with its session if nothing else is in that. */
@@ -18,18 +21,19 @@ type LeavingNeeds = {
   readonly onBug: (error: unknown) => void;
 };
 
-/** A reader whose connection broke may come back so long. */
+/** A reader whose connection broke counts as left at once, but the time until the turn is aborted begins so much later. */
 const BROKEN_MS = 1000;
 const TURNS_AT_ONCE = 100;
 /** What is not stored is removed so long after its last reader has left, or its request has come. */
 export const UNREAD_LIFE_MS = 600_000;
 
 type Who = Pick<Turn, 'owner' | 'id'>;
+type Left = { readonly reader: string; readonly readTo?: number | undefined };
 
 /** Readers of turns come and go; turns that nobody reads are aborted, and those that are not stored are removed. */
 export type Leaving = {
   /** `readTo`: the reader has had everything up to there. Without it, it has left before. */
-  readonly leave: (turn: Who, left: { readonly reader: string; readonly readTo?: number | undefined }) => Promise<Turn>;
+  readonly leave: (turn: Who, left: Left) => Promise<Turn>;
   /** A stream of the reader is open, until the returned function is called: it says whether the stream broke. */
   readonly attend: (turn: Turn, reader: string) => (isBroken: boolean) => void;
   /** Aborts what runs for a turn. */
@@ -55,10 +59,10 @@ const afterReading = ({ leftMs: _, ...turn }: Turn, readTo: number, nowMs: numbe
 });
 
 /** The turn once one of its readers has left early. */
-const afterLeaving = (turn: Turn, nowMs: number): Turn =>
-  turn.readers.length > 0 || turn.readMs !== undefined || turn.leftMs !== undefined
+const afterLeaving = (turn: Turn, leftMs: number): Turn =>
+  turn.readers.length > 0 || turn.readMs !== undefined || (turn.leftMs ?? Number.POSITIVE_INFINITY) <= leftMs
     ? turn
-    : { ...withDue(turn, dueAfterLeaving(turn, nowMs)), leftMs: nowMs };
+    : { ...withDue(turn, dueAfterLeaving(turn, leftMs)), leftMs };
 
 /** When a turn that is not stored is removed, once it has ended. */
 const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undefined => {
@@ -67,7 +71,7 @@ const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undef
 };
 
 /** The comings and goings of readers, as one server sees them. */
-export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: LeavingNeeds): Leaving => {
+export const createLeaving = ({ store, publisher, approvals, runs, forget, clock, onBug }: LeavingNeeds): Leaving => {
   const attended = new Map<string, number>();
   const timers = new Set<() => void>();
   let isStopped = false;
@@ -81,8 +85,22 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
     });
     timers.add(cancel);
   };
-  const abort = async ({ sessionID, promptID }: Turn): Promise<void> => {
-    if ((await store.owed(sessionID)).some((owed) => owed.promptID === promptID)) await runs.abort(sessionID, promptID);
+  const owedOf = async ({ sessionID, promptID }: Turn) =>
+    (await store.owed(sessionID)).find((owed) => owed.promptID === promptID);
+  /** The message of the prompt stays, without parts: the turn is shown as aborted, and no model reads of it. */
+  const removeMessages = async ({ sessionID, promptID, messageIDs }: Turn): Promise<void> => {
+    const [session, prompt] = await Promise.all([store.session(sessionID), store.message(sessionID, promptID)]);
+    if (session === undefined || prompt === undefined || !messageIDs.includes(promptID)) return;
+    const earlier = messageIDs.filter((id) => id !== promptID);
+    const removal = joinPublications(messagesRemoval(sessionID, earlier), partsRemoval(sessionID, prompt.parts));
+    await publisher.publish(session.directory, removal);
+  };
+  const abort = async (turn: Turn): Promise<void> => {
+    if ((await owedOf(turn)) === undefined) return;
+    // From now on it begins no more, at this server.
+    const aborted = runs.abort(turn.sessionID, turn.promptID);
+    const removed = owedOf(turn).then((owed) => (owed?.isBegun === false ? removeMessages(turn) : undefined));
+    await Promise.all([aborted, removed]);
   };
   /** Does what is due for a turn: of several servers, the one that takes the time away from it. */
   const settle = async (due: Turn): Promise<void> => {
@@ -109,12 +127,14 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
       });
     }
   };
-  const leave: Leaving['leave'] = async (who, { reader, readTo }) => {
+  const leave = async (who: Who, { reader, readTo }: Left, brokenMs = 0): Promise<Turn> => {
     const turn = await changeTurn(store, who, (before) => {
       const now = clock.now();
       const without = { ...before, readers: before.readers.filter((one) => one !== reader) };
       if (readTo !== undefined) return afterReading(without, readTo, now);
-      return before.readers.includes(reader) ? afterLeaving(without, now) : before;
+      // One whose connection broke says that it has left: then the time begins now.
+      const counts = before.readers.includes(reader) || (before.leftMs ?? 0) > now;
+      return counts ? afterLeaving(without, now + brokenMs) : before;
     });
     if (turn.dueMs !== undefined) later(Math.max(0, turn.dueMs - clock.now()), look);
     return turn;
@@ -129,13 +149,18 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
         else attended.delete(place);
         return now;
       };
+      const comeBack = () =>
+        changeTurn(store, turn, (now) => (now.readers.includes(reader) ? now : withReader(now, reader)));
+      const breakOff = async (): Promise<void> => {
+        await leave(turn, { reader }, BROKEN_MS);
+        if (attended.has(place)) await comeBack();
+      };
       count(1);
-      if (!turn.readers.includes(reader))
-        void changeTurn(store, turn, (now) => withReader(now, reader)).catch(() => {});
+      comeBack().catch(() => {});
       return (isBroken) => {
-        if (count(-1) > 0 || !isBroken) return;
-        later(BROKEN_MS, async () => {
-          if (!attended.has(place)) await leave(turn, { reader });
+        if (count(-1) > 0 || !isBroken || isStopped) return;
+        breakOff().catch((error: unknown) => {
+          if (!isStopped && !isRefusal(error, 'turn_not_found')) onBug(error);
         });
       };
     },

@@ -4,7 +4,7 @@ import type { ChainEnd, Conversation, GivenMessage, Turn } from '../protocol/tur
 import type { Session } from '../protocol/types.ts';
 import { giveUpFork, prepareForkThrough } from '../session/fork.ts';
 import type { Sessions } from '../session/sessions.ts';
-import type { Store } from '../store/store.ts';
+import { CHAIN_ENDS, type Store } from '../store/store.ts';
 import { longestKnown, type Place, placeInConversation } from './history/place.ts';
 import { stepOf } from './output/log.ts';
 import { requireTurn } from './records.ts';
@@ -45,24 +45,29 @@ const lastMessageOf = async (store: Pick<Store, 'messageHeads' | 'owed'>, turn: 
 
 /** Creates the function that finds the place of a request, and prepares a fork where it needs one. */
 export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
-  const newConversation = (owner: string, sessionID: string, name?: string): Conversation => ({
+  const newConversation = (
+    owner: string,
+    sessionID: string,
+    known: Pick<Conversation, 'name' | 'originID'> = {},
+  ): Conversation => ({
     id: ids('conversation'),
     owner,
-    ...(name === undefined ? {} : { name }),
+    ...known,
     sessionID,
     isOfClient: false,
     metadata: {},
     createdMs: clock.now(),
   });
   const on = async (before: Conversation, request: AskedTurn): Promise<Located> => {
-    const { lastTurnID } = before;
+    const { lastTurnID, sessionID } = before;
+    const isEmpty = lastTurnID === undefined && (await store.messageOutlines(sessionID, { limit: 1 })).length === 0;
     return {
       conversation: before,
       before,
-      session: await sessions.get(before.sessionID),
+      session: await sessions.get(sessionID),
       opened: undefined,
       rest: request.body.isAppended ? request.history : [],
-      chain: lastTurnID === undefined ? undefined : (await store.turns.chainOf(lastTurnID))?.digest,
+      chain: lastTurnID === undefined ? (isEmpty ? '' : undefined) : (await store.turns.chainOf(lastTurnID))?.digest,
     };
   };
   /** `before`: the conversation that moves to the new session. */
@@ -71,7 +76,9 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     { before, name, directory }: { before?: Conversation; name?: string; directory: string },
   ): Located => {
     const session = sessions.build({ directory, title: body.title });
-    const conversation = before ? { ...before, sessionID: session.id } : newConversation(owner, session.id, name);
+    const conversation = before
+      ? { ...before, sessionID: session.id }
+      : newConversation(owner, session.id, name === undefined ? {} : { name });
     return { conversation, before, session, opened: 'new', rest: history, chain: '' };
   };
   const inFork = async (
@@ -80,9 +87,12 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     { before, count }: { readonly before?: Conversation | undefined; readonly count: number },
   ): Promise<Located> => {
     const original = await sessions.get(end.sessionID);
-    const messageID = await lastMessageOf(store, await requireTurn(store, owner, end.turnID));
-    const session = await prepareForkThrough({ store, ids, clock }, original, messageID);
-    const conversation = before ? { ...before, sessionID: session.id } : newConversation(owner, session.id);
+    const turn = await requireTurn(store, owner, end.turnID);
+    const { originID = turn.conversationID } = (await store.turns.conversation(owner, turn.conversationID)) ?? {};
+    const session = await prepareForkThrough({ store, ids, clock }, original, await lastMessageOf(store, turn));
+    const conversation = before
+      ? { ...before, sessionID: session.id }
+      : newConversation(owner, session.id, { originID });
     return { conversation, before, session, opened: 'forked', rest: history.slice(count), chain: end.digest };
   };
   const at = (place: Place, request: AskedTurn, before: Conversation, moves: boolean, directory: string) => {
@@ -127,14 +137,30 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     const [last] = await store.messageHeads(sessionID, { limit: 1 });
     return last?.info.role === 'assistant' && last.info.parentID === promptID;
   };
+  /** The conversation that rests where a history ends: the only one, or the newest where all were forked from one. */
+  const restingAt = async ({ owner, chains }: AskedTurn, ends: readonly ChainEnd[]) => {
+    const whole = ends.filter(({ digest }) => digest === chains.at(-1)?.digest);
+    // There may be more.
+    if (whole.length >= CHAIN_ENDS) return undefined;
+    const resting = await Promise.all(
+      whole.map(async (end) => {
+        const turn = await store.turns.turn(owner, end.turnID);
+        const conversation = turn && (await store.turns.conversation(owner, turn.conversationID));
+        return conversation && (await isTip(conversation, end)) ? [conversation] : [];
+      }),
+    );
+    const [newest, ...others] = resting.flat().toSorted((one, two) => (one.id < two.id ? 1 : -1));
+    const originOf = ({ id, originID = id }: Conversation): string => originID;
+    return newest && others.every((one) => originOf(one) === originOf(newest)) ? newest : undefined;
+  };
   const byHistory = async (request: AskedTurn, directory: string): Promise<Located> => {
-    const { owner, body } = request;
+    const { body } = request;
     if (!isCompared(request) || body.isNew) return inNewSession(request, { directory });
-    const known = longestKnown(request.chains, await compared(request));
+    const ends = await compared(request);
+    const resting = await restingAt(request, ends);
+    if (resting !== undefined) return on(resting, request);
+    const known = longestKnown(request.chains, ends);
     if (known === undefined) return inNewSession(request, { directory });
-    const turn = await store.turns.turn(owner, known.end.turnID);
-    const conversation = turn && (await store.turns.conversation(owner, turn.conversationID));
-    if (known.isWhole && conversation && (await isTip(conversation, known.end))) return on(conversation, request);
     return inFork(request, known.end, { count: known.count });
   };
 

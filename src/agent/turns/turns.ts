@@ -30,14 +30,14 @@ type AllNeeds = Omit<TurnNeeds, 'importMessages' | 'publisher'> & {
 
 /** The parts of turns, each with what it works with. */
 export const createTurns = (needs: AllNeeds): Turns => {
-  const { store, sessions, approvals, runs, clock, publisher, ending, onBug } = needs;
+  const { store, sessions, approvals, runs, clock, publisher, ending } = needs;
   const importMessages = createImport(needs);
   const removeFamily = createFamilyDeletion({ store, sessions, runs });
   const removal = { store, removeFamily };
   const followSession = createSessionEvents(publisher);
   return {
     begin: createBegin({ ...needs, importMessages }),
-    leaving: createLeaving({ store, approvals, runs, forget: (turn) => forgetTurn(removal, turn), clock, onBug }),
+    leaving: createLeaving({ ...needs, forget: (turn) => forgetTurn(removal, turn) }),
     follow: (following, connection) =>
       followTurn({ store, approvals, followSession, clock, ending }, following, connection),
     remove: (owner, id) => deleteTurn(removal, owner, id),

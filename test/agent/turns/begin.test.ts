@@ -1,7 +1,22 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { createAgentWorld, hanging, replying } from '../harness/world.ts';
-import { begin, beginStream, ended, linesOf, outputOf, refusedOf, send, textOf, user, viewOf } from './world.ts';
+import { createAgentWorld, hanging, replying, type Script } from '../harness/world.ts';
+import {
+  assistant,
+  begin,
+  beginStream,
+  ended,
+  leave,
+  linesOf,
+  OWNER,
+  outputOf,
+  readEvents,
+  refusedOf,
+  send,
+  textOf,
+  user,
+  viewOf,
+} from './world.ts';
 
 describe('a turn', (check) => {
   check('is begun with one request, and its output is read', async () => {
@@ -95,6 +110,24 @@ describe('a turn', (check) => {
     assert.equal(linesOf(world.asked.at(-1)?.messages ?? []), ['user: one', 'assistant: hello', 'user: other']);
   });
 
+  check('is begun at the first try when many begin at once, in one conversation or under one key', async () => {
+    const world = await createAgentWorld();
+    const tries: string[] = [];
+    const { commit } = world.store;
+    Object.assign(world.store, {
+      commit: async (...given: Parameters<typeof commit>) => {
+        if (given[0].some(({ kind }) => kind === 'conversation')) tries.push('begin');
+        return commit(...given);
+      },
+    });
+    const many = (body: (index: number) => object) =>
+      Promise.all(Array.from({ length: 16 }, (_, index) => begin(world, body(index))));
+    const named = await many((index) => ({ conversation: { name: 'n' }, input: [user(`${index}`)] }));
+    assert.equal([new Set(named.map(({ turn }) => turn.sessionID)).size, tries.length], [1, 16]);
+    const equal = await many(() => ({ key: 'k', input: [user('hi')] }));
+    assert.equal([new Set(equal.map(({ turn }) => turn.id)).size, tries.length], [1, 17]);
+  });
+
   check('is not found by another owner', async () => {
     const world = await createAgentWorld();
     const { turn } = await begin(world, { conversation: { name: 'mine' }, input: [user('one')] });
@@ -140,7 +173,76 @@ describe('a turn', (check) => {
     assert.is((await viewOf(world, background.turn.id)).status, 'running');
   });
 
-  check('counts a stream that breaks off as left, after a moment', async () => {
+  for (const [how, path] of [
+    ['left', 'leave'],
+    ['cancelled', 'cancel'],
+  ])
+    check(`leaves nothing for a model to read when it was ${how} before it began`, async () => {
+      const held = Promise.withResolvers<void>();
+      const slow: Script = async function* (...given) {
+        await held.promise;
+        yield* replying('Good day.')(...given);
+      };
+      const world = await createAgentWorld({ scripts: [slow, replying('And you?')] });
+      const conversation = { name: 'n' };
+      const first = await begin(world, { conversation, input: [user('one')] });
+      await world.clock.advance(50);
+      const added = { isAppended: true, history: [user('before'), assistant('said')] };
+      const second = await begin(world, { conversation, ...added, input: [user('two')], abortAfterMs: 0 });
+      const third = await begin(world, { conversation, input: [user('three')] });
+      // The answer to a cancel comes when the prompt's place in the queue has.
+      void send(world, 'POST', `/turns/${second.turn.id}/${path}`, { reader: second.reader });
+      await world.clock.advance(50);
+      assert.is((await viewOf(world, first.turn.id)).status, 'running');
+      held.resolve();
+      assert.is((await ended(world, third.turn.id)).status, 'completed');
+      assert.equal(world.asked.length, 2);
+      assert.equal(linesOf(world.asked.at(-1)?.messages ?? []), [
+        ...['user: one', 'assistant: Good day.', 'user: three'],
+      ]);
+      assert.is((await viewOf(world, second.turn.id)).status, 'aborted');
+    });
+
+  check('is joined by an equal request at once when the stream of its only reader has broken', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const stream = await beginStream(world, { input: [user('hi')], digest: 'd' });
+    await world.clock.advance(50);
+    await stream.cancel();
+    await world.clock.advance(10);
+    const again = await begin(world, { input: [user('hi')], digest: 'd' });
+    assert.equal([again.outcome, again.turn.id], ['joined', stream.begun().turn.id]);
+    await world.clock.advance(60_000);
+    assert.is((await viewOf(world, again.turn.id)).status, 'running');
+    assert.is(world.asked.length, 1);
+  });
+
+  check('is aborted without delay when a reader whose stream broke says that it has left', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });
+    await world.clock.advance(50);
+    await stream.cancel();
+    await world.clock.advance(10);
+    await leave(world, stream.begun());
+    await world.clock.advance(10);
+    assert.is((await viewOf(world, stream.begun().turn.id)).status, 'aborted');
+  });
+
+  check('goes on when a reader whose stream broke comes back in a moment', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });
+    await world.clock.advance(50);
+    await stream.cancel();
+    await world.clock.advance(500);
+    const { reader, turn } = stream.begun();
+    const back = readEvents(
+      await world.call('GET', `/gatehouse/turns/${turn.id}/output?stream=true&reader=${reader}`, undefined, OWNER),
+    );
+    await world.clock.advance(5000);
+    assert.is((await viewOf(world, turn.id)).status, 'running');
+    await back.cancel();
+  });
+
+  check('is aborted a moment later when the stream of its only reader breaks off', async () => {
     const world = await createAgentWorld({ scripts: [hanging] });
     const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });
     await world.clock.advance(50);

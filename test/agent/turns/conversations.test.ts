@@ -33,6 +33,14 @@ describe('a conversation of a client', (check) => {
     assert.equal(await world.get('/session'), []);
   });
 
+  check('is found by its history when it was created without messages', async () => {
+    const world = await createAgentWorld();
+    const { id, sessionID } = (await send(world, 'POST', '/conversations', {})).body as Made;
+    await ended(world, (await begin(world, { conversation: { id }, input: [user('a')] })).turn.id);
+    const next = await begin(world, { history: [user('a'), assistant('hello')], input: [user('b')] });
+    assert.equal([next.turn.sessionID, next.turn.conversationID], [sessionID, id]);
+  });
+
   check('gets and loses messages, but none of a turn, and lists them in both orders', async () => {
     const world = await createAgentWorld();
     const { id } = (await send(world, 'POST', '/conversations', {})).body as Made;

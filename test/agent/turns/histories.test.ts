@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
+import { CHAIN_ENDS } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { clientTools } from '../harness/client-tools.ts';
 import { type AgentWorld, calling, createAgentWorld, outcome, replying, toolNamed } from '../harness/world.ts';
@@ -141,6 +142,41 @@ describe('a conversation that comes as a history', (check) => {
       },
     );
     assert.is.not(other.turn.sessionID, alone.turn.sessionID);
+  });
+
+  check('goes on in the only session that rests where it ends, when an equal one has moved on', async () => {
+    const world = await createAgentWorld({ scripts: [replying('one')] });
+    const first = await ask(world, { input: [user('a')] });
+    await ask(world, { history: [user('a'), assistant('one')], input: [user('my secret')] });
+    const second = await ask(world, { input: [user('a')] });
+    const next = await ask(world, { history: [user('a'), assistant('one')], input: [user('b')] });
+    assert.equal([next.turn.sessionID, first.turn.sessionID === second.turn.sessionID], [second.turn.sessionID, false]);
+    assert.equal(lastAsked(world), ['user: a', 'assistant: one', 'user: b']);
+  });
+
+  check('goes on in the newest fork when its last answer was given again with the same words', async () => {
+    const world = await createAgentWorld({ scripts: [replying('one')] });
+    const history = [user('a'), assistant('one')];
+    const first = await ask(world, { input: [user('a')] });
+    const begun: Begun[] = [];
+    for (let times = 0; times < 3; times++) begun.push(await ask(world, { history, input: [user('b')] }));
+    assert.is(begun[0]?.turn.sessionID, first.turn.sessionID);
+    assert.is(new Set(begun.map(({ turn }) => turn.sessionID)).size, 3);
+    const next = await ask(world, { history: [...history, user('b'), assistant('one')], input: [user('c')] });
+    assert.is(next.turn.sessionID, begun[2]?.turn.sessionID);
+  });
+
+  check('of more equal ones than are read is none, though one of them rests', async () => {
+    const world = await createAgentWorld({ scripts: [replying('one')] });
+    const history = [user('a'), assistant('one')];
+    const known = new Set<string>();
+    for (let count = 0; count < CHAIN_ENDS; count++) {
+      known.add((await ask(world, { input: [user('a')] })).turn.sessionID);
+      if (count < CHAIN_ENDS - 1) known.add((await ask(world, { history, input: [user(`${count}`)] })).turn.sessionID);
+    }
+    assert.is(known.size, CHAIN_ENDS);
+    const next = await ask(world, { history, input: [user('b')] });
+    assert.not.ok(known.has(next.turn.sessionID));
   });
 
   check('is compared with a conversation that is named: it goes on, is forked there, or is stored there', async () => {

@@ -6,7 +6,6 @@ export type KnownBeginning = {
   readonly end: ChainEnd;
   /** Of how many messages of the history it is. */
   readonly count: number;
-  readonly isWhole: boolean;
 };
 
 const newest = (ends: readonly ChainEnd[]): ChainEnd | undefined =>
@@ -27,7 +26,7 @@ export const longestKnown = (
   for (const chain of chains.toReversed()) {
     const known = ends.filter((end) => end.digest === chain.digest && (sessionID ?? end.sessionID) === end.sessionID);
     const end = new Set(known.map((one) => one.sessionID)).size === 1 ? newest(known) : undefined;
-    if (end !== undefined) return { end, count: chain.count, isWhole: chain === chains.at(-1) };
+    if (end !== undefined) return { end, count: chain.count };
   }
   return undefined;
 };
