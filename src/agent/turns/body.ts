@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isRecord } from '../../core/json.ts';
 import { bytesAsJson, FileBody } from '../protocol/part-schemas.ts';
 import { PromptBody } from '../protocol/request-schemas.ts';
 import { TITLE_CHARS } from '../protocol/title.ts';
@@ -15,7 +16,8 @@ const METADATA_BYTES = 16 * 1024;
 
 const Name = v.pipe(v.string(), v.minLength(1), v.maxLength(NAME_LIMIT));
 const Metadata = v.pipe(
-  v.record(v.string(), v.unknown()),
+  // A record would leave out members with names such as __proto__.
+  v.custom<Readonly<Record<string, unknown>>>(isRecord, 'expected an object'),
   v.check((value) => bytesAsJson(value) <= METADATA_BYTES, `expected an object of at most ${METADATA_BYTES} bytes`),
 );
 

@@ -45,6 +45,7 @@ const KEY_LIFE_MS = 86_400_000;
 const DIGEST_LIFE_MS = 600_000;
 /** How long an answer that was read whole is given again. */
 export const READ_AGAIN_MS = 10_000;
+/** How long a failure is given again. */
 const FAILED_AGAIN_MS = 5000;
 const LEFT_MS = 10_000;
 
@@ -64,18 +65,23 @@ const joinOrBegin = (candidate: JoinCandidate, { key, nowMs }: JoiningRequest): 
   return key === undefined ? { kind: 'begun' } : { kind: 'begun', released: turn };
 };
 
-/** For a request whose key a turn has. */
-export const joinByKey = (candidate: JoinCandidate, request: JoiningRequest): Joining => {
-  const { turn } = candidate;
-  if (request.nowMs - turn.createdMs >= KEY_LIFE_MS) return { kind: 'begun', released: turn };
-  return turn.digest === request.digest ? joinOrBegin(candidate, request) : { kind: 'key-reused' };
-};
-
 const isRecent = ({ turn, status }: JoinCandidate, nowMs: number): boolean =>
   isOpenStatus(status) || nowMs - turn.createdMs < DIGEST_LIFE_MS;
 
 const endedWithin = ({ status, endedMs = 0 }: JoinCandidate, nowMs: number, limitMs: number): boolean =>
   isOpenStatus(status) || nowMs - endedMs < limitMs;
+
+/** A failure that a client may try again under its key: it has had no effect. */
+const isToTryAgain = (candidate: JoinCandidate, nowMs: number): boolean =>
+  candidate.status === 'failed' && candidate.tools.length === 0 && !endedWithin(candidate, nowMs, FAILED_AGAIN_MS);
+
+/** For a request whose key a turn has. */
+export const joinByKey = (candidate: JoinCandidate, request: JoiningRequest): Joining => {
+  const { turn } = candidate;
+  if (request.nowMs - turn.createdMs >= KEY_LIFE_MS) return { kind: 'begun', released: turn };
+  if (turn.digest !== request.digest) return { kind: 'key-reused' };
+  return isToTryAgain(candidate, request.nowMs) ? { kind: 'begun', released: turn } : joinOrBegin(candidate, request);
+};
 
 /** For a retry: an answer that it may not have got. */
 const isForRetry = (candidate: JoinCandidate, nowMs: number): boolean => {

@@ -128,6 +128,19 @@ describe('a turn', (check) => {
     assert.equal([new Set(equal.map(({ turn }) => turn.id)).size, tries.length], [1, 17]);
   });
 
+  check('keeps every member of its metadata, and is refused where that is no object', async () => {
+    const world = await createAgentWorld();
+    const metadata: unknown = JSON.parse('{"__proto__":"a","constructor":{"prototype":1},"prototype":null}');
+    const { turn } = await begin(world, { input: [user('hi')], metadata });
+    const shown = (await viewOf(world, turn.id)).metadata;
+    assert.is(JSON.stringify(shown), JSON.stringify(metadata));
+    for (const wrong of [[], 'text', null])
+      assert.is(
+        await refusedOf(send(world, 'POST', '/turns', { input: [user('hi')], metadata: wrong })),
+        '400 invalid_body',
+      );
+  });
+
   check('is not found by another owner', async () => {
     const world = await createAgentWorld();
     const { turn } = await begin(world, { conversation: { name: 'mine' }, input: [user('one')] });

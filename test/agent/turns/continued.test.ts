@@ -1,7 +1,17 @@
 import * as assert from 'uvu/assert';
+import { ModelError } from '../../../src/agent/model/types.ts';
 import { describe } from '../../check.ts';
 import { clientTools, clockCall, weatherCall } from '../harness/client-tools.ts';
-import { type AgentWorld, calling, createAgentWorld, hanging, outcome, replying, toolNamed } from '../harness/world.ts';
+import {
+  type AgentWorld,
+  calling,
+  createAgentWorld,
+  failing,
+  hanging,
+  outcome,
+  replying,
+  toolNamed,
+} from '../harness/world.ts';
 import {
   assistant,
   type Begun,
@@ -205,6 +215,28 @@ describe('equal requests', (check) => {
     assert.is(await refusedOf(send(world, 'POST', '/turns', { ...keyed, digest: 'd2' })), '400 key_reused');
     await world.clock.advance(86_400_000);
     assert.is((await begin(world, { ...keyed, digest: 'd2' })).outcome, 'begun');
+  });
+
+  check('with the key of a failure get it for 5 s, and begin again later unless it has called a tool', async () => {
+    const bad = failing(new ModelError('api', 'down', { isRetryable: false }));
+    const world = await createAgentWorld({
+      tools: [toolNamed('look')],
+      scripts: [bad, calling({ name: 'look', input: {} }), bad],
+    });
+    const ask = async () => {
+      const { outcome: how, turn } = await begin(world, { ...request, key: 'k' });
+      return [how, turn.id, (await ended(world, turn.id)).status];
+    };
+    const first = await ask();
+    assert.equal([first[0], first[2]], ['begun', 'failed']);
+    await world.clock.advance(4500);
+    assert.equal(await ask(), ['joined', ...first.slice(1)]);
+    await world.clock.advance(600);
+    const second = await ask();
+    assert.equal([second[0], second[1] === first[1], second[2]], ['begun', false, 'failed']);
+    await world.clock.advance(60_000);
+    assert.equal(await ask(), ['joined', ...second.slice(1)]);
+    assert.is(world.asked.length, 3);
   });
 
   check('without a key are two turns, unless one is marked as a retry or its reader has left', async () => {

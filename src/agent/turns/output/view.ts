@@ -225,8 +225,8 @@ export const readCandidate = async (needs: FactsNeeds, turn: Turn): Promise<Join
   const facts = await readFacts(needs, turn);
   const status = statusOf(facts);
   // Of any other the tools do not matter.
-  const mayBeAborted = status === 'aborted' || (isOpenStatus(status) && turn.leftMs !== undefined);
-  const log = mayBeAborted ? await readLog(needs.store, turn, turn.from) : [];
+  const mayBegin = status === 'aborted' || status === 'failed' || (isOpenStatus(status) && turn.leftMs !== undefined);
+  const log = mayBegin ? await readLog(needs.store, turn, turn.from) : [];
   const names = log.flatMap((entry) => (entry.type === 'call' && !entry.isForClient ? [entry.name] : []));
   const tools = [...new Set(names)].filter((name) => name !== STRUCTURED_OUTPUT);
   return { turn, status, endedMs: ownSteps(facts).at(-1)?.time.completed, tools };
