@@ -75,14 +75,14 @@ const PLACES: Readonly<Record<string, string>> = {
   "the input of a model's call: 1 MiB": 'core/json.ts:sort',
   'a body with at most 50,000 values': `
     agent/protocol/command-template.ts:sort agent/session/new-ids.ts:sort agent/tools/loop-guard.ts:sort
-    agent/turns/history/digests.ts:sort bridge/conversation/fingerprint.ts:sort bridge/turn/approvals/decisions.ts:RegExp`,
+    agent/turns/history/digests.ts:sort agent/turns/locate.ts:sort bridge/conversation/fingerprint.ts:sort bridge/turn/approvals/decisions.ts:RegExp`,
   'a data URL of 9 MiB; test/agent/http/event-loop.test.ts': `
     agent/model/ai-sdk-input.ts:decodeURI agent/protocol/part-schemas.ts:decodeURI`,
   'a text of the bridge, 8 MiB; test/bridge/http/event-loop.test.ts':
     'bridge/stream/graphemes.ts:Intl core/text.ts:normalize',
   'a text that is judged, 1 MiB; test/gateway/routes/event-loop.test.ts': `
     gateway/text/decoders/bits.ts:sort gateway/text/decoders/ciphers.ts:RegExp gateway/text/decoders/spelling.ts:RegExp
-    gateway/text/decoders/escapes.ts:RegExp
+    gateway/text/decoders/escapes.ts:RegExp gateway/guard/joined-text.ts:RegExp
     gateway/text/decoders/unicode.ts:Intl+normalize+RegExp gateway/text/invisible.ts:sort gateway/text/normalize.ts:normalize
     gateway/text/soft-hyphens.ts:normalize gateway/text/unusual.ts:RegExp`,
 };

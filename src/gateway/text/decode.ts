@@ -69,10 +69,13 @@ const ROUNDS = 3;
 /** Work on shorter texts takes too little time to be interrupted. */
 export const SHORT_CHARS = 1000;
 
+/** Ciphers are tried with 26 alphabets: a longer piece would hold the event loop for too long. */
+const CIPHER_PIECE_CHARS = 50_000;
+
 /** Changes a text, a very long one piece by piece. May be interrupted after each. */
 function* inPieces(change: Decoder, text: string): Steps<string> {
   const changed: string[] = [];
-  for (const piece of splitPieces(text)) {
+  for (const piece of splitPieces(text, change === decodeCiphers ? CIPHER_PIECE_CHARS : PIECE_CHARS)) {
     changed.push(change(piece));
     if (text.length > SHORT_CHARS) yield;
   }

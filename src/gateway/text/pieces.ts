@@ -7,8 +7,8 @@ const SEARCH_CHARS = 4096;
 const BEGINS_TOKEN = /[<|｜[\]~]/;
 const HIGH_SURROGATE = /[\ud800-\udbff]/;
 
-const findCut = (text: string, from: number): number => {
-  const limit = from + PIECE_CHARS;
+const findCut = (text: string, from: number, pieceChars: number): number => {
+  const limit = from + pieceChars;
   for (let index = limit; index > limit - SEARCH_CHARS; index--) {
     const before = text.charAt(index - 1);
     if (before === ' ' || before === '\n') return index;
@@ -23,11 +23,11 @@ const findCut = (text: string, from: number): number => {
  * Cuts a very long text into pieces that can be worked on one by one, if possible at blanks: joined they are the text again.
  * Surrogate pairs and whatever could be a control token stay whole.
  */
-export const splitPieces = (text: string): readonly string[] => {
+export const splitPieces = (text: string, pieceChars = PIECE_CHARS): readonly string[] => {
   const pieces: string[] = [];
   let from = 0;
-  while (from + PIECE_CHARS < text.length) {
-    const cut = findCut(text, from);
+  while (from + pieceChars < text.length) {
+    const cut = findCut(text, from, pieceChars);
     pieces.push(text.slice(from, cut));
     from = cut;
   }

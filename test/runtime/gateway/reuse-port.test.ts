@@ -50,8 +50,13 @@ describe('gateways with REUSE_PORT', (check) => {
     const redis = await startRedis(await freePort());
     await withPair({ REDIS_URL: redis.url, RATE_LIMIT_RPM: '10' }, async ({ ask }) => {
       const statuses: number[] = [];
+      const began = performance.now();
       for (let turn = 0; turn < CONNECTIONS; turn++) statuses.push(await ask());
-      assert.equal(statuses.toSorted(), [...Array(10).fill(200), ...Array(CONNECTIONS - 10).fill(429)]);
+      // One more is let through every six seconds; two gateways that count alone let all of them through.
+      const late = Math.ceil((performance.now() - began) / 6000);
+      const passed = statuses.filter((status) => status === 200).length;
+      assert.ok(passed >= 10 && passed <= 10 + late && passed < CONNECTIONS, `${passed} of ${CONNECTIONS}`);
+      assert.is(statuses.filter((status) => status === 429).length, CONNECTIONS - passed);
     });
     await redis.kill();
   });
