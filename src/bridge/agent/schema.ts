@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import { isRecord } from '../../core/json.ts';
 
 const ID_LIMIT = 200;
@@ -12,8 +11,6 @@ export const SessionRecord = v.object({
   parentID: v.optional(v.string()),
   metadata: v.optional(v.record(v.string(), v.unknown())),
   time: v.object({ created: v.number(), updated: v.number() }),
-  /** Calls of a client that wait for their results; absent at OpenCode. */
-  awaitedCalls: v.fallback(v.optional(v.object({ callIDs: v.array(v.string()) })), undefined),
 });
 export type SessionRecord = v.InferOutput<typeof SessionRecord>;
 
@@ -24,7 +21,7 @@ const Tokens = v.object({
   cache: v.fallback(v.object({ read: Count, write: Count }), { read: 0, write: 0 }),
 });
 
-const MessageErrorRecord = v.object({
+export const MessageErrorRecord = v.object({
   name: v.string(),
   data: v.fallback(
     v.object({
@@ -79,12 +76,6 @@ const CallMetadata = v.fallback(
   undefined,
 );
 
-/** What a bridge has attached to a part of its prompt. What other programs attach is theirs. */
-const PartMetadata = v.fallback(
-  v.optional(v.object({ [BRIDGE_METADATA_KEY]: v.object({ token: v.string() }) })),
-  undefined,
-);
-
 /** The parts that a client of ours is shown something of; all others come as `other`. */
 export const PartRecord = v.union([
   v.object({
@@ -93,7 +84,6 @@ export const PartRecord = v.union([
     text: v.string(),
     synthetic: v.fallback(v.optional(v.boolean()), undefined),
     ignored: v.fallback(v.optional(v.boolean()), undefined),
-    metadata: PartMetadata,
     time: v.fallback(v.optional(v.object({ end: v.optional(v.number()) })), undefined),
   }),
   v.object({
@@ -102,7 +92,6 @@ export const PartRecord = v.union([
     mime: v.string(),
     filename: v.fallback(v.optional(v.string()), undefined),
     url: v.string(),
-    metadata: PartMetadata,
   }),
   v.object({
     ...PART_ADDRESS,
@@ -136,14 +125,6 @@ export type PartRecord = v.InferOutput<typeof PartRecord>;
 /** A message with its parts, as the agent answers and lists them. */
 export const MessageRecord = v.object({ info: MessageInfo, parts: v.array(PartRecord) });
 export type MessageRecord = v.InferOutput<typeof MessageRecord>;
-
-const CallIDs = v.fallback(v.array(v.string()), []);
-/** What became of results of a client's calls: taken, late because the call had ended, and calls that still wait. */
-export const ClientToolCounts = v.object({ accepted: CallIDs, settled: CallIDs, waiting: CallIDs });
-export type ClientToolCounts = v.InferOutput<typeof ClientToolCounts>;
-
-/** `GET /global/health`. OpenCode names no features. */
-export const HealthRecord = v.object({ features: v.fallback(v.array(v.string()), []) });
 
 /** A question of the agent (`GET /permission`, `permission.asked`). */
 export const PermissionRecord = v.object({

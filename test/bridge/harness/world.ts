@@ -3,11 +3,12 @@ import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
+import { createAgentCalls } from '../../../src/bridge/agent/calls.ts';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
-import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
 import { type AgentTransportOptions, createAgentTransport } from '../../../src/bridge/agent/servers.ts';
 import { type Bridge, type BridgeOptions, createBridge } from '../../../src/bridge/app.ts';
 import type { AnswerMeasurement, BridgeReadings } from '../../../src/bridge/metrics.ts';
+import { createAgentTurns } from '../../../src/bridge/turns/agent/turns.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog, type Log } from '../../../src/core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../../../src/core/time-slices.ts';
@@ -177,16 +178,15 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
   const { settings, isForThisMachine, clock, log, recordAnswer, ...transport } = place;
   let read = (): BridgeReadings => sumReadings([]);
   const reach = createAgentTransport({ ...transport, credentials: undefined, clock, log });
-  const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
+  const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
   const bridge = createBridge({
     settings,
     isForThisMachine,
-    agent: createAgentClient({ ...reach, clock, runInSlices }),
-    feed,
+    agent: createAgentClient(callAgent),
+    turns: createAgentTurns({ transport: reach, callAgent, clock, chance: () => 0, runInSlices }),
     servers: reach.servers,
     clock,
-    chance: () => 0,
     log,
     meter: {
       ...NO_BRIDGE_METRICS,
