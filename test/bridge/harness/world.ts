@@ -14,7 +14,7 @@ import { createLog, type Log } from '../../../src/core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../../../src/core/time-slices.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
 import { createMemoryStore } from '../../agent/store/memory-store.ts';
-import { type AgentLink, type Call, createAgentLink, type FeedFaults } from './agent-link.ts';
+import { type AgentLink, type Call, createAgentLink } from './agent-link.ts';
 import { NO_BRIDGE_METRICS } from './metrics.ts';
 import { behindRoundRobin, bridgeCount, sumReadings } from './round-robin.ts';
 
@@ -23,7 +23,7 @@ export const OTHER_KEY = 'key-of-another-client';
 
 type Headers_ = Readonly<Record<string, string>>;
 
-export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutFeed' | 'holdFeed' | 'hold' | 'breakOff' | 'report'> & {
+export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutStreams' | 'hold' | 'breakOff'> & {
   readonly agent: AgentWorld;
   readonly bridge: Bridge;
   readonly logged: string[];
@@ -72,7 +72,6 @@ export type BridgeGiven = WorldGiven & {
   readonly settings?: Partial<BridgeOptions['settings']>;
   readonly isForThisMachine?: boolean;
   readonly over?: AgentWorld;
-  readonly feed?: FeedFaults;
   /** Other ways than the world's own link, to several servers. */
   readonly ways?: Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stream'>;
   /** The bridge's time; the agent always keeps the machine's. */
@@ -211,12 +210,12 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
 /** A bridge, or several behind a round-robin, over an agent server, all in this process and on the machine's own clock. */
 export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
   const ownClock = createOwnClock();
-  const { settings, over, ways, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...more } = given;
+  const { settings, over, ways, clock = ownClock.clock, isForThisMachine = false, ...more } = given;
   const { bridges: count = bridgeCount(), aheadMs = [], ...agentGiven } = more;
   const agent = over ?? (await startAgentWorld(agentGiven));
   const agents = [agent];
   let next: BridgeWorld | undefined;
-  const link = createAgentLink(agent.server.handler, faults);
+  const link = createAgentLink(agent.server.handler);
   const logged: string[] = [];
   const answers: AnswerMeasurement[] = [];
   const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
@@ -338,10 +337,8 @@ export const system = (content: string) => ({ role: 'system', content });
 export const callsTo = ({ calls }: Pick<BridgeWorld, 'calls'>, method: string, path: RegExp): readonly Call[] =>
   calls.filter((call) => call.method === method && path.test(call.path));
 
-export const sessionsMade = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session$/);
-export const sessionsDeleted = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'DELETE', /^\/session\/\w+$/);
-export const prompts = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session\/\w+\/message$/);
-export const aborts = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session\/\w+\/abort$/);
+/** Requests that begin a turn, or join one. */
+export const begins = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/gatehouse\/turns$/);
 
 /** Looks again and again, in the machine's own time. */
 export const until = async (isSo: () => boolean | Promise<boolean>, what = 'it'): Promise<void> => {

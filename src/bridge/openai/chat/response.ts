@@ -11,7 +11,7 @@ export type ChatAnswerHeader = {
   /** Of what has answered: `system_fingerprint`. */
   readonly fingerprint: string;
   /** The names of the client's custom tools. */
-  readonly custom: ReadonlySet<string>;
+  readonly custom?: ReadonlySet<string>;
 };
 
 /** How a request was processed, in OpenAI's words: whichever tier is wished for, here is one. */
@@ -43,7 +43,7 @@ export const toToolCall = (
   header: Pick<ChatAnswerHeader, 'id' | 'custom'>,
   { id = `call_${header.id.replace(/^chatcmpl-/, '')}`, name, input }: Extract<OutputEvent, { kind: 'client-call' }>,
 ) =>
-  header.custom.has(name)
+  header.custom?.has(name)
     ? { id, type: 'custom' as const, custom: { name, input: customInput(input) } }
     : { id, type: 'function' as const, function: { name, arguments: input } };
 type ToolCall = ReturnType<typeof toToolCall>;

@@ -11,7 +11,6 @@ const headerOf = ({ model, includeUsage }: ParsedChatRequest, answer: ClientAnsw
   createdSeconds: answer.createdSeconds,
   fingerprint: answer.fingerprint,
   includeUsage,
-  custom: new Set<string>(),
 });
 
 /** `POST /v1/completions`, for clients that still send it: a chat of one message, answered with text alone. */

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { shortRequestID, toApprovalRequest, toApprovalText } from '../../../../src/bridge/turn/approvals/text.ts';
+import { shortRequestID, toApprovalRequest, toApprovalText } from '../../../../src/bridge/answer/approvals/text.ts';
 import { describe } from '../../../check.ts';
 
 const RECORD = { id: 'per_0001k3F9xQ', sessionID: 'ses_1', permission: 'relay_recharge' };

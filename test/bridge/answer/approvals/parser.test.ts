@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { isAlmostApproval, parseApproval } from '../../../../src/bridge/answer/approvals/parser.ts';
 import type { ApprovalRequest } from '../../../../src/bridge/output.ts';
-import { isAlmostApproval, parseApproval } from '../../../../src/bridge/turn/approvals/parser.ts';
 import { describe } from '../../../check.ts';
-import { askNamed } from '../../harness/log-readers.ts';
 
+const askNamed = (id: string): ApprovalRequest => ({ id, sessionID: 'ses_1', tool: 'pay', input: '{}', notes: [] });
 const PAY = askNamed('per_0001k3F9xQ');
 const SEND = askNamed('per_0002aB12cD');
 const ASKS = [PAY, SEND];

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { refuseUnsupportedFiles } from '../../../src/bridge/agent/file-types.ts';
+import { refuseUnsupportedFiles } from '../../../src/bridge/answer/file-types.ts';
 import type { PromptFile } from '../../../src/bridge/request.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';

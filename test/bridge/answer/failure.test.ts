@@ -1,11 +1,10 @@
 import * as assert from 'uvu/assert';
+import { turnEndOf } from '../../../src/bridge/answer/failure.ts';
 import { BRIDGE_ERROR_RESPONSES, type BridgeFault, toAnswerFailure } from '../../../src/bridge/errors.ts';
-import { toTurnEnd } from '../../../src/bridge/turn/failure.ts';
 import { describe } from '../../check.ts';
-import { completed } from '../harness/turn-events.ts';
 
 const endOf = (name: string, data: object = {}): string => {
-  const end = toTurnEnd(completed('a1', 'u1', { error: { name, data } }));
+  const end = turnEndOf({ status: 'failed', error: { name, data }, finish: undefined });
   return end.kind === 'answered' ? end.finish : `${end.failure.status} ${end.failure.code}: ${end.failure.message}`;
 };
 
@@ -19,7 +18,10 @@ describe('how a turn has ended', (check) => {
       ['unknown', 'stop'],
     ] as const;
     for (const [finish, expected] of finishes)
-      assert.equal(toTurnEnd(completed('a1', 'u1', { finish })), { kind: 'answered', finish: expected });
+      assert.equal(turnEndOf({ status: 'completed', error: undefined, finish }), {
+        kind: 'answered',
+        finish: expected,
+      });
   });
 
   check('is no failure where it was ended or came to a limit', () => {
