@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
+import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { createAgentCalls } from '../../../src/bridge/agent/calls.ts';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
 import { type AgentTransportOptions, createAgentTransport } from '../../../src/bridge/agent/servers.ts';
@@ -25,6 +26,8 @@ type Headers_ = Readonly<Record<string, string>>;
 
 export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutStreams' | 'hold' | 'breakOff'> & {
   readonly agent: AgentWorld;
+  /** How much the agent had stored when this world began. */
+  readonly since: number;
   readonly bridge: Bridge;
   readonly logged: string[];
   readonly answers: AnswerMeasurement[];
@@ -153,10 +156,29 @@ const createOwnClock = () => {
 
 const aheadBy = ({ now, after }: Clock, ms: number): Clock => ({ now: () => now() + ms, after });
 
+/** What was stored through a store, in order. */
+const changesOf = new WeakMap<Store, StoreChange[]>();
+
+/** The same store, of which is known what was stored. */
+const recorded = (store: Store): Store => {
+  if (changesOf.has(store)) return store;
+  const changes: StoreChange[] = [];
+  const recording: Store = {
+    ...store,
+    async commit(...given: Parameters<Store['commit']>) {
+      const done = await store.commit(...given);
+      changes.push(...given[0]);
+      return done;
+    },
+  };
+  changesOf.set(recording, changes);
+  return recording;
+};
+
 /** An agent on the machine's own clock, with ids that no other one makes. */
 export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
   const ids = createIds(systemClock, randomBytes);
-  const store = given.store ?? createMemoryStore({ ids });
+  const store = recorded(given.store ?? createMemoryStore({ ids }));
   return createAgentWorld({
     ...given,
     store,
@@ -214,6 +236,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   const { bridges: count = bridgeCount(), aheadMs = [], ...agentGiven } = more;
   const agent = over ?? (await startAgentWorld(agentGiven));
   const agents = [agent];
+  const since = (changesOf.get(agent.store) ?? []).length;
   let next: BridgeWorld | undefined;
   const link = createAgentLink(agent.server.handler);
   const logged: string[] = [];
@@ -247,6 +270,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   return {
     ...link,
     agent,
+    since,
     bridge,
     logged,
     answers,
@@ -305,6 +329,8 @@ export const withBridge = async (given: BridgeGiven, body: (world: BridgeWorld) 
   }
 };
 
+type Stored = Pick<BridgeWorld, 'agent' | 'since'>;
+
 /** The data of the events of a stream, without its comments. */
 export const dataIn = (stream: string): readonly string[] =>
   stream
@@ -336,6 +362,39 @@ export const system = (content: string) => ({ role: 'system', content });
 /** Calls of one kind, such as `POST /session/:id/abort`. */
 export const callsTo = ({ calls }: Pick<BridgeWorld, 'calls'>, method: string, path: RegExp): readonly Call[] =>
   calls.filter((call) => call.method === method && path.test(call.path));
+
+/** What was stored since this world was there. */
+const storedIn = ({ agent, since }: Stored): readonly StoreChange[] => (changesOf.get(agent.store) ?? []).slice(since);
+
+/** Sessions that were created at the agent, none below another. */
+export const sessionsMade = (world: Stored): readonly string[] => {
+  const created = storedIn(world).flatMap((change) =>
+    (change.kind === 'session' || change.kind === 'session-begun') && change.session.parentID === undefined
+      ? [change.session.id]
+      : [],
+  );
+  return [...new Set(created)];
+};
+export const sessionsDeleted = (world: Stored): readonly string[] =>
+  storedIn(world).flatMap((change) => (change.kind === 'session-removed' ? [change.sessionID] : []));
+/** Turns that were begun at the agent. */
+export const turnsBegun = (world: Stored) =>
+  storedIn(world).flatMap((change) => (change.kind === 'turn' && change.before === undefined ? [change.turn] : []));
+/** Prompts that were sent to the agent: turns that continue another one have none. */
+export const prompts = (world: Stored): readonly string[] => [
+  ...new Set(turnsBegun(world).flatMap(({ promptID, from }) => (from === 0 ? [promptID] : []))),
+];
+/** Ids of answers of the agent that were aborted. */
+export const aborts = (world: Stored): readonly string[] => {
+  const aborted = storedIn(world).flatMap((change) =>
+    change.kind === 'message' &&
+    change.message.role === 'assistant' &&
+    change.message.error?.name === 'MessageAbortedError'
+      ? [change.message.id]
+      : [],
+  );
+  return [...new Set(aborted)];
+};
 
 /** Requests that begin a turn, or join one. */
 export const begins = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/gatehouse\/turns$/);
