@@ -1,7 +1,7 @@
-import type { PermissionDecision } from '../../agent/protocol/permissions.ts';
-import { DECISIONS_KEPT, type DecisionQuery } from '../../agent/store/store.ts';
-import { rowToDecision } from '../sql-store.ts';
-import type { PostgresConnection, Sql } from './connection.ts';
+import type { PermissionDecision } from '../../../agent/protocol/permissions.ts';
+import { DECISIONS_KEPT, type DecisionQuery } from '../../../agent/store/store.ts';
+import { rowToDecision } from '../../sql-store.ts';
+import type { PostgresConnection, Sql } from '../connection.ts';
 import { asID } from './reads.ts';
 
 /**
@@ -18,14 +18,10 @@ export const keepDecision = (sql: Sql, decision: PermissionDecision, condition: 
     DELETE FROM decision WHERE seq <= (SELECT max(seq) FROM decision) - ${DECISIONS_KEPT}
   )`;
 
-/** Keeps a decision. */
-export const insertDecision = (sql: Sql, decision: PermissionDecision) => sql`
-  WITH ${keepDecision(sql, decision, sql`SELECT 1`)} SELECT 1`;
-
 /** The decisions of the store. */
 export const createPostgresDecisions = ({ query }: PostgresConnection) => ({
   async recordDecision(decision: PermissionDecision): Promise<void> {
-    await query((sql) => insertDecision(sql, decision));
+    await query((sql) => sql`WITH ${keepDecision(sql, decision, sql`SELECT 1`)} SELECT 1`);
   },
   async decision(requestID: string): Promise<PermissionDecision | undefined> {
     const [row] = await query((sql) => sql`SELECT data FROM decision WHERE id = ${asID(requestID)}`);

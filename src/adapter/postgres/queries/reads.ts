@@ -1,4 +1,4 @@
-import type { Part, Session } from '../../agent/protocol/types.ts';
+import type { Part, Session } from '../../../agent/protocol/types.ts';
 import {
   type DirectoryEvent,
   type EventQuery,
@@ -11,7 +11,7 @@ import {
   type OwedAnswer,
   type SessionOutline,
   type SessionQuery,
-} from '../../agent/store/store.ts';
+} from '../../../agent/store/store.ts';
 import {
   AWAITING,
   columnText,
@@ -30,8 +30,8 @@ import {
   rowToSessionOutline,
   rowToSizedMessage,
   type StoredRow,
-} from '../sql-store.ts';
-import type { PostgresConnection, Sql } from './connection.ts';
+} from '../../sql-store.ts';
+import type { PostgresConnection, Sql } from '../connection.ts';
 
 /** Events of one query: some of them hold long texts. */
 const EVENTS_PER_QUERY = 200;
