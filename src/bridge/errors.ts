@@ -19,6 +19,8 @@ export type TurnRefusalCode =
   | 'turn_aborted'
   | 'turn_not_found'
   | 'turn_running'
+  /** A turn waits for a decision, whose id is in `ids`. */
+  | 'turn_waiting'
   | 'conversation_not_found'
   | 'conversation_full'
   | 'conversation_busy'
@@ -29,6 +31,7 @@ export type TurnRefusalCode =
   | 'unknown_call'
   | 'no_such_request'
   | 'not_added'
+  | 'message_not_found'
   /** The port cannot do it at all. */
   | 'unsupported';
 
@@ -90,6 +93,10 @@ const toRefusal = ({ code, ids }: TurnRefusal): AnswerFailure => {
       return notFound('No such response for this API key');
     case 'conversation_not_found':
       return notFound('No such conversation for this API key');
+    case 'turn_waiting':
+      return conflict('A turn of this conversation waits for an approval');
+    case 'message_not_found':
+      return notFound('There is no item with this id in this conversation');
     case 'turn_running':
       return conflict('The response is still made: cancel it first, or wait for its end');
     case 'conversation_full':

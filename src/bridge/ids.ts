@@ -35,14 +35,16 @@ export const conversationInID = (name: string): string | undefined => {
  * The id of an item that is a part of a message of the agent: the same wherever and whenever it is read. Undefined for other parts.
  * `key`: the part's id, with a number where it is a further piece of the part.
  */
-export const itemIDOfPart = (prefix: string, promptID: string, key: string): string | undefined => {
+export const itemIDOfPart = (prefix: string, sessionID: string, key: string): string | undefined => {
   const [, part, piece] = PART_KEY.exec(key) ?? [];
   if (part === undefined) return undefined;
-  return `${prefix}_${bodyOf(promptID)}_${part}${piece === undefined ? '' : `_${piece}`}`;
+  return `${prefix}_${bodyOf(sessionID)}_${part}${piece === undefined ? '' : `_${piece}`}`;
 };
 
-/** The prompt and the part of an item's id; undefined for an id that is of no part. */
-export const partOfItemID = (id: string): { readonly promptID: string; readonly partID: string } | undefined => {
-  const [, prompt, part] = ITEM_ID.exec(id) ?? [];
-  return prompt === undefined || part === undefined ? undefined : { promptID: `msg_${prompt}`, partID: `prt_${part}` };
+/** The session and the part of an item's id; undefined for an id that is of no part. */
+export const partOfItemID = (id: string): { readonly sessionID: string; readonly partID: string } | undefined => {
+  const [, session, part] = ITEM_ID.exec(id) ?? [];
+  return session === undefined || part === undefined
+    ? undefined
+    : { sessionID: `ses_${session}`, partID: `prt_${part}` };
 };

@@ -27,10 +27,13 @@ export const UNREAD_LIFE_MS = 600_000;
 
 type Who = Pick<Turn, 'owner' | 'id'>;
 
+/** How a reader leaves. `shownIDs`: the permission requests that it was shown. */
+type Left = { readonly reader: string; readonly readTo?: number | undefined; readonly shownIDs?: readonly string[] };
+
 /** Readers of turns come and go; turns that nobody reads are aborted, and those that are not stored are removed. */
 export type Leaving = {
   /** `readTo`: the reader has had everything up to there. Without it, it has left before. */
-  readonly leave: (turn: Who, left: { readonly reader: string; readonly readTo?: number | undefined }) => Promise<Turn>;
+  readonly leave: (turn: Who, left: Left) => Promise<Turn>;
   /** A stream of the reader is open, until the returned function is called: it says whether the stream broke. */
   readonly attend: (turn: Turn, reader: string) => (isBroken: boolean) => void;
   /** Aborts what runs for a turn. */
@@ -49,10 +52,15 @@ const withDue = ({ dueMs: _, ...turn }: Turn, dueMs: number | undefined): Turn =
   dueMs === undefined ? turn : { ...turn, dueMs };
 
 /** The turn once one of its readers has read it up to a position. */
-const afterReading = ({ leftMs: _, ...turn }: Turn, readTo: number, nowMs: number): Turn => ({
+const afterReading = (
+  { leftMs: _, ...turn }: Turn,
+  { readTo, shownIDs = [] }: { readonly readTo: number; readonly shownIDs: readonly string[] | undefined },
+  nowMs: number,
+): Turn => ({
   ...withDue(turn, turn.isStored ? undefined : nowMs + READ_AGAIN_MS),
   readMs: turn.readMs ?? nowMs,
   readTo: Math.max(turn.readTo ?? 0, readTo),
+  ...(shownIDs.length === 0 ? {} : { shownIDs: [...new Set([...(turn.shownIDs ?? []), ...shownIDs])] }),
 });
 
 /** The turn once one of its readers has left early. */
@@ -121,11 +129,11 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
         });
     });
   };
-  const leave: Leaving['leave'] = async (who, { reader, readTo }) => {
+  const leave: Leaving['leave'] = async (who, { reader, readTo, shownIDs }) => {
     const turn = await changeTurn(store, who, (before) => {
       const now = clock.now();
       const without = { ...before, readers: before.readers.filter((one) => one !== reader) };
-      if (readTo !== undefined) return afterReading(without, readTo, now);
+      if (readTo !== undefined) return afterReading(without, { readTo, shownIDs }, now);
       return before.readers.includes(reader) ? afterLeaving(without, now) : before;
     });
     if (turn.dueMs !== undefined) later(Math.max(0, turn.dueMs - clock.now()), look);

@@ -55,8 +55,8 @@ export type ClientAnswer = {
   /** The part of its turn's id that is in its ids. */
   readonly answerID: string;
   readonly responseID: string;
-  /** The prompt that it answers; undefined for a text of the bridge alone, which cannot be read again. */
-  readonly promptID: string | undefined;
+  /** Where its messages are; undefined for a text of the bridge alone, which cannot be read again. */
+  readonly sessionID: string | undefined;
   readonly createdSeconds: number;
   /** Of the version of this bridge, the agent by its name, and the model as the agent shows it: the same until one of them changes. */
   readonly fingerprint: string;
@@ -175,7 +175,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       conversationName: turn.conversationName ?? conversationIDOf(turn.conversationID),
       answerID: answerIDOf(turn.id),
       responseID: responseIDOf(answerIDOf(turn.id)),
-      promptID: turn.promptID,
+      sessionID: turn.sessionID,
       createdSeconds: Math.floor(turn.createdMs / 1000),
       output: answer.output,
       delivery: {
@@ -213,7 +213,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
           : (last.conversationName ?? conversationIDOf(last.conversationID)),
       answerID,
       responseID: last === undefined ? responseIDOf(answerID) : responseIDOf(answerIDOf(last.id), token),
-      promptID: undefined,
+      sessionID: undefined,
       createdSeconds: Math.floor(clock.now() / 1000),
       output: ownAnswer(text, toApprovalText(open), open),
       delivery: { finish() {}, leave() {} },
@@ -277,8 +277,10 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     if (noneOpen?.kind !== 'unclear') return undefined;
     const waiting = before === undefined ? await findWaiting(request.conversation, shown, turns, by) : undefined;
     if (waiting !== undefined) return answeredBy(asked, waiting);
-    const joined = await turns.begin(turnRequest(asked, { isJoinOnly: true }), by);
-    if (joined.outcome === 'joined') return running(asked, joined, {});
+    const joined = await turns.begin(turnRequest(asked, { isJoinOnly: true }), by).catch((error: unknown) => {
+      if (!isTurnRefused(error, 'turn_not_found')) throw error;
+    });
+    if (joined?.outcome === 'joined') return running(asked, joined, {});
     return explained(asked, noneOpen);
   };
   const begin = async (asked: Asked): Promise<ClientAnswer> => {
@@ -302,16 +304,19 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     { history, shown }: { readonly history: TurnPlace['history']; readonly shown: readonly string[] },
     by: Caller,
   ): Promise<Pick<Asked, 'place' | 'before'>> => {
+    if (conversation.kind === 'named' || conversation.kind === 'unnamed') {
+      // The turn that has asked for what the history shows may still wait, and no digest of that history leads to it.
+      const waiting = shown.length === 0 ? undefined : await findWaiting(conversation, shown, turns, by);
+      if (waiting !== undefined)
+        return { place: { conversation: { after: waiting.id }, history: [] }, before: waiting };
+    }
     if (conversation.kind === 'named')
       return { place: { conversation: placeOfName(conversation.id), history }, before: undefined };
     if (conversation.kind !== 'unnamed') {
       const before = await turnAfter(conversation, turns, by);
       return { place: { conversation: { after: before.id }, history }, before };
     }
-    const before = shown.length === 0 ? undefined : await findWaiting(conversation, shown, turns, by);
-    return before === undefined
-      ? { place: { history }, before }
-      : { place: { conversation: { after: before.id }, history: [] }, before };
+    return { place: { history }, before: undefined };
   };
 
   return {

@@ -40,7 +40,7 @@ export const isTurnRefused = (error: unknown, code: TurnRefusalCode): boolean =>
 /** The turn after which a request goes on, which a response or an item names. */
 export const turnAfter = async (
   reference: Exclude<ConversationReference, { readonly kind: 'unnamed' | 'named' }>,
-  turns: Pick<TurnsPort, 'view' | 'turnsOfPrompt' | 'read'>,
+  turns: Pick<TurnsPort, 'view' | 'turnsOfPart' | 'read'>,
   by: Caller,
 ): Promise<TurnView> => {
   if (reference.kind === 'after-item') return turnOfItem(reference.itemID, turns, by);
@@ -62,11 +62,11 @@ export const turnAfter = async (
 /** The turn of an item that a client refers to by its id alone. */
 const turnOfItem = async (
   itemID: string,
-  turns: Pick<TurnsPort, 'turnsOfPrompt' | 'read'>,
+  turns: Pick<TurnsPort, 'turnsOfPart' | 'read'>,
   by: Caller,
 ): Promise<TurnView> => {
   const place = partOfItemID(itemID);
-  const found = place === undefined ? [] : await turns.turnsOfPrompt(place.promptID, by);
+  const found = place === undefined ? [] : await turns.turnsOfPart(place, by);
   const last = found.at(-1);
   if (place === undefined || last === undefined) throw unknownItem();
   for (const { id } of found.slice(0, -1)) {
@@ -109,7 +109,8 @@ export const findWaiting = async (
   by: Caller,
 ): Promise<TurnView | undefined> => {
   const waiting = await turns.waitingTurns(by);
-  if (conversation.kind === 'named') return waiting.find((turn) => isIn(conversation, turn));
+  const named = conversation.kind === 'named' ? waiting.find((turn) => isIn(conversation, turn)) : undefined;
+  if (named !== undefined || conversation.kind === 'named') return named;
   return waiting.find((turn) => turn.waiting.some((request) => shown.includes(shortRequestID(request))));
 };
 

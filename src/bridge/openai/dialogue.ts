@@ -6,6 +6,8 @@ import { type EntryKind, findPrompt } from './prompt-place.ts';
 /** A message or item of a request, as its endpoint has read it. `at`: its path in the body. */
 export type DialogueEntry = {
   readonly at: string;
+  /** Where its content is, for an error about that. */
+  readonly contentAt?: string;
   readonly kind: EntryKind;
   readonly parts: readonly PromptPart[];
   /** Calls of the client in an answer. */
@@ -69,6 +71,9 @@ export const toMessages = (entries: readonly DialogueEntry[]): readonly GivenMes
 
 const asUser = (entry: DialogueEntry): DialogueEntry => ({ ...entry, kind: 'user' });
 
+const emptyInput = (at: string) =>
+  badInput('invalid_value', at, `Expected something to answer at '${at}': it is empty`);
+
 /** Finds what has to be answered, and what comes before it. Faults with `bad-input` where there is nothing to answer. `param`: the list's path. */
 export const readDialogue = (given: readonly DialogueEntry[], param: string): Dialogue => {
   const { entries, prefill } = findPrompt(given, ({ kind }) => kind, asUser);
@@ -83,8 +88,7 @@ export const readDialogue = (given: readonly DialogueEntry[], param: string): Di
       `Expected a message to answer: there is none of the user, nor an instruction or a result of a call, up to '${last.at}'`,
     );
   const input = toMessages(spoken.slice(start));
-  if (input.length === 0)
-    throw badInput('invalid_value', last.at, `Expected something to answer at '${last.at}': it is empty`);
+  if (input.length === 0) throw emptyInput(last.contentAt ?? last.at);
   const instructions = entries.filter(({ kind }) => kind === 'instruction').map(({ parts }) => textOfParts(parts));
   return {
     system: instructions.filter((text) => text !== '').join('\n\n'),

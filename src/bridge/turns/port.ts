@@ -297,8 +297,11 @@ export type TurnsPort = {
   readonly view: (turnID: string, by: Caller) => Promise<TurnView>;
   /** The messages that the turn's request has stored, and those with the calls whose results it brought, in their order. */
   readonly input: (turn: TurnView, by: Caller) => Promise<readonly MessageRecord[]>;
-  /** The turns of one prompt, the oldest first. */
-  readonly turnsOfPrompt: (promptID: string, by: Caller) => Promise<readonly TurnView[]>;
+  /** The turns that answer the prompt of a part's message, the oldest first. */
+  readonly turnsOfPart: (
+    place: { readonly sessionID: string; readonly partID: string },
+    by: Caller,
+  ) => Promise<readonly TurnView[]>;
   /** Turns of the owner that wait for a decision. */
   readonly waitingTurns: (by: Caller) => Promise<readonly TurnView[]>;
   /**

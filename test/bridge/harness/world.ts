@@ -367,13 +367,16 @@ export const callsTo = ({ calls }: Pick<BridgeWorld, 'calls'>, method: string, p
 const storedIn = ({ agent, since }: Stored): readonly StoreChange[] => (changesOf.get(agent.store) ?? []).slice(since);
 
 /** Sessions that were created at the agent, none below another. */
-export const sessionsMade = (world: Stored): readonly string[] => {
-  const created = storedIn(world).flatMap((change) =>
-    (change.kind === 'session' || change.kind === 'session-begun') && change.session.parentID === undefined
-      ? [change.session.id]
-      : [],
-  );
-  return [...new Set(created)];
+export const sessionsMade = ({ agent, since }: Stored): readonly string[] => {
+  const all = changesOf.get(agent.store) ?? [];
+  const created = (changes: readonly StoreChange[]): readonly string[] =>
+    changes.flatMap((change) =>
+      (change.kind === 'session' || change.kind === 'session-begun') && change.session.parentID === undefined
+        ? [change.session.id]
+        : [],
+    );
+  const before = new Set(created(all.slice(0, since)));
+  return [...new Set(created(all.slice(since)))].filter((id) => !before.has(id));
 };
 export const sessionsDeleted = (world: Stored): readonly string[] =>
   storedIn(world).flatMap((change) => (change.kind === 'session-removed' ? [change.sessionID] : []));

@@ -54,7 +54,7 @@ const toEntry = (message: Message, index: number): DialogueEntry => {
     case 'developer':
       return { at, kind: 'instruction', parts };
     case 'user':
-      return { at, kind: 'user', parts };
+      return { at, contentAt: `${at}.content`, kind: 'user', parts };
     case 'assistant': {
       const calls = callsOf(message);
       const said = refusal ? [...parts, textPart(refusal)] : parts;

@@ -96,8 +96,9 @@ const resultsOf = (record: MessageRecord, isWanted = (_: CallPart): boolean => t
     }));
 
 /** The items of answers that follow one prompt, up to calls of the client. */
-const itemsOfAnswer = (promptID: string, records: readonly MessageRecord[], showsReasoning: boolean) => {
-  const items = createOutputItems({ responseID: `turn_${promptID}`, promptID, custom: new Set() });
+const itemsOfAnswer = (sessionID: string, records: readonly MessageRecord[], showsReasoning: boolean) => {
+  const [first] = records;
+  const items = createOutputItems({ responseID: `turn_${first?.info.id}`, sessionID, custom: new Set() });
   for (const { parts } of records)
     for (const part of parts) for (const event of eventsOf(part, showsReasoning)) items.applyEvent(event);
   return items.list();
@@ -113,7 +114,7 @@ export const readHistoryItems = (
   const endAnswer = (): void => {
     const [first] = answer;
     const last = answer.at(-1);
-    if (first?.info.role === 'assistant') items.push(...itemsOfAnswer(first.info.parentID, answer, showsReasoning));
+    if (first?.info.role === 'assistant') items.push(...itemsOfAnswer(first.info.sessionID, answer, showsReasoning));
     if (last !== undefined) items.push(...resultsOf(last));
     answer = [];
   };

@@ -11,9 +11,9 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   const startOf = (
     { model, echo, clientTools }: ParsedResponsesRequest,
-    { responseID, promptID, ...answer }: ClientAnswer,
+    { responseID, sessionID, ...answer }: ClientAnswer,
   ): ResponseStart => ({
-    place: { responseID, promptID, custom: customNamesIn(clientTools) },
+    place: { responseID, sessionID, custom: customNamesIn(clientTools) },
     model: model ?? answer.model,
     echo,
     createdSeconds: answer.createdSeconds,
@@ -25,7 +25,7 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     parse: parseResponsesRequest,
     async toBody(output, request, answer) {
       // A text of the bridge is complete at once, and cannot be looked at later.
-      const isRunning = request.echo.isBackground && answer.promptID !== undefined;
+      const isRunning = request.echo.isBackground && answer.sessionID !== undefined;
       return isRunning
         ? createStartedResponse(startOf(request, answer))
         : createResponse(output, startOf(request, answer));

@@ -119,12 +119,12 @@ const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp', clientCall: 'fc
 type ItemKind = keyof typeof PREFIXES;
 
 /**
- * Where the items of an answer are. `responseID` is in the ids of those that are no part of the agent's message. `promptID`: undefined
+ * Where the items of an answer are. `responseID` is in the ids of those that are no part of the agent's message. `sessionID`: undefined
  * for a text of the bridge alone. `custom`: the names of the client's custom tools.
  */
 export type AnswerPlace = {
   readonly responseID: string;
-  readonly promptID: string | undefined;
+  readonly sessionID: string | undefined;
   readonly custom: ReadonlySet<string>;
 };
 
@@ -135,9 +135,9 @@ export type AnswerPlace = {
 const itemIDFor = (
   kind: ItemKind,
   { index, key }: { readonly index: number; readonly key: string },
-  { responseID, promptID }: AnswerPlace,
+  { responseID, sessionID }: AnswerPlace,
 ): string =>
-  (promptID === undefined ? undefined : itemIDOfPart(PREFIXES[kind], promptID, key)) ??
+  (sessionID === undefined ? undefined : itemIDOfPart(PREFIXES[kind], sessionID, key)) ??
   `${PREFIXES[kind]}_${index}_${responseID}`;
 
 const OURS = /^(msg|rs|mcp|fc|ctc)_\d{1,6}_(resp_.+)$/s;

@@ -21,7 +21,7 @@ export const startOfTurn = (turn: TurnView, nowSeconds: () => number): ResponseS
   const { isBackground, custom } = readTurnMetadata(turn.metadata);
   const conversationID = turn.conversationName ?? conversationIDOf(turn.conversationID);
   return {
-    place: { responseID: responseIDOf(answerIDOf(turn.id)), promptID: turn.promptID, custom: new Set(custom) },
+    place: { responseID: responseIDOf(answerIDOf(turn.id)), sessionID: turn.sessionID, custom: new Set(custom) },
     model: turn.model,
     echo: { ...NO_ECHO, isBackground, conversationID },
     createdSeconds: secondsOf(turn.createdMs),

@@ -124,6 +124,7 @@ const REFUSAL_CODES = [
   'turn_aborted',
   'turn_not_found',
   'turn_running',
+  'turn_waiting',
   'conversation_not_found',
   'conversation_full',
   'conversation_busy',
@@ -132,7 +133,18 @@ const REFUSAL_CODES = [
   'unknown_call',
   'no_such_request',
   'not_added',
+  'message_not_found',
 ] as const;
 
-/** A refusal by a code of the turns. */
-export const RefusalRecord = v.object({ data: v.object({ code: v.picklist(REFUSAL_CODES), ids: Ids }) });
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
+/** A refusal by a code of the turns, with the ids or names that it is about, under whichever name. */
+export const RefusalRecord = v.object({
+  data: v.pipe(
+    v.looseObject({ code: v.picklist(REFUSAL_CODES) }),
+    v.transform(({ code, ...more }) => {
+      const ids = Object.values(more).find(isList) ?? [];
+      return { code, ids: ids.filter((id) => typeof id === 'string') };
+    }),
+  ),
+});

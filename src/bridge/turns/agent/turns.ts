@@ -70,6 +70,8 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
     return refusalOf(answer) ?? toRefusalFault(answer, clock.now(), { isPrompt });
   };
 
+  const view: TurnsPort['view'] = (turnID, by) =>
+    call({ method: 'GET', path: turnPath(turnID), schema: TurnViewRecord }, by);
   /** Opens the stream of a turn after a position. */
   const openOutput = async (
     turnID: string,
@@ -131,9 +133,16 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
     const sent = { ...headersFor(owner), ...jsonHeaders, ...trace, accept: 'text/event-stream, application/json' };
     return openAnswer(transport.stream, { url: urlOf(`${PREFIX}/turns`), headers: sent, body }, { clock, signal });
   };
+  /** A refusal that is an outcome: a turn waits, or there is none to join. */
+  const refused = async (fault: Fault<BridgeFault>, by: Caller): Promise<BegunTurn> => {
+    const { detail } = fault;
+    const [turnID] = detail.kind === 'turn-refused' && detail.code === 'turn_waiting' ? detail.ids : [];
+    if (turnID !== undefined) return { outcome: 'waiting', turn: await view(turnID, by) };
+    throw fault;
+  };
   const beginOnce = async (body: string, trace: object, by: Caller): Promise<BegunTurn> => {
     const answer = await open(body, trace, by);
-    if (answer.status !== 200) throw await faultOf(answer, true);
+    if (answer.status !== 200) return refused(await faultOf(answer, true), by);
     const first = answer.isEventStream ? await answer.events.next() : undefined;
     if (first?.done === true) throw new HttpClientError('CONNECTION_FAILED');
     const text = first === undefined ? await answer.text() : first.value.data;
@@ -171,8 +180,6 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
     });
   };
 
-  const view: TurnsPort['view'] = (turnID, by) =>
-    call({ method: 'GET', path: turnPath(turnID), schema: TurnViewRecord }, by);
   const turnsWhere = (query: QueryParameters, by: Caller): Promise<readonly TurnView[]> =>
     call({ method: 'GET', path: `${PREFIX}/turns`, query, schema: v.array(TurnViewRecord) }, by);
   const messages = v.array(MessageRecord);
@@ -191,7 +198,12 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
         parts.some((part) => part.type === 'tool' && callIDs.includes(part.callID));
       return all.filter((record) => messageIDs.includes(record.info.id) || hasCall(record));
     },
-    turnsOfPrompt: (promptID, by) => turnsWhere({ promptID }, by),
+    async turnsOfPart({ sessionID, partID }, by) {
+      const path = `/session/${segment(sessionID, 'turn_not_found')}/message`;
+      const found = await call({ method: 'GET', path, schema: messages }, by);
+      const info = found.find(({ parts }) => parts.some(({ id }) => id === partID))?.info;
+      return info?.role === 'assistant' ? turnsWhere({ sessionID, promptID: info.parentID }, by) : [];
+    },
     waitingTurns: (by) => turnsWhere({ status: 'waiting' }, by),
     async leave(turnID, { id, readTo, shownIDs }, by) {
       const body = {

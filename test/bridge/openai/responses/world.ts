@@ -15,7 +15,7 @@ export const responseID = (count = 1): string => `resp_${String(count).padStart(
 /** Where its items are. */
 export const placeOf = (id: string, custom: readonly string[] = []) => ({
   responseID: id,
-  promptID: 'msg_00000000000bPromptprompt12',
+  sessionID: 'ses_00000000000bSessionsess12',
   custom: new Set(custom),
 });
 export const NOW_SECONDS = 1_800_000_000;
