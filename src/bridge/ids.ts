@@ -1,3 +1,5 @@
+import { notFoundText } from '../core/identifier.ts';
+
 // Ids of OpenAI's API hold the ids of the agent server, so that any bridge reads them.
 
 /** An id without its kind. */
@@ -21,6 +23,10 @@ export const turnOfResponseID = (id: string): string | undefined => {
   const [, body] = RESPONSE_ID.exec(id) ?? [];
   return body === undefined ? undefined : `trn_${body}`;
 };
+
+/** The text of an error about a response that is not there. An id that no bridge creates is not quoted. */
+export const responseNotFoundText = (id: string): string =>
+  `${notFoundText('response', turnOfResponseID(id) === undefined ? undefined : id)} for this API key`;
 
 /** The id of a conversation as clients have it. */
 export const conversationIDOf = (id: string): string => `conv_${bodyOf(id)}`;

@@ -115,8 +115,12 @@ export const createBegin = (needs: TurnNeeds) => {
     const owed = await store.owed(sessionID);
     if (owed.length >= PROMPTS_LIMIT) throw refusal('conversation_full');
     const running = owed.find(({ isBegun }) => isBegun);
-    if (running === undefined || (await openRequestsOf(needs, sessionID)).length === 0) return;
+    if (running === undefined) return;
     const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
+    // Its client has gone on, so nobody comes back for it.
+    const isLeft = waiting?.readers.length === 0 && waiting.leftMs !== undefined && waiting.abortAfterMs !== null;
+    if (isLeft) return runs.abort(sessionID, running.promptID).then(() => {});
+    if ((await openRequestsOf(needs, sessionID)).length === 0) return;
     if (ifWaiting === 'refuse' && waiting !== undefined) throw refusal('turn_waiting', { turnID: [waiting.id] });
     await runs.abort(sessionID, running.promptID);
   };

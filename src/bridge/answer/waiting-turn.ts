@@ -1,6 +1,13 @@
 import type { Fault } from '../../core/fault.ts';
 import { isBridgeFault, type TurnRefusalCode } from '../errors.ts';
-import { answerIDOf, conversationIDOf, partOfItemID, responseIDOf, turnOfResponseID } from '../ids.ts';
+import {
+  answerIDOf,
+  conversationIDOf,
+  partOfItemID,
+  responseIDOf,
+  responseNotFoundText,
+  turnOfResponseID,
+} from '../ids.ts';
 import type { ApprovalRequest } from '../output.ts';
 import { type BridgeRequest, badInput, type ConversationReference, userTextIn } from '../request.ts';
 import type { Caller, TurnsPort, TurnView } from '../turns/port.ts';
@@ -11,11 +18,11 @@ import { shortRequestID } from './approvals/text.ts';
 type NamedReference = Extract<ConversationReference, { readonly kind: 'named' }>;
 
 /** For a request that goes on after a response which is not there. */
-const previousNotFound = (): Fault =>
+const previousNotFound = (responseID: string): Fault =>
   badInput(
     'previous_response_not_found',
     'previous_response_id',
-    "No such response for this API key: send all earlier messages in 'input' instead",
+    `${responseNotFoundText(responseID)}: send all earlier messages in 'input' instead`,
   );
 
 const unknownItem = (): Fault =>
@@ -45,7 +52,7 @@ export const turnAfter = async (
 ): Promise<TurnView> => {
   if (reference.kind === 'after-item') return turnOfItem(reference.itemID, turns, by);
   const turnID = turnOfResponseID(reference.responseID);
-  if (turnID === undefined) throw previousNotFound();
+  if (turnID === undefined) throw previousNotFound(reference.responseID);
   try {
     const turn = await turns.view(turnID, by);
     const { continuedBy } = turn;
@@ -55,7 +62,7 @@ export const turnAfter = async (
     if (next.callIDs.length === 0) throw previousDecided(continuedBy);
     return turn;
   } catch (error) {
-    throw isTurnRefused(error, 'turn_not_found') ? previousNotFound() : error;
+    throw isTurnRefused(error, 'turn_not_found') ? previousNotFound(reference.responseID) : error;
   }
 };
 

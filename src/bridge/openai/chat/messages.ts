@@ -52,7 +52,7 @@ const toEntry = (message: Message, index: number): DialogueEntry => {
   switch (role) {
     case 'system':
     case 'developer':
-      return { at, kind: 'instruction', parts };
+      return { at, contentAt: `${at}.content`, kind: 'instruction', parts };
     case 'user':
       return { at, contentAt: `${at}.content`, kind: 'user', parts };
     case 'assistant': {

@@ -9,8 +9,8 @@ import { hasEnded } from '../../answer/answer-end.ts';
 import { readTurn } from '../../answer/answer-output.ts';
 import { showFormat } from '../../answer/stored-answer.ts';
 import { readTurnMetadata } from '../../answer/turn-request.ts';
-import type { BridgeFault } from '../../errors.ts';
-import { turnOfResponseID } from '../../ids.ts';
+import { isTurnRefused } from '../../answer/waiting-turn.ts';
+import { responseNotFoundText, turnOfResponseID } from '../../ids.ts';
 import { badInput } from '../../request.ts';
 import { withoutReasoning } from '../../stream/hidden-reasoning.ts';
 import type { PolledOutput } from '../../stream/polled-output.ts';
@@ -62,13 +62,20 @@ const NOT_CANCELLED = badInput(
   null,
   'Only a response in the background can be cancelled. Any other one is ended by closing its connection',
 );
-const NOT_FOUND: BridgeFault = { kind: 'turn-refused', code: 'turn_not_found', ids: [] };
+const notFound = (id: string): Fault => new Fault({ kind: 'not-found', hint: responseNotFoundText(id) });
 
 const turnIDIn = (id: string): string => {
   const turnID = turnOfResponseID(id);
-  if (turnID === undefined) throw new Fault(NOT_FOUND);
+  if (turnID === undefined) throw notFound(id);
   return turnID;
 };
+
+/** Throws an error with the id of the response, where it is that there is none. */
+const quoting =
+  (id: string) =>
+  (error: unknown): never => {
+    throw isTurnRefused(error, 'turn_not_found') ? notFound(id) : error;
+  };
 
 /** The number after which a client wants the events of a response, -1 for all. Undefined where it wants no events. */
 const parseStreamQuery = ({ url }: Request): number | undefined => {
@@ -144,11 +151,17 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         const owner = authenticate(request);
         const after = parseStreamQuery(request);
         const turnID = turnIDIn(id);
-        return after === undefined ? toResponse(await read(turnID, { owner, signal })) : stream(request, turnID, after);
+        const found =
+          after === undefined ? read(turnID, { owner, signal }).then(toResponse) : stream(request, turnID, after);
+        return found.catch(quoting(id));
       }),
       DELETE: tracked(async (request, { id = '' }, signal) => {
-        const owner = authenticate(request);
-        await turns.delete(turnIDIn(id), { owner, signal });
+        const by = { owner: authenticate(request), signal };
+        const { id: turnID } = await turns.view(turnIDIn(id), by).catch(quoting(id));
+        // It may have come before, and its answer was lost.
+        await turns.delete(turnID, by).catch((error: unknown) => {
+          if (!isTurnRefused(error, 'turn_not_found')) throw error;
+        });
         return jsonResponse(200, toDeletedResponse(id));
       }),
     },
@@ -156,13 +169,13 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
       GET: tracked(async (request, { id = '' }, signal) => {
         const by = { owner: authenticate(request), signal };
         const query = parsePageQuery(request);
-        const turn = await turns.view(turnIDIn(id), by);
+        const turn = await turns.view(turnIDIn(id), by).catch(quoting(id));
         return toResponse(toItemPage(itemsOfInput(turn, await turns.input(turn, by)), query));
       }),
     },
     '/v1/responses/:id/cancel': {
       POST: tracked(async (request, { id = '' }, signal) =>
-        toResponse(await cancel(turnIDIn(id), { owner: authenticate(request), signal })),
+        toResponse(await cancel(turnIDIn(id), { owner: authenticate(request), signal }).catch(quoting(id))),
       ),
     },
   };

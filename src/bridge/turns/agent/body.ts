@@ -26,6 +26,16 @@ export const DECIDER = 'a client of the bridge';
 /** A key that the client has not chosen has this prefix: it does not keep the rules for requests without a key from their work. */
 const OWN_KEY = 'once:';
 
+/** With results, what is left out would stay as the request before them had it. */
+const formBody = ({ input, format, clientTools }: TurnRequest) => {
+  const goesOn = input.some(({ role }) => role === 'tool');
+  const tools = clientTools === undefined ? { tools: [] } : toolsBody(clientTools);
+  return {
+    ...(format === undefined && !goesOn ? {} : { format: format ?? { type: 'text' } }),
+    ...(clientTools === undefined && !goesOn ? {} : { clientTools: tools }),
+  };
+};
+
 /** The body of `POST /gatehouse/turns`. */
 export const beginBody = (request: TurnRequest) => ({
   ...(request.conversation === undefined ? {} : { conversation: request.conversation }),
@@ -42,8 +52,7 @@ export const beginBody = (request: TurnRequest) => ({
   ...(request.variant === undefined ? {} : { variant: request.variant }),
   title: request.title,
   ...(request.system === '' ? {} : { system: request.system }),
-  ...(request.format === undefined ? {} : { format: request.format }),
-  ...(request.clientTools === undefined ? {} : { clientTools: toolsBody(request.clientTools) }),
+  ...formBody(request),
   ...(request.hasTools ? {} : { tools: { '*': false } }),
   key: request.isKeyOfClient ? request.key : `${OWN_KEY}${request.key}`,
   digest: request.digest,
