@@ -32,7 +32,7 @@ import { createTaskTool, createTaskTracker, MAX_TASKS_PER_PROMPT } from './tools
 import type { AgentTool } from './tools/tool.ts';
 import { createAnswering } from './turn/prompt-run.ts';
 import { STRUCTURED_OUTPUT } from './turn/structured-output.ts';
-import { createAnswerEnd } from './turns/answer-end.ts';
+import { createAnswerEnd } from './turns/history/answer-end.ts';
 import { createTurns } from './turns/turns.ts';
 
 /** What the agent server is made of: the surroundings of the process, the configuration, and adapters. */

@@ -7,7 +7,7 @@ import { isId } from '../protocol/ids.ts';
 import type { PermissionReply, PermissionRequest } from '../protocol/permissions.ts';
 import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
 import type { Session } from '../protocol/types.ts';
-import { readAncestors, topSession } from '../session/ancestors.ts';
+import { readAncestors, topSession } from '../session/family.ts';
 import { argumentsChanged, permissionDecided } from './errors.ts';
 import { parseQuery, wholeNumberParameter } from './query.ts';
 

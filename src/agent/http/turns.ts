@@ -7,10 +7,10 @@ import type { Turn } from '../protocol/turns.ts';
 import type { Begun } from '../turns/begin.ts';
 import { DecisionsBody, LeaveBody, TurnBody } from '../turns/body.ts';
 import { findDecided, replyToAll, waitingTurns } from '../turns/decisions.ts';
+import { readFacts, readLog, type TurnFacts, toShownTurn } from '../turns/output/view.ts';
 import { requireTurn } from '../turns/records.ts';
-import { refusal } from '../turns/refusals.ts';
-import { readTurnRequest } from '../turns/request.ts';
-import { readFacts, readLog, type TurnFacts, toTurnView } from '../turns/view.ts';
+import { turnRefusal } from '../turns/refusals.ts';
+import { readAskedTurn } from '../turns/request.ts';
 import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
 
 const OWNER_HEADER = 'x-gatehouse-owner';
@@ -72,13 +72,13 @@ export const turnRoutes = (
       },
       { clock, heartbeat, onBug },
     );
-  const viewOf = async (turn: Turn) => toTurnView(await readFacts(context, turn));
+  const viewOf = async (turn: Turn) => toShownTurn(await readFacts(context, turn));
   const begin = (request: Request): Promise<{ readonly begun: Begun; readonly isStream: boolean }> =>
     runs.whileAccepting(async () => {
       const owner = requireOwner(request);
       const body = await readBody(request, TurnBody);
       const { signal } = new AbortController();
-      const asked = await runInSlices(readTurnRequest(owner, body, digest), request.signal);
+      const asked = await runInSlices(readAskedTurn(owner, body, digest), request.signal);
       const span = context.spanOf(request);
       const from = { span, directory: requestDirectory(request, directory), by: userName, signal };
       return { begun: await turns.begin(asked, from), isStream: body.stream };
@@ -99,7 +99,7 @@ export const turnRoutes = (
       async POST(request) {
         const { begun, isStream } = await begin(request);
         const { outcome, reader, facts, isFresh, start } = begun;
-        const first = { outcome, reader, turn: toTurnView(facts) };
+        const first = { outcome, reader, turn: toShownTurn(facts) };
         const after = facts.turn.from;
         const response = isStream ? stream({ facts, after, isFresh, first, reader }) : jsonResponse(200, first);
         start();
@@ -120,7 +120,7 @@ export const turnRoutes = (
         const query = parseQuery(request);
         const after = Math.max(turn.from, wholeNumberParameter(query, 'after', Number.MAX_SAFE_INTEGER) ?? 0);
         const facts = await readFacts(context, turn);
-        const view = toTurnView(facts);
+        const view = toShownTurn(facts);
         if (query.get('stream') !== 'true')
           return jsonResponse(200, { entries: await readLog(store, turn, after), turn: view });
         const reader = query.get('reader') ?? undefined;
@@ -144,7 +144,7 @@ export const turnRoutes = (
         const { decisions, by = userName } = await readBody(request, DecisionsBody);
         const turn = await requireTurn(store, owner, id);
         const waiting = await findDecided(context, owner, { decisions, conversation: undefined });
-        if (waiting.sessionID !== turn.sessionID) throw refusal('no_such_request');
+        if (waiting.sessionID !== turn.sessionID) throw turnRefusal('no_such_request');
         await replyToAll(context, decisions, by);
         return jsonResponse(200, await viewOf(await requireTurn(store, owner, id)));
       },

@@ -2,9 +2,8 @@ import type { Ids } from '../protocol/ids.ts';
 import type { Message, Session } from '../protocol/types.ts';
 import { OrphanError } from '../store/errors.ts';
 import type { Store, StoreChange } from '../store/store.ts';
-import { withoutAwaitedCalls } from './awaited-calls.ts';
+import { endPart, withoutAwaitedCalls } from './awaited-calls.ts';
 import { type DocumentRecord, type SessionDocument, SessionDocumentError } from './document.ts';
-import { endPart } from './end-part.ts';
 
 import { createIDReplacement } from './new-ids.ts';
 

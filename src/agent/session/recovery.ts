@@ -15,7 +15,7 @@ import type { AssistantMessage, MessageError, Part, Session, UserMessage } from 
 import type { Leases } from '../store/cluster.ts';
 import { isStoreFailure } from '../store/errors.ts';
 import type { MessageWithParts, OwedAnswer, Store } from '../store/store.ts';
-import { endPart } from './end-part.ts';
+import { endPart } from './awaited-calls.ts';
 import { readMessageShapes } from './message-shapes.ts';
 import { RunAborted, SERVER_STOPPED_ERROR } from './run-queue.ts';
 

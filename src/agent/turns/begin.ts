@@ -14,16 +14,16 @@ import type { Store, StoreChange } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { createClientResults } from '../tools/client-results.ts';
 import { findDecided, replyToAll } from './decisions.ts';
-import type { ImportedMessages, ImportMessages } from './import.ts';
+import type { ImportedMessages, ImportMessages } from './history/import.ts';
+import { reopenCalls } from './history/reopen.ts';
 import { type JoinCandidate, type Joining, joinByDigest, joinByKey } from './joining.ts';
 import { createLocate, type Located } from './locate.ts';
-import { endOfStep } from './log.ts';
 import { createTurn, turnChanges } from './new-turn.ts';
+import { endOfStep } from './output/log.ts';
+import { openRequestsOf, outputPosition, readCandidate, readFacts, type TurnFacts } from './output/view.ts';
 import { changeTurn, whileStale, withReader } from './records.ts';
-import { isRefusal, refusal } from './refusals.ts';
-import { reopenCalls } from './reopen.ts';
-import { chainWith, type TurnRequest } from './request.ts';
-import { openRequestsOf, positionOf, readCandidate, readFacts, type TurnFacts } from './view.ts';
+import { isRefusal, turnRefusal } from './refusals.ts';
+import { type AskedTurn, chainWith } from './request.ts';
 
 /** What turns work with. */
 export type TurnNeeds = {
@@ -45,7 +45,7 @@ export type TurnNeeds = {
 };
 
 /** Who asks, and from where. */
-export type Asked = {
+export type AskedFrom = {
   readonly span: Span | undefined;
   readonly directory: string;
   readonly by: string;
@@ -64,7 +64,7 @@ export type Begun = {
 };
 
 /** What an attempt to begin has decided so far. */
-type Attempt = Asked & { readonly reader: string; readonly released: Turn | undefined };
+type Attempt = AskedFrom & { readonly reader: string; readonly released: Turn | undefined };
 
 /** Of keys that no client has chosen: they are those of one request alone, and equal requests have others. */
 const KEY_OF_REQUEST = 'once:';
@@ -91,7 +91,7 @@ export const createBegin = (needs: TurnNeeds) => {
       if (isRefusal(error, 'turn_not_found')) return undefined;
       throw error;
     });
-  const joiningOf = async ({ owner, body }: TurnRequest): Promise<Joining> => {
+  const joiningOf = async ({ owner, body }: AskedTurn): Promise<Joining> => {
     const { key, isRetry } = body;
     const asked = { key, digest: body.digest, isRetry, nowMs: clock.now() };
     if (key !== undefined) {
@@ -111,9 +111,9 @@ export const createBegin = (needs: TurnNeeds) => {
   };
 
   /** A prompt that waits for a person ends where the user goes on without deciding. */
-  const makeRoom = async (sessionID: string, ifWaiting: TurnRequest['body']['ifWaiting']): Promise<void> => {
+  const makeRoom = async (sessionID: string, ifWaiting: AskedTurn['body']['ifWaiting']): Promise<void> => {
     const owed = await store.owed(sessionID);
-    if (owed.length >= PROMPTS_LIMIT) throw refusal('conversation_full');
+    if (owed.length >= PROMPTS_LIMIT) throw turnRefusal('conversation_full');
     const running = owed.find(({ isBegun }) => isBegun);
     if (running === undefined) return;
     const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
@@ -121,7 +121,7 @@ export const createBegin = (needs: TurnNeeds) => {
     const isLeft = waiting?.readers.length === 0 && waiting.leftMs !== undefined && waiting.abortAfterMs !== null;
     if (isLeft) return runs.abort(sessionID, running.promptID).then(() => {});
     if ((await openRequestsOf(needs, sessionID)).length === 0) return;
-    if (ifWaiting === 'refuse' && waiting !== undefined) throw refusal('turn_waiting', { turnID: [waiting.id] });
+    if (ifWaiting === 'refuse' && waiting !== undefined) throw turnRefusal('turn_waiting', { turnID: [waiting.id] });
     await runs.abort(sessionID, running.promptID);
   };
   const storeAhead = async ({ session, opened }: Located, { publications }: ImportedMessages): Promise<void> => {
@@ -147,7 +147,7 @@ export const createBegin = (needs: TurnNeeds) => {
       lastID,
     }: { readonly agent: string; readonly model: ModelRef; readonly lastID?: string | undefined },
   ): ImportedMessages => importMessages(messages, { session, agent, model, now: clock.now(), lastID });
-  const responderOf = (session: Session, { body }: TurnRequest) => {
+  const responderOf = (session: Session, { body }: AskedTurn) => {
     const { agent, model } = responderFor(catalog, session, body);
     return { agent: agent.name, model };
   };
@@ -155,7 +155,7 @@ export const createBegin = (needs: TurnNeeds) => {
     messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
 
   /** The messages before a prompt: stored in its commit, or ahead of it in a session that is hidden until then. */
-  const createEarlier = async (request: TurnRequest, located: Located, messages: readonly GivenMessage[]) => {
+  const createEarlier = async (request: AskedTurn, located: Located, messages: readonly GivenMessage[]) => {
     const { session, opened } = located;
     const responder = responderOf(session, request);
     let imported: ImportedMessages = { publications: [], messageIDs: [], lastID: undefined };
@@ -178,12 +178,12 @@ export const createBegin = (needs: TurnNeeds) => {
   };
 
   /** Stores a prompt, with the turn that answers it. */
-  const ask = async (request: TurnRequest, located: Located, attempt: Attempt): Promise<Begun> => {
+  const ask = async (request: AskedTurn, located: Located, attempt: Attempt): Promise<Begun> => {
     const { body, questions, results } = request;
     const { session, opened, conversation } = located;
     const { reader, released, span, signal } = attempt;
     const question = questions.at(-1);
-    if (question === undefined) throw refusal('unknown_call');
+    if (question === undefined) throw turnRefusal('unknown_call');
     if (opened === undefined) await makeRoom(session.id, body.ifWaiting);
     const chain = await needs.runInSlices(chainWith(request, located.chain, digest), signal);
     const isOfHistory = opened === 'new' ? results : [];
@@ -219,7 +219,7 @@ export const createBegin = (needs: TurnNeeds) => {
   };
 
   /** Stores a session that was prepared, without a prompt: its calls get results then. */
-  const reveal = async (request: TurnRequest, located: Located): Promise<Session> => {
+  const reveal = async (request: AskedTurn, located: Located): Promise<Session> => {
     const { session, opened, rest } = located;
     if (opened === undefined) return session;
     await storeAhead(located, importInto(session, rest, responderOf(session, request)));
@@ -227,7 +227,7 @@ export const createBegin = (needs: TurnNeeds) => {
     return session;
   };
   /** The turn that an earlier request with the same results has begun. */
-  const turnWithResults = async ({ owner }: TurnRequest, { before }: Located, callIDs: readonly string[]) => {
+  const turnWithResults = async ({ owner }: AskedTurn, { before }: Located, callIDs: readonly string[]) => {
     if (before === undefined) return undefined;
     const turns = await store.turns.ofConversation(owner, before.id, { limit: EARLIER_TURNS });
     return turns.find((turn) => callIDs.every((id) => turn.callIDs.includes(id)));
@@ -244,14 +244,14 @@ export const createBegin = (needs: TurnNeeds) => {
     const continued = (await store.turns.ofPrompt(session.id, promptID)).at(-1);
     return { from: endOfStep(steps.length - 1), continued };
   };
-  const withResults = async (request: TurnRequest, located: Located, session: Session, attempt: Attempt) => {
+  const withResults = async (request: AskedTurn, located: Located, session: Session, attempt: Attempt) => {
     const { body, results, questions } = request;
     const { reader, released, span, signal } = attempt;
     const given = results.map(({ isError = false, ...result }) => ({ ...result, isError }));
     const { system, clientTools, format } = body;
     if (questions.length > 0) {
       const { waiting } = await takeClientResults(session.id, { results: given, noReply: true });
-      if (waiting.length > 0) throw refusal('missing_results', { callIDs: waiting });
+      if (waiting.length > 0) throw turnRefusal('missing_results', { callIDs: waiting });
       const now = await sessions.get(session.id);
       return ask(request, { ...located, session: now, opened: undefined, rest: [] }, attempt);
     }
@@ -267,14 +267,14 @@ export const createBegin = (needs: TurnNeeds) => {
     };
     const body_ = { results: given, noReply: false, system, clientTools, format };
     const { waiting, resumed } = await takeClientResults(session.id, body_, also);
-    if (waiting.length > 0) throw refusal('missing_results', { callIDs: waiting });
+    if (waiting.length > 0) throw turnRefusal('missing_results', { callIDs: waiting });
     if (resumed === undefined || turn === undefined) throw new StaleTurnError();
     const facts = await readFacts(needs, turn);
     const start = () => void runs.run(resumed.session, resumed.user, { span }).catch(onBug);
     return { outcome: 'begun' as const, reader, facts, isFresh: false, start };
   };
   /** Gives the results of calls, and stores the turn that goes on with them. */
-  const giveResults = async (request: TurnRequest, located: Located, attempt: Attempt): Promise<Begun> => {
+  const giveResults = async (request: AskedTurn, located: Located, attempt: Attempt): Promise<Begun> => {
     const { results, questions } = request;
     if (located.opened === 'new' && questions.length > 0) return ask(request, located, attempt);
     const callIDs = results.map(({ callID }) => callID);
@@ -294,7 +294,7 @@ export const createBegin = (needs: TurnNeeds) => {
   };
 
   /** Replies to permission requests, with a turn that goes on where the one that waits for them was read. */
-  const decide = async (request: TurnRequest, attempt: Attempt): Promise<Begun | undefined> => {
+  const decide = async (request: AskedTurn, attempt: Attempt): Promise<Begun | undefined> => {
     const { owner, body, questions } = request;
     const { reader, released } = attempt;
     const continued = await findDecided(needs, owner, body);
@@ -304,8 +304,8 @@ export const createBegin = (needs: TurnNeeds) => {
       return undefined;
     }
     const conversation = await store.turns.conversation(owner, continued.conversationID);
-    if (conversation === undefined) throw refusal('no_such_request');
-    const from = Math.max(continued.from, continued.readTo ?? positionOf(await readFacts(needs, continued)));
+    if (conversation === undefined) throw turnRefusal('no_such_request');
+    const from = Math.max(continued.from, continued.readTo ?? outputPosition(await readFacts(needs, continued)));
     const { sessionID, promptID, conversationID, chain } = continued;
     const place = { sessionID, promptID, conversationID, chain, from };
     const turn = createTurn(request, { ...place, id: ids('turn'), messageIDs: [], createdMs: clock.now(), reader });
@@ -314,13 +314,13 @@ export const createBegin = (needs: TurnNeeds) => {
     return { outcome: 'begun', reader, facts: await readFacts(needs, turn), isFresh: false, start: () => {} };
   };
 
-  const attemptOnce = async (request: TurnRequest, asked: Asked): Promise<Begun> => {
+  const attemptOnce = async (request: AskedTurn, asked: AskedFrom): Promise<Begun> => {
     const reader = ids('part').replace('prt', 'rdr');
     const joining = await joiningOf(request);
     if (joining.kind === 'joined') return joined(joining.turn, { reader });
-    if (request.body.joinOnly) throw refusal('turn_not_found');
-    if (joining.kind === 'key-reused') throw refusal('key_reused');
-    if (joining.kind === 'aborted') throw refusal('turn_aborted', { tools: joining.tools });
+    if (request.body.joinOnly) throw turnRefusal('turn_not_found');
+    if (joining.kind === 'key-reused') throw turnRefusal('key_reused');
+    if (joining.kind === 'aborted') throw turnRefusal('turn_aborted', { tools: joining.tools });
     const attempt: Attempt = { ...asked, reader, released: joining.released };
     const decided = request.body.decisions.length > 0 ? await decide(request, attempt) : undefined;
     if (decided !== undefined) return decided;
@@ -332,5 +332,5 @@ export const createBegin = (needs: TurnNeeds) => {
       throw error;
     }
   };
-  return (request: TurnRequest, asked: Asked): Promise<Begun> => whileStale(() => attemptOnce(request, asked));
+  return (request: AskedTurn, asked: AskedFrom): Promise<Begun> => whileStale(() => attemptOnce(request, asked));
 };

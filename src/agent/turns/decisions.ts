@@ -1,9 +1,9 @@
 import type { Turn } from '../protocol/turns.ts';
-import { readAncestors, topSession } from '../session/ancestors.ts';
+import { readAncestors, topSession } from '../session/family.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { DecisionsBody, TurnBody } from './body.ts';
-import { refusal } from './refusals.ts';
+import { turnRefusal } from './refusals.ts';
 
 type DecisionNeeds = {
   readonly store: Pick<Store, 'turns' | 'sessionsByID' | 'owed'>;
@@ -15,7 +15,7 @@ type Decisions = DecisionsBody['decisions'];
 const sessionOf = async ({ store, approvals }: DecisionNeeds, decisions: Decisions): Promise<string> => {
   const open = await approvals.open();
   const requests = open.filter(({ id }) => decisions.some(({ requestID }) => requestID === id));
-  if (requests.length < new Set(decisions.map(({ requestID }) => requestID)).size) throw refusal('no_such_request');
+  if (requests.length < new Set(decisions.map(({ requestID }) => requestID)).size) throw turnRefusal('no_such_request');
   const sessionIDs = requests.map(({ sessionID }) => sessionID);
   const known = await readAncestors(store, sessionIDs);
   const tops = new Set(
@@ -25,7 +25,7 @@ const sessionOf = async ({ store, approvals }: DecisionNeeds, decisions: Decisio
     }),
   );
   const [top] = tops;
-  if (tops.size !== 1 || top === undefined) throw refusal('no_such_request');
+  if (tops.size !== 1 || top === undefined) throw turnRefusal('no_such_request');
   return top;
 };
 
@@ -40,7 +40,7 @@ const isInConversation = async (
   return (await store.turns.conversationByName(owner, asked.name))?.id === conversationID;
 };
 
-/** The turn of an owner that waits for decisions; a refusal where a request is not open, or of another conversation. */
+/** The turn of an owner that waits for decisions; a turnRefusal where a request is not open, or of another conversation. */
 export const findDecided = async (
   needs: DecisionNeeds,
   owner: string,
@@ -49,7 +49,8 @@ export const findDecided = async (
   const sessionID = await sessionOf(needs, decisions);
   const running = (await needs.store.owed(sessionID)).find(({ isBegun }) => isBegun);
   const turn = running && (await needs.store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
-  if (turn?.owner !== owner || !(await isInConversation(needs, turn, conversation))) throw refusal('no_such_request');
+  if (turn?.owner !== owner || !(await isInConversation(needs, turn, conversation)))
+    throw turnRefusal('no_such_request');
   return turn;
 };
 

@@ -4,9 +4,9 @@ import type { RunQueue } from '../session/run-queue.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import { isOpenStatus, READ_AGAIN_MS } from './joining.ts';
+import { readFacts, statusOf } from './output/view.ts';
 import { changeTurn, requireTurn, withReader } from './records.ts';
 import { isRefusal } from './refusals.ts';
-import { readFacts, statusOf } from './view.ts';
 
 type LeavingNeeds = {
   readonly store: Store;

@@ -5,11 +5,11 @@ import type { Session } from '../protocol/types.ts';
 import { giveUpFork, prepareForkThrough } from '../session/fork.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
-import { stepOf } from './log.ts';
-import { longestKnown, type Place, placeInConversation } from './place.ts';
+import { longestKnown, type Place, placeInConversation } from './history/place.ts';
+import { stepOf } from './output/log.ts';
 import { requireTurn } from './records.ts';
-import { refusal } from './refusals.ts';
-import type { TurnRequest } from './request.ts';
+import { turnRefusal } from './refusals.ts';
+import type { AskedTurn } from './request.ts';
 
 /** Where a request goes on. */
 export type Located = {
@@ -39,7 +39,7 @@ const lastMessageOf = async (store: Pick<Store, 'messageHeads' | 'owed'>, turn: 
   const steps = heads.flatMap(({ info }) => (info.role === 'assistant' && info.parentID === promptID ? [info] : []));
   const last = until === undefined ? steps.at(-1) : steps[stepOf(until)];
   const isOpen = until === undefined && (await store.owed(sessionID)).some((owed) => owed.promptID === promptID);
-  if (isOpen || last?.time.completed === undefined) throw refusal('turn_running');
+  if (isOpen || last?.time.completed === undefined) throw turnRefusal('turn_running');
   return last.id;
 };
 
@@ -54,7 +54,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     metadata: {},
     createdMs: clock.now(),
   });
-  const on = async (before: Conversation, request: TurnRequest): Promise<Located> => {
+  const on = async (before: Conversation, request: AskedTurn): Promise<Located> => {
     const { lastTurnID } = before;
     return {
       conversation: before,
@@ -67,7 +67,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
   };
   /** `before`: the conversation that moves to the new session. */
   const inNewSession = (
-    { owner, body, history }: TurnRequest,
+    { owner, body, history }: AskedTurn,
     { before, name, directory }: { before?: Conversation; name?: string; directory: string },
   ): Located => {
     const session = sessions.build({ directory, title: body.title });
@@ -75,7 +75,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     return { conversation, before, session, opened: 'new', rest: history, chain: '' };
   };
   const inFork = async (
-    { owner, history }: TurnRequest,
+    { owner, history }: AskedTurn,
     end: Pick<ChainEnd, 'turnID' | 'sessionID'> & { readonly digest?: string | undefined },
     { before, count }: { readonly before?: Conversation | undefined; readonly count: number },
   ): Promise<Located> => {
@@ -85,25 +85,25 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     const conversation = before ? { ...before, sessionID: session.id } : newConversation(owner, session.id);
     return { conversation, before, session, opened: 'forked', rest: history.slice(count), chain: end.digest };
   };
-  const at = (place: Place, request: TurnRequest, before: Conversation, moves: boolean, directory: string) => {
+  const at = (place: Place, request: AskedTurn, before: Conversation, moves: boolean, directory: string) => {
     if (place.kind === 'on') return on(before, request);
     const moved = moves ? { before } : {};
     if (place.kind === 'forked') return inFork(request, place.end, { ...moved, count: place.count });
     return inNewSession(request, { ...moved, directory });
   };
-  const compared = async (request: TurnRequest): Promise<readonly ChainEnd[]> =>
+  const compared = async (request: AskedTurn): Promise<readonly ChainEnd[]> =>
     store.turns.chains(
       request.owner,
       request.chains.map(({ digest }) => digest),
     );
-  const isCompared = ({ history, body }: TurnRequest): boolean =>
+  const isCompared = ({ history, body }: AskedTurn): boolean =>
     (history.length > 0 || body.isCompared) && !body.isAppended;
 
-  const afterTurn = async (request: TurnRequest, turnID: string, directory: string): Promise<Located> => {
+  const afterTurn = async (request: AskedTurn, turnID: string, directory: string): Promise<Located> => {
     const { owner } = request;
     const turn = await requireTurn(store, owner, turnID);
     const conversation = await store.turns.conversation(owner, turn.conversationID);
-    if (conversation === undefined) throw refusal('turn_not_found');
+    if (conversation === undefined) throw turnRefusal('turn_not_found');
     const digest = (await store.turns.chainOf(turnID))?.digest;
     const within = { sessionID: turn.sessionID, tip: digest };
     const place: Place = isCompared(request)
@@ -114,7 +114,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     const count = request.body.isAppended ? 0 : request.history.length;
     return inFork(request, { turnID, sessionID: turn.sessionID, digest }, { count });
   };
-  const inConversation = async (request: TurnRequest, before: Conversation, directory: string): Promise<Located> => {
+  const inConversation = async (request: AskedTurn, before: Conversation, directory: string): Promise<Located> => {
     const { sessionID, lastTurnID } = before;
     if (!isCompared(request) || (request.history.length === 0 && lastTurnID === undefined)) return on(before, request);
     const tip = lastTurnID === undefined ? undefined : (await store.turns.chainOf(lastTurnID))?.digest;
@@ -128,7 +128,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     const [last] = await store.messageHeads(sessionID, { limit: 1 });
     return last?.info.role === 'assistant' && last.info.parentID === promptID;
   };
-  const byHistory = async (request: TurnRequest, directory: string): Promise<Located> => {
+  const byHistory = async (request: AskedTurn, directory: string): Promise<Located> => {
     const { owner, body } = request;
     if (!isCompared(request) || body.isNew) return inNewSession(request, { directory });
     const known = longestKnown(request.chains, await compared(request));
@@ -139,7 +139,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     return inFork(request, known.end, { count: known.count });
   };
 
-  const find = async (request: TurnRequest, directory: string): Promise<Located> => {
+  const find = async (request: AskedTurn, directory: string): Promise<Located> => {
     const { owner, body } = request;
     const asked = body.conversation;
     if (asked === undefined) return byHistory(request, directory);
@@ -149,7 +149,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
         ? await store.turns.conversation(owner, asked.id)
         : await store.turns.conversationByName(owner, asked.name);
     if (found !== undefined) return inConversation(request, found, directory);
-    if ('id' in asked) throw refusal('conversation_not_found');
+    if ('id' in asked) throw turnRefusal('conversation_not_found');
     return inNewSession(request, { name: asked.name, directory });
   };
   return {

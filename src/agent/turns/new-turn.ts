@@ -2,7 +2,7 @@ import type { Turn } from '../protocol/turns.ts';
 import type { StoreChange } from '../store/store.ts';
 import { UNREAD_LIFE_MS } from './leaving.ts';
 import type { Located } from './locate.ts';
-import type { TurnRequest } from './request.ts';
+import type { AskedTurn } from './request.ts';
 
 /** What is known of a turn that begins, besides its request. */
 type NewTurn = Pick<Turn, 'id' | 'sessionID' | 'promptID' | 'from' | 'messageIDs' | 'createdMs'> & {
@@ -12,7 +12,7 @@ type NewTurn = Pick<Turn, 'id' | 'sessionID' | 'promptID' | 'from' | 'messageIDs
 };
 
 /** The record of a turn that begins. */
-export const createTurn = ({ owner, body, results }: TurnRequest, { chain, reader, ...given }: NewTurn): Turn => ({
+export const createTurn = ({ owner, body, results }: AskedTurn, { chain, reader, ...given }: NewTurn): Turn => ({
   ...given,
   owner,
   callIDs: [...new Set(results.map(({ callID }) => callID))],

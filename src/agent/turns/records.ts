@@ -1,15 +1,15 @@
 import type { Turn } from '../protocol/turns.ts';
 import { StaleTurnError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
-import { refusal } from './refusals.ts';
+import { turnRefusal } from './refusals.ts';
 
 /** How often something is decided again because another request was faster. */
 export const TRIES = 8;
 
-/** The turn of an owner; a refusal where there is none. */
+/** The turn of an owner; a turnRefusal where there is none. */
 export const requireTurn = async ({ turns }: Pick<Store, 'turns'>, owner: string, id: string): Promise<Turn> => {
   const turn = await turns.turn(owner, id);
-  if (turn === undefined) throw refusal('turn_not_found');
+  if (turn === undefined) throw turnRefusal('turn_not_found');
   return turn;
 };
 
@@ -20,7 +20,7 @@ export const whileStale = async <T>(work: () => Promise<T>): Promise<T> => {
       return await work();
     } catch (error) {
       if (!(error instanceof StaleTurnError)) throw error;
-      if (tries === TRIES) throw refusal('conversation_changed');
+      if (tries === TRIES) throw turnRefusal('conversation_changed');
     }
   }
 };

@@ -45,7 +45,7 @@ export type TurnRefusal = {
 };
 
 /** The fault of a refused request. */
-export const refusal = (code: TurnRefusal['code'], more: TurnRefusal['more'] = {}): Fault<TurnRefusal> =>
+export const turnRefusal = (code: TurnRefusal['code'], more: TurnRefusal['more'] = {}): Fault<TurnRefusal> =>
   new Fault<TurnRefusal>({ kind: 'turn-refused', code, message: MESSAGES[code], more });
 
 /** Whether something was refused for this reason. */

@@ -1,7 +1,7 @@
 import type { Conversation, Turn } from '../protocol/turns.ts';
 import type { Store } from '../store/store.ts';
 import { requireTurn } from './records.ts';
-import { refusal } from './refusals.ts';
+import { turnRefusal } from './refusals.ts';
 
 type RemovalNeeds = {
   readonly store: Pick<Store, 'turns' | 'commit' | 'session' | 'owed'>;
@@ -26,7 +26,7 @@ export const deleteTurn = async (needs: RemovalNeeds, owner: string, id: string)
   const turn = await requireTurn(needs.store, owner, id);
   const owed = await needs.store.owed(turn.sessionID);
   if (turn.until === undefined && owed.some(({ promptID }) => promptID === turn.promptID))
-    throw refusal('turn_running');
+    throw turnRefusal('turn_running');
   await forgetTurn(needs, turn);
 };
 

@@ -2,13 +2,13 @@ import { Fault } from '../../core/fault.ts';
 import type { Steps } from '../../core/time-slices.ts';
 import type { GivenMessage } from '../protocol/turns.ts';
 import type { TurnBody } from './body.ts';
-import { type Chain, chainsOf, extendChain } from './digests.ts';
+import { type Chain, chainsOf, extendChain } from './history/digests.ts';
 
 type Result = Extract<GivenMessage, { readonly role: 'tool' }>;
 type Question = Extract<GivenMessage, { readonly role: 'user' }>;
 
 /** A request for a turn, with its messages by what they are for. */
-export type TurnRequest = {
+export type AskedTurn = {
   readonly owner: string;
   readonly body: TurnBody;
   /** To compare, or to store. Results at the end are part of the input where that holds no message. */
@@ -27,7 +27,7 @@ const resultsAt = (history: readonly GivenMessage[]): number =>
   history.findLastIndex(({ role }) => role !== 'tool') + 1;
 
 /** Sorts the messages of a request, and computes the digests of its history. */
-export function* readTurnRequest(owner: string, body: TurnBody, digest: (text: string) => string): Steps<TurnRequest> {
+export function* readAskedTurn(owner: string, body: TurnBody, digest: (text: string) => string): Steps<AskedTurn> {
   const isEmpty = body.input.length === 0 && body.decisions.length === 0;
   const end = isEmpty ? resultsAt(body.history) : body.history.length;
   const history = body.history.slice(0, end);
@@ -47,7 +47,7 @@ export function* readTurnRequest(owner: string, body: TurnBody, digest: (text: s
  * request is not all of it; without both it is not known.
  */
 export function* chainWith(
-  { body, history, results, questions }: TurnRequest,
+  { body, history, results, questions }: AskedTurn,
   before: string | undefined,
   digest: (text: string) => string,
 ): Steps<string | undefined> {

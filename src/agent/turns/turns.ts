@@ -2,11 +2,11 @@ import type { Publisher } from '../events/publisher.ts';
 import { createFamilyDeletion } from '../session/family.ts';
 import type { OutputLimits } from '../tools/output-limit.ts';
 import { createBegin, type TurnNeeds } from './begin.ts';
-import { createImport, type ImportMessages } from './import.ts';
+import { createImport, type ImportMessages } from './history/import.ts';
 import { createLeaving, type Leaving } from './leaving.ts';
-import { followTurn } from './reader.ts';
+import { followTurn } from './output/reader.ts';
+import { createSessionEvents } from './output/session-events.ts';
 import { deleteTurn, forgetTurn } from './removal.ts';
-import { createSessionEvents } from './session-events.ts';
 
 /** The turns of a server. */
 export type Turns = {

@@ -41,16 +41,29 @@ export const giveResults = async (
 export const sessionAt = async (world: AgentWorld, id: string): Promise<Session> =>
   (await world.get(`/session/${id}`)) as Session;
 
+/** The same object whose methods, and those of objects in it, are made by `wrap`. */
+export const wrapMethods = <Wrapped extends object>(
+  inner: Wrapped,
+  wrap: (name: string, method: (...given: readonly unknown[]) => unknown) => (...given: readonly unknown[]) => unknown,
+): Wrapped =>
+  Object.fromEntries(
+    Object.entries(inner).map(([name, value]) => [
+      name,
+      typeof value === 'function'
+        ? wrap(name, value)
+        : wrapMethods(value, (below, method) => wrap(`${name}.${below}`, method)),
+    ]),
+  ) as unknown as Wrapped;
+
 /** The store of a server that may be killed: after that nothing of the server comes to the store. */
 export const killableStore = (store: Store) => {
   let isKilled = false;
-  const guarded = Object.fromEntries(
-    Object.entries(store).map(([name, method]) => [
-      name,
-      (...given: readonly unknown[]) =>
-        isKilled ? new Promise(() => {}) : (method as (...all: readonly unknown[]) => unknown)(...given),
-    ]),
-  ) as unknown as Store;
+  const guarded = wrapMethods(
+    store,
+    (_, method) =>
+      (...given) =>
+        isKilled ? new Promise(() => {}) : method(...given),
+  );
   const kill = (): void => {
     isKilled = true;
   };

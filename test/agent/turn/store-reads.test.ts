@@ -5,6 +5,7 @@ import type { Session } from '../../../src/agent/protocol/types.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
+import { wrapMethods } from '../harness/client-tools.ts';
 import { ask } from '../harness/permission-requests.ts';
 import { createAgentWorld } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
@@ -13,22 +14,18 @@ import { createMemoryStore } from '../store/memory-store.ts';
 const countingStore = (inner: Store) => {
   const calls: Record<string, number> = {};
   let beforeCommit = async (): Promise<void> => {};
-  const counted = <Name extends keyof Store>(name: Name) => {
-    const call = inner[name] as (...given: readonly unknown[]) => Promise<unknown>;
-    return async (...given: readonly unknown[]) => {
-      calls[name] = (calls[name] ?? 0) + 1;
-      if (name === 'commit') await beforeCommit();
-      return call(...given);
-    };
-  };
-  const store = Object.fromEntries((Object.keys(inner) as (keyof Store)[]).map((name) => [name, counted(name)]));
+  const store = wrapMethods(inner, (name, method) => async (...given) => {
+    calls[name] = (calls[name] ?? 0) + 1;
+    if (name === 'commit') await beforeCommit();
+    return method(...given);
+  });
   const taken = (): Readonly<Record<string, number>> => {
     const all = { ...calls };
     for (const name of Object.keys(calls)) delete calls[name];
     return all;
   };
   return {
-    store: store as unknown as Store,
+    store,
     /** What was called since the last time. */
     takeCalls: taken,
     onCommit(listener: () => Promise<void>) {
@@ -66,6 +63,8 @@ describe('a message', (check) => {
       messages: 1,
       // The answer for the client.
       message: 1,
+      // Whether a request for a turn has asked it.
+      'turns.ofPrompt': 1,
     });
   });
 

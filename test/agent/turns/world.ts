@@ -1,6 +1,6 @@
 import type { ModelMessage } from '../../../src/agent/model/types.ts';
-import type { LogEntry } from '../../../src/agent/turns/log.ts';
-import type { TurnView } from '../../../src/agent/turns/view.ts';
+import type { LogEntry } from '../../../src/agent/turns/output/log.ts';
+import type { ShownTurn } from '../../../src/agent/turns/output/view.ts';
 import type { AgentWorld } from '../harness/world.ts';
 
 export const OWNER = { 'x-gatehouse-owner': 'key-1' };
@@ -13,7 +13,7 @@ export const assistant = (text: string, calls?: readonly object[]) => ({
 });
 export const result = (callID: string, output: string) => ({ role: 'tool', callID, output });
 
-export type Begun = { readonly outcome: 'begun' | 'joined'; readonly reader: string; readonly turn: TurnView };
+export type Begun = { readonly outcome: 'begun' | 'joined'; readonly reader: string; readonly turn: ShownTurn };
 export type Refused = { readonly name: string; readonly data: { readonly code: string; readonly message: string } };
 
 /** A request to the API of turns, and its status and body. */
@@ -42,11 +42,11 @@ export const refusedOf = async (answer: ReturnType<typeof send>): Promise<string
   return `${status} ${(body as Refused).data.code}`;
 };
 
-export const viewOf = async (world: Pick<AgentWorld, 'call'>, id: string): Promise<TurnView> =>
-  (await expecting(send(world, 'GET', `/turns/${id}`))) as TurnView;
+export const viewOf = async (world: Pick<AgentWorld, 'call'>, id: string): Promise<ShownTurn> =>
+  (await expecting(send(world, 'GET', `/turns/${id}`))) as ShownTurn;
 
 export const leave = async (world: Pick<AgentWorld, 'call'>, { reader, turn }: Begun, readTo?: number) =>
-  (await expecting(send(world, 'POST', `/turns/${turn.id}/leave`, { reader, readTo }))) as TurnView;
+  (await expecting(send(world, 'POST', `/turns/${turn.id}/leave`, { reader, readTo }))) as ShownTurn;
 
 export const outputOf = async (
   world: Pick<AgentWorld, 'call'>,
@@ -64,7 +64,7 @@ export const textOf = (entries: readonly LogEntry[]): string => {
 };
 
 /** Lets the clock run until a turn is not under way any more. */
-export const ended = async (world: Pick<AgentWorld, 'call' | 'clock'>, id: string): Promise<TurnView> => {
+export const ended = async (world: Pick<AgentWorld, 'call' | 'clock'>, id: string): Promise<ShownTurn> => {
   for (let tries = 0; tries < 200; tries++) {
     const view = await viewOf(world, id);
     if (!['queued', 'running'].includes(view.status)) return view;
@@ -104,7 +104,7 @@ export const readEvents = (response: Response) => {
     /** The turn as its first event has it. */
     begun: () => events[0]?.data as Begun,
     /** The turn as its last event has it. */
-    end: () => events.at(-1)?.data as TurnView,
+    end: () => events.at(-1)?.data as ShownTurn,
     entries: () => events.flatMap(({ event, data }) => (event === 'entries' ? (data as LogEntry[]) : [])),
   };
 };

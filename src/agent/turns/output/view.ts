@@ -1,7 +1,7 @@
-import { addTokens } from '../model/cost.ts';
-import { isClientCall } from '../protocol/call-metadata.ts';
-import type { PermissionRequest } from '../protocol/permissions.ts';
-import type { Turn } from '../protocol/turns.ts';
+import { addTokens } from '../../model/cost.ts';
+import { isClientCall } from '../../protocol/call-metadata.ts';
+import type { PermissionRequest } from '../../protocol/permissions.ts';
+import type { Turn } from '../../protocol/turns.ts';
 import {
   type AssistantMessage,
   type Finish,
@@ -10,14 +10,14 @@ import {
   NO_TOKENS,
   type ToolPart,
   type UserMessage,
-} from '../protocol/types.ts';
-import { readAncestors, topSession } from '../session/ancestors.ts';
-import type { Store } from '../store/store.ts';
-import type { Approvals } from '../tools/approvals.ts';
-import { STRUCTURED_OUTPUT } from '../turn/structured-output.ts';
-import { isOpenStatus, type JoinCandidate, type TurnStatus } from './joining.ts';
-import { type AnswerStep, argumentsOf, endOfStep, type LogEntry, logOf, stepOf } from './log.ts';
-import { refusal } from './refusals.ts';
+} from '../../protocol/types.ts';
+import { readAncestors, topSession } from '../../session/family.ts';
+import type { Store } from '../../store/store.ts';
+import type { Approvals } from '../../tools/approvals.ts';
+import { STRUCTURED_OUTPUT } from '../../turn/structured-output.ts';
+import { isOpenStatus, type JoinCandidate, type TurnStatus } from '../joining.ts';
+import { turnRefusal } from '../refusals.ts';
+import { type AnswerStep, callArguments, endOfStep, type LogEntry, logOf, stepOf } from './log.ts';
 
 /** What is stored about a turn, and what it waits for, at one moment. */
 export type TurnFacts = {
@@ -35,7 +35,7 @@ export type TurnFacts = {
 };
 
 /** A turn as clients see it. */
-export type TurnView = Pick<
+export type ShownTurn = Pick<
   Turn,
   | 'id'
   | 'conversationID'
@@ -95,7 +95,7 @@ const isStepOf =
   (info: { readonly role: string; readonly parentID?: string }): info is AssistantMessage =>
     info.role === 'assistant' && info.parentID === promptID;
 
-/** Reads what there is about a turn; a refusal where its question is not there any more. */
+/** Reads what there is about a turn; a turnRefusal where its question is not there any more. */
 export const readFacts = async ({ store, approvals }: FactsNeeds, turn: Turn): Promise<TurnFacts> => {
   const { owner, sessionID, promptID, conversationID } = turn;
   const [conversation, session, owed, heads] = await Promise.all([
@@ -106,7 +106,7 @@ export const readFacts = async ({ store, approvals }: FactsNeeds, turn: Turn): P
   ]);
   const infos = heads.map(({ info }) => info);
   const user = infos.find(({ id }) => id === promptID);
-  if (user?.role !== 'user') throw refusal('turn_not_found');
+  if (user?.role !== 'user') throw turnRefusal('turn_not_found');
   const steps = infos.filter(isStepOf(promptID));
   const newest = steps.at(-1);
   const last = newest && (await store.message(sessionID, newest.id));
@@ -152,7 +152,7 @@ export const readLog = async (
 };
 
 /** The position of the output that there is. */
-export const positionOf = ({ turn: { from, until }, steps, last }: TurnFacts): number => {
+export const outputPosition = ({ turn: { from, until }, steps, last }: TurnFacts): number => {
   const index = steps.length - 1;
   const before = index > 0 ? endOfStep(index - 1) : 0;
   const end = last && logOf([last], { firstStep: index, after: before, until }).at(-1)?.position;
@@ -170,11 +170,13 @@ export const statusOf = ({ turn, answer, waiting, last }: TurnFacts): TurnStatus
   return last.parts.some((part) => part.type === 'tool' && isClientCall(part)) ? 'calls' : 'completed';
 };
 
-const callsOf = ({ last, awaited, turn }: TurnFacts): TurnView['calls'] => {
+const callsOf = ({ last, awaited, turn }: TurnFacts): ShownTurn['calls'] => {
   const isAwaited = (part: ToolPart): boolean => awaited.includes(part.callID) && part.state.status === 'running';
   if (turn.until !== undefined) return [];
   return (last?.parts ?? []).flatMap((part) =>
-    part.type === 'tool' && isAwaited(part) ? [{ id: part.callID, name: part.tool, arguments: argumentsOf(part) }] : [],
+    part.type === 'tool' && isAwaited(part)
+      ? [{ id: part.callID, name: part.tool, arguments: callArguments(part) }]
+      : [],
   );
 };
 
@@ -189,7 +191,7 @@ const ownSteps = ({
   });
 
 /** A turn as clients see it. */
-export const toTurnView = (facts: TurnFacts): TurnView => {
+export const toShownTurn = (facts: TurnFacts): ShownTurn => {
   const { turn, conversationName, user } = facts;
   const { id, conversationID, sessionID, promptID, messageIDs, callIDs, isStored, metadata, createdMs } = turn;
   const { from, until, continuedBy, readTo, shownIDs = [] } = turn;
@@ -209,7 +211,7 @@ export const toTurnView = (facts: TurnFacts): TurnView => {
     ...{ agent: user.agent, model: user.model, isStored, metadata, createdMs },
     ...(last?.time.completed === undefined ? {} : { endedMs: last.time.completed }),
     ...{ from, ...(until === undefined ? {} : { until }), ...(continuedBy === undefined ? {} : { continuedBy }) },
-    ...{ messageIDs, callIDs, position: positionOf(facts) },
+    ...{ messageIDs, callIDs, position: outputPosition(facts) },
     usage: { input, output, reasoning, cacheRead: cache.read, cacheWrite: cache.write },
     ...(last?.finish === undefined ? {} : { finish: last.finish }),
     ...(last?.error === undefined ? {} : { error: last.error }),

@@ -1,13 +1,13 @@
-import { isRecord, parseJsonValue } from '../../core/json.ts';
-import { joinPublications, type Publication } from '../events/publisher.ts';
-import { createAnswer, messagePublication, partPublication } from '../events/records.ts';
-import { CLIENT_TOOL, UNANSWERED } from '../protocol/call-metadata.ts';
-import type { Ids } from '../protocol/ids.ts';
-import type { GivenCall, GivenMessage } from '../protocol/turns.ts';
-import type { ModelRef, Part, ToolPart, UserMessage } from '../protocol/types.ts';
-import { callEndPublication } from '../tools/call-end.ts';
-import type { OutputLimits } from '../tools/output-limit.ts';
-import { refusal } from './refusals.ts';
+import { isRecord, parseJsonValue } from '../../../core/json.ts';
+import { joinPublications, type Publication } from '../../events/publisher.ts';
+import { createAnswer, messagePublication, partPublication } from '../../events/records.ts';
+import { CLIENT_TOOL, UNANSWERED } from '../../protocol/call-metadata.ts';
+import type { Ids } from '../../protocol/ids.ts';
+import type { GivenCall, GivenMessage } from '../../protocol/turns.ts';
+import type { ModelRef, Part, ToolPart, UserMessage } from '../../protocol/types.ts';
+import { callEndPublication } from '../../tools/call-end.ts';
+import type { OutputLimits } from '../../tools/output-limit.ts';
+import { turnRefusal } from '../refusals.ts';
 
 const NO_RESULT = 'No result was given';
 
@@ -41,7 +41,7 @@ const pairResults = (messages: readonly GivenMessage[]): readonly (Given<'user'>
     } else {
       const at = waiting.findLastIndex(({ call }) => call.id === message.callID);
       const [found] = at < 0 ? [] : waiting.splice(at, 1);
-      if (found === undefined) throw refusal('unknown_call', { callIDs: [message.callID] });
+      if (found === undefined) throw turnRefusal('unknown_call', { callIDs: [message.callID] });
       found.of.results.set(found.call, message);
     }
   }

@@ -1,11 +1,11 @@
-import type { RunInSlices } from '../../core/time-slices.ts';
-import type { Publication } from '../events/publisher.ts';
-import type { GivenMessage } from '../protocol/turns.ts';
-import type { UserMessage } from '../protocol/types.ts';
-import type { Store } from '../store/store.ts';
-import type { EndedAnswer } from '../turn/types.ts';
+import type { RunInSlices } from '../../../core/time-slices.ts';
+import type { Publication } from '../../events/publisher.ts';
+import type { GivenMessage } from '../../protocol/turns.ts';
+import type { UserMessage } from '../../protocol/types.ts';
+import type { Store } from '../../store/store.ts';
+import type { EndedAnswer } from '../../turn/types.ts';
+import { callArguments } from '../output/log.ts';
 import { extendChain } from './digests.ts';
-import { argumentsOf } from './log.ts';
 
 type AnswerEndNeeds = {
   readonly store: Pick<Store, 'turns'>;
@@ -17,7 +17,7 @@ type AnswerEndNeeds = {
 const toGiven = ({ texts, structured, calls }: EndedAnswer): GivenMessage => ({
   role: 'assistant',
   text: structured === undefined ? texts.filter((text) => text !== '').join('\n\n') : JSON.stringify(structured.value),
-  calls: calls.map((part) => ({ id: part.callID, name: part.tool, arguments: argumentsOf(part) })),
+  calls: calls.map((part) => ({ id: part.callID, name: part.tool, arguments: callArguments(part) })),
 });
 
 /**

@@ -1,4 +1,4 @@
-import type { ChainEnd } from '../protocol/turns.ts';
+import type { ChainEnd } from '../../protocol/turns.ts';
 import type { Chain } from './digests.ts';
 
 /** A beginning of a history that a session ended with once. */

@@ -1,5 +1,5 @@
-import type { AgentEvent } from '../protocol/events.ts';
-import type { AssistantMessage, Part } from '../protocol/types.ts';
+import type { AgentEvent } from '../../protocol/events.ts';
+import type { AssistantMessage, Part } from '../../protocol/types.ts';
 import { type AnswerStep, type GrownPart, type LogEntry, logOf, stepOf } from './log.ts';
 
 type KnownStep = { info: AssistantMessage; readonly parts: Part[] };

@@ -1,11 +1,11 @@
-import type { Clock } from '../../core/clock.ts';
-import { joinPublications } from '../events/publisher.ts';
-import { partPublication } from '../events/records.ts';
-import { CLIENT_TOOL, isClientCall } from '../protocol/call-metadata.ts';
-import type { Session, ToolPart } from '../protocol/types.ts';
-import type { Sessions } from '../session/sessions.ts';
-import type { Store } from '../store/store.ts';
-import { refusal } from './refusals.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { joinPublications } from '../../events/publisher.ts';
+import { partPublication } from '../../events/records.ts';
+import { CLIENT_TOOL, isClientCall } from '../../protocol/call-metadata.ts';
+import type { Session, ToolPart } from '../../protocol/types.ts';
+import type { Sessions } from '../../session/sessions.ts';
+import type { Store } from '../../store/store.ts';
+import { turnRefusal } from '../refusals.ts';
 
 type ReopenNeeds = {
   readonly store: Pick<Store, 'messages'>;
@@ -31,7 +31,7 @@ const toRunning = (part: ToolPart, start: number): ToolPart => {
 
 /**
  * Has a session wait for the results of calls that ended without one: those of its last answer, in an imported history, in a fork, or
- * after their time. A refusal where one of them is not there.
+ * after their time. A turnRefusal where one of them is not there.
  */
 export const reopenCalls = async (
   { store, sessions, clock, clientToolTimeoutMs }: ReopenNeeds,
@@ -43,7 +43,7 @@ export const reopenCalls = async (
     (part): part is ToolPart => part.type === 'tool' && isClientCall(part) && (isCopy || isUnanswered(part)),
   );
   const unknown = callIDs.filter((id) => !calls.some(({ callID }) => callID === id));
-  if (last === undefined || unknown.length > 0) throw refusal('unknown_call', { callIDs: unknown });
+  if (last === undefined || unknown.length > 0) throw turnRefusal('unknown_call', { callIDs: unknown });
   const now = clock.now();
   const awaited = calls.map(({ callID }) => callID);
   const awaitedCalls = { messageID: last.info.id, callIDs: awaited, expiresAt: now + clientToolTimeoutMs };

@@ -1,5 +1,5 @@
-import type { Publisher } from '../events/publisher.ts';
-import { type AgentEvent, sessionIDOf } from '../protocol/events.ts';
+import type { Publisher } from '../../events/publisher.ts';
+import { type AgentEvent, sessionIDOf } from '../../protocol/events.ts';
 
 /** Receives the events of a session, and those about permission requests of any other. It must not throw. */
 type SessionListener = (event: AgentEvent) => void;

@@ -1,15 +1,15 @@
-import type { Clock } from '../../core/clock.ts';
-import type { SendSse } from '../../core/http/sse.ts';
-import type { AgentEvent } from '../protocol/events.ts';
-import type { Store } from '../store/store.ts';
-import type { Approvals } from '../tools/approvals.ts';
-import { isOpenStatus } from './joining.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { SendSse } from '../../../core/http/sse.ts';
+import type { AgentEvent } from '../../protocol/events.ts';
+import type { Store } from '../../store/store.ts';
+import type { Approvals } from '../../tools/approvals.ts';
+import { isOpenStatus } from '../joining.ts';
+import { requireTurn } from '../records.ts';
+import { isRefusal } from '../refusals.ts';
 import { createKnownSteps } from './known-steps.ts';
 import { stepOf } from './log.ts';
-import { requireTurn } from './records.ts';
-import { isRefusal } from './refusals.ts';
 import type { FollowSession } from './session-events.ts';
-import { positionOf, readFacts, readSteps, statusOf, type TurnFacts, type TurnView, toTurnView } from './view.ts';
+import { outputPosition, readFacts, readSteps, type ShownTurn, statusOf, type TurnFacts, toShownTurn } from './view.ts';
 
 type ReaderNeeds = {
   readonly store: Store;
@@ -37,7 +37,7 @@ export type ReaderEnd = 'over' | 'left' | 'stopped';
 const GAP_MS = 300;
 
 /** What of a view is worth an event. */
-const shownOf = ({ status, waiting, calls }: TurnView): string =>
+const shownOf = ({ status, waiting, calls }: ShownTurn): string =>
   JSON.stringify([status, waiting.map(({ id }) => id), calls.map(({ id }) => id)]);
 
 /** A latch that events open. */
@@ -131,7 +131,10 @@ const createFollower = (
     facts: () => facts,
     isGone: () => isGone,
     entriesAfter: (position: number) => steps.entriesAfter(position, facts.turn.until),
-    view: (position: number): TurnView => ({ ...toTurnView(facts), position: Math.max(position, positionOf(facts)) }),
+    view: (position: number): ShownTurn => ({
+      ...toShownTurn(facts),
+      position: Math.max(position, outputPosition(facts)),
+    }),
     /** Whether no more of it is to come. */
     isOver: () => !needsFacts && !needsSteps && !isOpenStatus(statusOf(facts)),
     end(): void {

@@ -1,5 +1,5 @@
-import { isClientCall, isWithdrawn } from '../protocol/call-metadata.ts';
-import type { AssistantMessage, FilePart, Finish, MessageTokens, Part, ToolPart } from '../protocol/types.ts';
+import { isClientCall, isWithdrawn } from '../../protocol/call-metadata.ts';
+import type { AssistantMessage, FilePart, Finish, MessageTokens, Part, ToolPart } from '../../protocol/types.ts';
 
 type Place = { readonly position: number; readonly messageID: string };
 type PartPlace = Place & { readonly partID: string };
@@ -49,7 +49,7 @@ export const stepOf = (position: number): number => Math.floor(position / PER_ST
 export const endOfStep = (step: number): number => positionAt(step, 1, PARTS - 1, 1);
 
 /** The arguments of a call as JSON, as the model has written them where numbers might lose digits. */
-export const argumentsOf = ({ state }: ToolPart): string => {
+export const callArguments = ({ state }: ToolPart): string => {
   const written = state.status === 'pending' ? undefined : state.metadata?.arguments;
   return typeof written === 'string' ? written : JSON.stringify(state.input);
 };
@@ -105,7 +105,7 @@ const callEntry = (part: ToolPart, index: number, { step }: Scope): LogEntry => 
   position: positionAt(step, 0, index, 1),
   type: 'call',
   ...callOf(part),
-  arguments: argumentsOf(part),
+  arguments: callArguments(part),
   isForClient: isClientCall(part),
 });
 
