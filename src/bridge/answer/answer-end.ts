@@ -10,6 +10,8 @@ export type OwnTexts = {
   readonly opening?: string | undefined;
   /** In place of an answer without any text. */
   readonly ifSilent?: string | undefined;
+  /** The permission requests with which it has ended, where they were decided on since. */
+  readonly asked?: readonly ApprovalRequest[];
 };
 
 /** Whether nothing is added to a turn any more. */
@@ -58,8 +60,9 @@ export const endWithRequests = (
 export const endWithTurn = (
   reader: EntryReader,
   turn: TurnView,
-  { ifSilent = '' }: OwnTexts,
+  { ifSilent = '', asked = [] }: OwnTexts,
 ): readonly OutputEvent[] => {
+  if (turn.status === 'continued' && asked.length > 0) return endWithRequests(reader, turn, asked);
   const closing = reader.end([]);
   const end = turnEndOf(turn);
   if (end.kind === 'failed') return [...closing, { kind: 'failure', failure: end.failure }];

@@ -1,9 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
+import { isNotFound } from '../agent/errors.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import type { AgentModel } from '../agent/types.ts';
 import { answerIDOf, conversationIDOf, responseIDOf } from '../ids.ts';
+import type { ApprovalRequest } from '../output.ts';
 import { type BridgeRequest, isOneOff } from '../request.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
 import type { BegunTurn, Caller, TurnRequest, TurnsPort, TurnView } from '../turns/port.ts';
@@ -225,13 +227,18 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       const { lastTurnID } = await turns.conversations.find(placeOfName(conversation.id), by);
       return lastTurnID === undefined ? undefined : await turns.view(lastTurnID, by);
     } catch (error) {
-      if (isTurnRefused(error, 'conversation_not_found') || isTurnRefused(error, 'turn_not_found')) return undefined;
+      const isGone = isNotFound(error) || isTurnRefused(error, 'turn_not_found');
+      if (isGone || isTurnRefused(error, 'conversation_not_found')) return undefined;
       throw error;
     }
   };
 
-  const turnRequest = (asked: Asked, more: Partial<TurnRequest> = {}): TurnRequest => ({
-    ...toTurnRequest(asked, { agentName, abortAfterMs, matching }, more.decisions),
+  const turnRequest = (
+    asked: Asked,
+    more: Partial<TurnRequest> = {},
+    before: readonly ApprovalRequest[] = [],
+  ): TurnRequest => ({
+    ...toTurnRequest(asked, { agentName, abortAfterMs, matching }, more.decisions, before),
     ...more,
   });
   /** Decides, and goes on with the turn that waited. */
@@ -240,7 +247,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     const decisions = decision.verdicts.map(({ request: { id: requestID }, reply }) => ({ requestID, ...reply }));
     const place = { conversation: { after: waiting.id }, history: [] };
     try {
-      const begun = await turns.begin(turnRequest(asked, { ...place, decisions }), by);
+      const begun = await turns.begin(turnRequest(asked, { ...place, decisions }, approvalRequestsOf(waiting)), by);
       if (begun.outcome === 'begun' || begun.outcome === 'joined') return running(asked, begun, textsOf(decision));
     } catch (error) {
       if (!isTurnRefused(error, 'no_such_request')) throw error;

@@ -1,6 +1,8 @@
+import * as v from 'valibot';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { AgentModel } from '../agent/types.ts';
 import { conversationInID } from '../ids.ts';
+import type { ApprovalRequest } from '../output.ts';
 import { type AnswerFormat, type BridgeRequest, type ClientTools, isOneOff, userTextIn } from '../request.ts';
 import type { ConversationPlace, GivenMessage, TurnDecision, TurnRequest, TurnTools } from '../turns/port.ts';
 
@@ -79,12 +81,37 @@ export type TurnMetadata = {
   readonly hasFormat: boolean;
   /** The names of its custom tools. */
   readonly custom: readonly string[];
+  /** The permission requests with which the turn before it has ended, as a person saw them: it goes on after decisions. */
+  readonly asked: readonly ApprovalRequest[];
 };
 
-const metadataOf = ({ isBackground = false, format, clientTools }: BridgeRequest): TurnMetadata => ({
+/** A turn keeps little beside its messages. */
+const ASKED_CHARS = 8000;
+
+const asKept = (asked: readonly ApprovalRequest[]): readonly ApprovalRequest[] =>
+  JSON.stringify(asked).length <= ASKED_CHARS ? asked : [];
+
+const AskedRequest = v.object({
+  id: v.string(),
+  sessionID: v.string(),
+  tool: v.string(),
+  input: v.string(),
+  isCut: v.exactOptional(v.boolean()),
+  notes: v.array(v.string()),
+  call: v.exactOptional(
+    v.object({ id: v.string(), partID: v.exactOptional(v.string()), name: v.string(), input: v.string() }),
+  ),
+});
+const Asked = v.fallback(v.array(AskedRequest), []);
+
+const metadataOf = (
+  { isBackground = false, format, clientTools }: BridgeRequest,
+  asked: readonly ApprovalRequest[],
+): TurnMetadata => ({
   isBackground,
   hasFormat: format !== undefined,
   custom: (clientTools?.tools ?? []).flatMap(({ name, isCustom }) => (isCustom ? [name] : [])),
+  asked: asKept(asked),
 });
 
 /** The metadata that a bridge has given to a turn. */
@@ -92,6 +119,7 @@ export const readTurnMetadata = (metadata: Readonly<Record<string, unknown>>): T
   isBackground: metadata.isBackground === true,
   hasFormat: metadata.hasFormat === true,
   custom: Array.isArray(metadata.custom) ? metadata.custom.filter((name) => typeof name === 'string') : [],
+  asked: v.parse(Asked, metadata.asked ?? []),
 });
 
 type Given = {
@@ -108,6 +136,7 @@ export const toTurnRequest = (
   { request, identity, ownKey, model, place }: Given,
   { agentName, abortAfterMs, matching }: TurnSettings,
   decisions: readonly TurnDecision[] = [],
+  asked: readonly ApprovalRequest[] = [],
 ): TurnRequest => {
   const { conversation, effort } = request;
   const isNamed = conversation.kind === 'named';
@@ -135,7 +164,7 @@ export const toTurnRequest = (
     isRetry: identity.isRetry,
     abortAfterMs: request.isBackground === true ? null : abortAfterMs,
     isStored: !isOneOff(request),
-    metadata: metadataOf(request),
+    metadata: metadataOf(request, asked),
     span: request.span,
   };
 };

@@ -1,7 +1,7 @@
 import { readStored } from '../../answer/stored-answer.ts';
 import { readTurnMetadata } from '../../answer/turn-request.ts';
 import { answerIDOf, conversationIDOf, responseIDOf } from '../../ids.ts';
-import type { OutputEvent } from '../../output.ts';
+import type { ApprovalRequest, OutputEvent } from '../../output.ts';
 import { isReasoning } from '../../stream/hidden-reasoning.ts';
 import type { TurnEntry, TurnView } from '../../turns/port.ts';
 import { NO_ECHO } from './echo.ts';
@@ -50,14 +50,21 @@ const itemStatusIn = (state: ResponseState) => {
   return state.kind === 'ended' && isCompleted(state.end) ? 'completed' : 'incomplete';
 };
 
+/** What there is of a turn. `asked`: the permission requests with which it ended, if they were decided on since. */
+type StoredTurn = {
+  readonly turn: TurnView;
+  readonly entries: readonly TurnEntry[];
+  readonly asked: readonly ApprovalRequest[];
+};
+
 /** A response as its turn is now. */
 export const toStoredResponse = (
-  { turn, entries }: { readonly turn: TurnView; readonly entries: readonly TurnEntry[] },
+  { turn, entries, asked }: StoredTurn,
   { showsReasoning, nowSeconds }: { readonly showsReasoning: boolean; readonly nowSeconds: () => number },
 ): ResponseObject => {
   const start = startOfTurn(turn, nowSeconds);
   const items = createOutputItems(start.place);
-  const events = readStored(turn, entries);
+  const events = readStored(turn, entries, asked);
   for (const event of events) if (showsReasoning || !isReasoning(event)) items.applyEvent(event);
   const state = stateOf({ turn, last: events.at(-1), nowSeconds });
   items.close(itemStatusIn(state));

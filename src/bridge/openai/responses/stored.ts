@@ -7,7 +7,7 @@ import { writeJson } from '../../../core/json.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
 import { hasEnded } from '../../answer/answer-end.ts';
 import { readTurn } from '../../answer/answer-output.ts';
-import { showFormat } from '../../answer/stored-answer.ts';
+import { requestsBefore, showFormat } from '../../answer/stored-answer.ts';
 import { readTurnMetadata } from '../../answer/turn-request.ts';
 import { isTurnRefused } from '../../answer/waiting-turn.ts';
 import { responseNotFoundText, turnOfResponseID } from '../../ids.ts';
@@ -99,8 +99,11 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
   const nowSeconds = (): number => Math.floor(clock.now() / 1000);
   const toResponse = async (value: object): Promise<Response> =>
     jsonTextResponse(200, await runInSlices(writeJson(value), never));
-  const read = async (turnID: string, by: Caller): Promise<ResponseObject> =>
-    toStoredResponse(await turns.read(turnID, by), { showsReasoning, nowSeconds });
+  const read = async (turnID: string, by: Caller): Promise<ResponseObject> => {
+    const stored = await turns.read(turnID, by);
+    const asked = await requestsBefore(stored.turn, turns, by);
+    return toStoredResponse({ ...stored, asked }, { showsReasoning, nowSeconds });
+  };
 
   /** Streams the events of a response after a number, from its beginning or from wherever its client has lost it. */
   const stream = async (request: Request, turnID: string, startingAfter: number): Promise<Response> => {
@@ -114,7 +117,8 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
       const turn = await turns.view(turnID, by);
       if (!isInBackground(turn)) throw NOT_IN_BACKGROUND;
       const events = turns.follow(turnID, turn.from, by);
-      const { output } = readTurn({ clock, turn, events, reading, signal: active.signal, texts: {} });
+      const texts = { asked: await requestsBefore(turn, turns, by) };
+      const { output } = readTurn({ clock, turn, events, reading, signal: active.signal, texts });
       const shown = showFormat(showsReasoning ? output : withoutReasoning(output), turn);
       return options.sendAgain(
         shown,
