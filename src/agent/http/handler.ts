@@ -10,6 +10,7 @@ import type { RouteContext } from '../context.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { clientToolRoutes } from './client-tools.ts';
 import { compatRoutes, createUnsupportedReport, unknownPathHint } from './compat.ts';
+import { turnConversationRoutes } from './conversations.ts';
 import { AGENT_ERROR_RESPONSES, storeFault } from './errors.ts';
 import { otherRoutes } from './events.ts';
 import { exportRoutes } from './export.ts';
@@ -89,6 +90,7 @@ const createRouteTable = (
     ...partRoutes(context),
     ...clientToolRoutes(context),
     ...turnRoutes(context),
+    ...turnConversationRoutes(context),
     ...exportRoutes(context),
     ...otherRoutes(context),
     ...compatRoutes(context),

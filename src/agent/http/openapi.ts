@@ -15,7 +15,14 @@ import {
   SummarizeBody,
 } from '../protocol/request-schemas.ts';
 import { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
-import { DecisionsBody, LeaveBody, TurnBody } from '../turns/body.ts';
+import {
+  ConversationBody,
+  ConversationChangeBody,
+  DecisionsBody,
+  LeaveBody,
+  MessagesBody,
+  TurnBody,
+} from '../turns/body.ts';
 
 const NONE = 'an empty list: there are none here';
 const NONE_WITH_LOCATION = 'location, and data: an empty list';
@@ -171,6 +178,34 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Replies to permission requests of a turn',
     body: DecisionsBody,
     answers: 'the turn',
+  },
+  'POST /gatehouse/conversations': {
+    summary: 'Creates a conversation of turns, with messages if there are any',
+    body: ConversationBody,
+    answers: 'the conversation, or 409 when its name is taken',
+  },
+  'GET /gatehouse/conversations/{id}': { summary: 'One conversation of turns', answers: 'the conversation' },
+  'PATCH /gatehouse/conversations/{id}': {
+    summary: 'Changes its metadata',
+    body: ConversationChangeBody,
+    answers: 'the conversation',
+  },
+  'DELETE /gatehouse/conversations/{id}': {
+    summary: 'Aborts what runs in it, and deletes it with its turns and sessions',
+    answers: 'true',
+  },
+  'GET /gatehouse/conversations/{id}/messages': {
+    summary: 'Its messages; limit (100), order (asc or desc), and after the id of one of them',
+    answers: 'messages with their parts, and hasMore',
+  },
+  'POST /gatehouse/conversations/{id}/messages': {
+    summary: 'Adds messages without asking for an answer',
+    body: MessagesBody,
+    answers: 'messageIDs, or 409 while it is busy',
+  },
+  'DELETE /gatehouse/conversations/{id}/messages/{messageID}': {
+    summary: 'Deletes a message that was added',
+    answers: 'true, or 409 for a message of a turn',
   },
   'GET /config': { summary: 'The configuration without its secrets', answers: 'the configuration' },
   'GET /config/providers': {

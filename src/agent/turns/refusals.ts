@@ -15,6 +15,7 @@ export const REFUSALS = {
   conversation_changed: 409,
   conversation_busy: 409,
   not_added: 409,
+  name_taken: 409,
   conversation_full: 503,
 } as const;
 
@@ -33,6 +34,7 @@ const MESSAGES: Readonly<Record<keyof typeof REFUSALS, string>> = {
   conversation_changed: 'Other requests changed the conversation again and again. Send this one again',
   conversation_busy: 'The conversation is answering',
   not_added: 'This message is of a turn, and is not removed alone',
+  name_taken: 'name: another conversation has this name',
   conversation_full: 'Too many prompts wait in this conversation',
 };
 

@@ -2,7 +2,8 @@ import type { Publisher } from '../events/publisher.ts';
 import { createFamilyDeletion } from '../session/family.ts';
 import type { OutputLimits } from '../tools/output-limit.ts';
 import { createBegin, type TurnNeeds } from './begin.ts';
-import { createImport, type ImportMessages } from './history/import.ts';
+import { createTurnConversations, type TurnConversations } from './conversations.ts';
+import { createImport } from './history/import.ts';
 import { createLeaving, type Leaving } from './leaving.ts';
 import { followTurn } from './output/reader.ts';
 import { createSessionEvents } from './output/session-events.ts';
@@ -17,7 +18,7 @@ export type Turns = {
     connection: Parameters<typeof followTurn>[2],
   ) => ReturnType<typeof followTurn>;
   readonly remove: (owner: string, id: string) => Promise<void>;
-  readonly importMessages: ImportMessages;
+  readonly conversations: TurnConversations;
 };
 
 type AllNeeds = Omit<TurnNeeds, 'importMessages' | 'publisher'> & {
@@ -40,6 +41,6 @@ export const createTurns = (needs: AllNeeds): Turns => {
     follow: (following, connection) =>
       followTurn({ store, approvals, followSession, clock, ending }, following, connection),
     remove: (owner, id) => deleteTurn(removal, owner, id),
-    importMessages,
+    conversations: createTurnConversations({ ...needs, importMessages, removeFamily }),
   };
 };

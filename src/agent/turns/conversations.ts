@@ -1,0 +1,125 @@
+import { joinPublications, type Publication } from '../events/publisher.ts';
+import type { Conversation, GivenMessage } from '../protocol/turns.ts';
+import type { Session } from '../protocol/types.ts';
+import { responderFor } from '../session/prompt.ts';
+import { messagesRemoval, partsRemoval } from '../session/revert.ts';
+import { sessionCreation } from '../session/sessions.ts';
+import type { MessageWithParts, Store } from '../store/store.ts';
+import type { TurnNeeds } from './begin.ts';
+import type { ImportedMessages } from './history/import.ts';
+import { whileStale } from './records.ts';
+import { turnRefusal } from './refusals.ts';
+import { deleteConversation } from './removal.ts';
+
+type ConversationNeeds = Pick<
+  TurnNeeds,
+  'store' | 'publisher' | 'sessions' | 'catalog' | 'ids' | 'clock' | 'importMessages'
+> & {
+  /** Removes a session with those below it. */
+  readonly removeFamily: (sessionID: string) => Promise<void>;
+};
+
+type NewConversation = {
+  readonly owner: string;
+  readonly name: string | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly messages: readonly GivenMessage[];
+  readonly directory: string;
+};
+
+/** TurnConversations as objects that clients create, read, change and delete. */
+export type TurnConversations = ReturnType<typeof createTurnConversations>;
+
+/** The conversation of an owner; a refusal where there is none. */
+const requireConversation = async (store: Pick<Store, 'turns'>, owner: string, id: string): Promise<Conversation> => {
+  const conversation = await store.turns.conversation(owner, id);
+  if (conversation === undefined) throw turnRefusal('conversation_not_found');
+  return conversation;
+};
+
+/** Whether a message is of an answer, and not one that was added: those have no steps. */
+const isOfAnswer = ({ info, parts }: MessageWithParts): boolean =>
+  info.role === 'assistant' && (info.error !== undefined || parts.some(({ type }) => type === 'step-start'));
+
+/** The conversations of a server. */
+export const createTurnConversations = (needs: ConversationNeeds) => {
+  const { store, publisher, sessions, catalog, ids, clock, importMessages } = needs;
+  const imported = (session: Session, messages: readonly GivenMessage[], lastID?: string): ImportedMessages => {
+    const { agent, model } = responderFor(catalog, session, {});
+    return importMessages(messages, { session, agent: agent.name, model, now: clock.now(), lastID });
+  };
+  /** What is added to a session that is at rest. */
+  const whileIdle = async (sessionID: string, work: () => Promise<Publication>): Promise<void> => {
+    const session = await sessions.get(sessionID);
+    const isBusy = session.awaitedCalls !== undefined || (await store.owed(sessionID)).length > 0;
+    if (isBusy) throw turnRefusal('conversation_busy');
+    const more = await work();
+    // A prompt that came meanwhile has changed the session.
+    const change = (now: Session): Session => {
+      if (now.time.updated !== session.time.updated) throw turnRefusal('conversation_busy');
+      return now;
+    };
+    await sessions.update(sessionID, change, (changed) => joinPublications(changed, more), session);
+  };
+  const changed = (owner: string, id: string, change: (before: Conversation) => Conversation): Promise<Conversation> =>
+    whileStale(async () => {
+      const before = await requireConversation(store, owner, id);
+      const conversation = change(before);
+      await store.commit([{ kind: 'conversation', conversation, before }], []);
+      return conversation;
+    });
+  /** What is known of its history is not all of it any more. */
+  const withoutTip = ({ lastTurnID: _, ...conversation }: Conversation): Conversation => conversation;
+
+  return {
+    create: ({ owner, name, metadata, messages, directory }: NewConversation): Promise<Conversation> =>
+      whileStale(async () => {
+        const taken = name === undefined ? undefined : await store.turns.conversationByName(owner, name);
+        if (taken !== undefined) throw turnRefusal('name_taken');
+        const session = sessions.build({ directory });
+        const conversation: Conversation = {
+          ...{ id: ids('conversation'), owner, ...(name === undefined ? {} : { name }), sessionID: session.id },
+          ...{ isOfClient: true, metadata, createdMs: clock.now() },
+        };
+        const { changes = [] } = joinPublications(...imported(session, messages).publications);
+        const added: Publication = {
+          changes: [...changes, { kind: 'conversation', conversation, before: undefined }],
+        };
+        await publisher.publish(directory, joinPublications(sessionCreation(session), added));
+        return conversation;
+      }),
+    get: (owner: string, id: string) => requireConversation(store, owner, id),
+    change: (owner: string, id: string, metadata: NewConversation['metadata']) =>
+      changed(owner, id, (before) => ({ ...before, metadata })),
+    async remove(owner: string, id: string): Promise<void> {
+      await deleteConversation(needs, await requireConversation(store, owner, id));
+    },
+    /** Stores further messages, and returns their ids. */
+    async add(owner: string, id: string, messages: readonly GivenMessage[]): Promise<readonly string[]> {
+      const { sessionID } = await requireConversation(store, owner, id);
+      let messageIDs: readonly string[] = [];
+      await whileIdle(sessionID, async () => {
+        const [last] = await store.messageOutlines(sessionID, { limit: 1 });
+        const made = imported(await sessions.get(sessionID), messages, last?.id);
+        messageIDs = made.messageIDs;
+        return joinPublications(...made.publications);
+      });
+      await changed(owner, id, withoutTip);
+      return messageIDs;
+    },
+    /** Removes a message that was added. An answer to it stays. */
+    async removeMessage(owner: string, id: string, messageID: string): Promise<void> {
+      const { sessionID } = await requireConversation(store, owner, id);
+      const message = await store.message(sessionID, messageID);
+      if (message === undefined) throw turnRefusal('message_not_found');
+      const later = await store.messages(sessionID, { fromID: messageID });
+      const answers = later.filter(({ info }) => info.role === 'assistant' && info.parentID === messageID);
+      const isOfTurn = (await store.turns.ofPrompt(sessionID, messageID)).length > 0;
+      if (isOfTurn || [message, ...answers].some(isOfAnswer)) throw turnRefusal('not_added');
+      await whileIdle(sessionID, async () =>
+        answers.length === 0 ? messagesRemoval(sessionID, [messageID]) : partsRemoval(sessionID, message.parts),
+      );
+      await changed(owner, id, withoutTip);
+    },
+  };
+};
