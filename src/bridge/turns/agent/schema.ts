@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { MessageErrorRecord, PermissionRecord } from '../../agent/schema.ts';
+import { MessageErrorRecord, MessageRecord, PermissionRecord } from '../../agent/schema.ts';
 import type { TurnEntry } from '../port.ts';
 
 const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
@@ -148,3 +148,12 @@ export const RefusalRecord = v.object({
     }),
   ),
 });
+
+/** A page of the messages of a conversation. */
+export const MessagePageRecord = v.pipe(
+  v.object({ messages: v.array(MessageRecord) }),
+  v.transform(({ messages }) => messages),
+);
+
+/** The messages that were added to a conversation. */
+export const AddedRecord = v.object({ messageIDs: Ids });

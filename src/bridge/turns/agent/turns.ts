@@ -18,7 +18,16 @@ import type { BridgeFault } from '../../errors.ts';
 import type { BegunTurn, Caller, TurnEvents, TurnRequest, TurnsPort, TurnView } from '../port.ts';
 import { beginBody, DECIDER, messageBody } from './body.ts';
 import { type OpenAnswer, openAnswer } from './event-reader.ts';
-import { BegunRecord, ConversationRecord, OutputRecord, RefusalRecord, readEntries, TurnViewRecord } from './schema.ts';
+import {
+  AddedRecord,
+  BegunRecord,
+  ConversationRecord,
+  MessagePageRecord,
+  OutputRecord,
+  RefusalRecord,
+  readEntries,
+  TurnViewRecord,
+} from './schema.ts';
 import { createTracedPost } from './traced-post.ts';
 
 type AgentTurnsNeeds = {
@@ -48,6 +57,9 @@ const refusalOf = ({ text }: HttpResponse): Fault<BridgeFault> | undefined => {
   const refusal = parseJson(RefusalRecord, text);
   return refusal && new Fault({ kind: 'turn-refused', ...refusal.data });
 };
+
+const hasCallOf = ({ parts }: MessageRecord, callIDs: readonly string[]): boolean =>
+  parts.some((part) => part.type === 'tool' && callIDs.includes(part.callID));
 
 /** The turns of our agent server, over HTTP. Every request may be sent twice: those that begin a turn have a key. */
 export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
@@ -182,7 +194,10 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
 
   const turnsWhere = (query: QueryParameters, by: Caller): Promise<readonly TurnView[]> =>
     call({ method: 'GET', path: `${PREFIX}/turns`, query, schema: v.array(TurnViewRecord) }, by);
-  const messages = v.array(MessageRecord);
+  const messagesIn = (sessionID: string, by: Caller): Promise<readonly MessageRecord[]> => {
+    const path = `/session/${segment(sessionID, 'turn_not_found')}/message`;
+    return call({ method: 'GET', path, schema: v.array(MessageRecord) }, by);
+  };
 
   return {
     begin,
@@ -190,17 +205,14 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
     read: (turnID, by) => call({ method: 'GET', path: `${turnPath(turnID)}/output`, schema: OutputRecord }, by),
     view,
     async input({ sessionID, promptID, messageIDs, callIDs }, by) {
-      const path = `/session/${segment(sessionID, 'turn_not_found')}/message`;
-      const all = await call({ method: 'GET', path, schema: messages }, by);
-      const hasCall = ({ info, parts }: MessageRecord): boolean =>
-        info.role === 'assistant' &&
-        info.parentID === promptID &&
-        parts.some((part) => part.type === 'tool' && callIDs.includes(part.callID));
-      return all.filter((record) => messageIDs.includes(record.info.id) || hasCall(record));
+      const all = await messagesIn(sessionID, by);
+      const isOfAnswer = ({ info }: MessageRecord): boolean => info.role === 'assistant' && info.parentID === promptID;
+      return all.filter(
+        (record) => messageIDs.includes(record.info.id) || (isOfAnswer(record) && hasCallOf(record, callIDs)),
+      );
     },
     async turnsOfPart({ sessionID, partID }, by) {
-      const path = `/session/${segment(sessionID, 'turn_not_found')}/message`;
-      const found = await call({ method: 'GET', path, schema: messages }, by);
+      const found = await messagesIn(sessionID, by);
       const info = found.find(({ parts }) => parts.some(({ id }) => id === partID))?.info;
       return info?.role === 'assistant' ? turnsWhere({ sessionID, promptID: info.parentID }, by) : [];
     },
@@ -251,18 +263,17 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
       },
       messages: (id, { limit, order, after }, by) => {
         const query = { limit: String(limit), order, ...(after === undefined ? {} : { after }) };
-        return call({ method: 'GET', path: `${conversationPath(id)}/messages`, query, schema: messages }, by);
+        return call({ method: 'GET', path: `${conversationPath(id)}/messages`, query, schema: MessagePageRecord }, by);
       },
-      append: (id, given, by) =>
-        call(
-          {
-            method: 'POST',
-            path: `${conversationPath(id)}/messages`,
-            body: { messages: given.map(messageBody) },
-            schema: messages,
-          },
-          by,
-        ),
+      async append(id, given, by) {
+        const body = { messages: given.map(messageBody) };
+        const path = `${conversationPath(id)}/messages`;
+        const { messageIDs } = await call({ method: 'POST', path, body, schema: AddedRecord }, by);
+        const { sessionID } = await call({ method: 'GET', path: conversationPath(id), schema: ConversationRecord }, by);
+        const callIDs = given.flatMap((message) => (message.role === 'tool' ? [message.callID] : []));
+        const all = await messagesIn(sessionID, by);
+        return all.filter((record) => messageIDs.includes(record.info.id) || hasCallOf(record, callIDs));
+      },
       async deleteMessage(id, messageID, by) {
         const path = `${conversationPath(id)}/messages/${segment(messageID, 'conversation_not_found')}`;
         await call({ method: 'DELETE', path, schema: Done }, by);
