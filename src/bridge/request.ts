@@ -1,15 +1,15 @@
 import { Fault } from '../core/fault.ts';
 import type { Span } from '../core/http/tracing.ts';
-import type { GivenFile, GivenMessage, GivenPart } from './turns/port.ts';
+import type { SentFile, SentMessage, SentPart } from './turns/port.ts';
 
 /** A file of a message. `at`: its path in the body that it came in. */
-export type PromptFile = GivenFile & { readonly at?: string };
+export type PromptFile = SentFile & { readonly at?: string };
 
 /** A piece of a message. */
-export type PromptPart = Extract<GivenPart, { readonly type: 'text' }> | PromptFile;
+export type PromptPart = Extract<SentPart, { readonly type: 'text' }> | PromptFile;
 
 /** A tool that the client makes calls of. `at`: its path in the body. */
-export type ClientTool = {
+export type RequestTool = {
   readonly name: string;
   readonly description?: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
@@ -19,8 +19,8 @@ export type ClientTool = {
 };
 
 /** The client's tools that a model may call. `choice`: whether it has to call one first, and which. */
-export type ClientTools = {
-  readonly tools: readonly ClientTool[];
+export type RequestTools = {
+  readonly tools: readonly RequestTool[];
   readonly choice: 'auto' | 'required' | { readonly name: string };
   /** Whether it may make several calls at once. */
   readonly isParallel: boolean;
@@ -74,15 +74,15 @@ export type BridgeRequest = {
   /** Instructions of the client, empty if there are none. */
   readonly system: string;
   /** The messages before `input`, in order. */
-  readonly history: readonly GivenMessage[];
+  readonly history: readonly SentMessage[];
   /** All messages of the user since the last answer, and results of its calls before them; at least one. */
-  readonly input: readonly GivenMessage[];
+  readonly input: readonly SentMessage[];
   /** All files in both. */
   readonly files: readonly PromptFile[];
   /** The beginning of the answer, which the client has written and the agent is asked to continue. Never empty. */
   readonly prefill?: string;
   /** The tools that the client brings; undefined if it brings none. */
-  readonly clientTools?: ClientTools | undefined;
+  readonly clientTools?: RequestTools | undefined;
   readonly isStreamed: boolean;
   /** The reasoning effort that was wished for, a variant's name at the agent. */
   readonly effort: string | undefined;
@@ -117,7 +117,7 @@ export const textOfParts = (parts: readonly PromptPart[]): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
 
 /** The words of the user's messages. */
-export const userTextIn = (messages: readonly GivenMessage[]): string =>
+export const userTextIn = (messages: readonly SentMessage[]): string =>
   messages
     .flatMap((message) => (message.role === 'user' ? [textOfParts(message.parts)] : []))
     .filter((text) => text !== '')

@@ -1,14 +1,7 @@
 import * as v from 'valibot';
 import type { CallAgent } from './calls.ts';
 import { ConfigRecord, ProvidersRecord, toAgentModels } from './models.ts';
-import type { AgentModels } from './types.ts';
-
-/** What the bridge asks an agent server besides its turns. Both calls fault where the server is not reached, or fails. */
-export type AgentClient = {
-  readonly models: (signal: AbortSignal) => Promise<AgentModels>;
-  /** Whether it answers: resolves if so. */
-  readonly check: (signal: AbortSignal) => Promise<void>;
-};
+import type { AgentClient } from './types.ts';
 
 /** The agent server, ours or another with the API of OpenCode 1.x. */
 export const createAgentClient = (call: CallAgent): AgentClient => ({

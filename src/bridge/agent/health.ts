@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { isBridgeFault, toAnswerFailure } from '../errors.ts';
-import type { AgentClient } from './client.ts';
+import type { AgentClient } from './types.ts';
 
 /** Whether the agent server answers, as far as that was last seen. */
 export type AgentHealth = {

@@ -2,8 +2,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
-import type { AgentClient } from './client.ts';
-import type { AgentModel, AgentModels } from './types.ts';
+import type { AgentClient, AgentModel, AgentModels } from './types.ts';
 
 const Name = v.pipe(v.string(), v.minLength(1));
 

@@ -23,6 +23,13 @@ export type AgentModels = {
   readonly smallModel: string | undefined;
 };
 
+/** What the bridge asks an agent server besides its turns. Both calls fault where the server is not reached, or fails. */
+export type AgentClient = {
+  readonly models: (signal: AbortSignal) => Promise<AgentModels>;
+  /** Whether it answers: resolves if so. */
+  readonly check: (signal: AbortSignal) => Promise<void>;
+};
+
 /** `gap`: events were lost, so listeners have to fetch the state from the agent. */
 export type AgentEventUpdate = { readonly kind: 'event'; readonly event: AgentEventRecord } | { readonly kind: 'gap' };
 

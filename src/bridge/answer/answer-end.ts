@@ -1,5 +1,5 @@
 import type { ApprovalRequest, ClientCall, OutputEvent, Usage } from '../output.ts';
-import type { TurnUsage, TurnView } from '../turns/port.ts';
+import type { TurnSnapshot, TurnUsage } from '../turns/port.ts';
 import { toApprovalRequest, toApprovalText } from './approvals/text.ts';
 import type { createEntryReader } from './entry-reader.ts';
 import { turnEndOf } from './failure.ts';
@@ -15,7 +15,7 @@ export type OwnTexts = {
 };
 
 /** Whether nothing is added to a turn any more. */
-export const hasEnded = ({ status }: Pick<TurnView, 'status'>): boolean =>
+export const hasEnded = ({ status }: Pick<TurnSnapshot, 'status'>): boolean =>
   status !== 'queued' && status !== 'running' && status !== 'waiting';
 
 /** Tokens in OpenAI's sense. */
@@ -28,7 +28,7 @@ export const toUsage = ({ input, output, reasoning, cacheRead, cacheWrite }: Tur
 });
 
 /** The permission requests of a turn that waits, as a person sees them. */
-export const approvalRequestsOf = ({ waiting, sessionID }: TurnView): readonly ApprovalRequest[] =>
+export const approvalRequestsOf = ({ waiting, sessionID }: TurnSnapshot): readonly ApprovalRequest[] =>
   waiting.map((request) => toApprovalRequest(request, sessionID));
 
 /** A text of the bridge before or after those of the agent; nothing if it is empty. */
@@ -48,7 +48,7 @@ type EntryReader = ReturnType<typeof createEntryReader>;
 /** The last events of an answer that ends with permission requests, while its turn waits. */
 export const endWithRequests = (
   reader: EntryReader,
-  turn: TurnView,
+  turn: TurnSnapshot,
   approvalRequests: readonly ApprovalRequest[],
 ): readonly OutputEvent[] => [
   ...reader.end(approvalRequests),
@@ -59,7 +59,7 @@ export const endWithRequests = (
 /** The last events of an answer whose turn has ended. */
 export const endWithTurn = (
   reader: EntryReader,
-  turn: TurnView,
+  turn: TurnSnapshot,
   { ifSilent = '', asked = [] }: OwnTexts,
 ): readonly OutputEvent[] => {
   if (turn.status === 'continued' && asked.length > 0) return endWithRequests(reader, turn, asked);

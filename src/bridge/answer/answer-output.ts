@@ -3,7 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { isBridgeFault, toAnswerFailure } from '../errors.ts';
 import type { ApprovalRequest, OutputEvent } from '../output.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
-import type { TurnEvent, TurnEvents, TurnView } from '../turns/port.ts';
+import type { TurnEvent, TurnEvents, TurnSnapshot } from '../turns/port.ts';
 import { approvalRequestsOf, endWithRequests, endWithTurn, type OwnTexts, ownText } from './answer-end.ts';
 import { createEntryReader } from './entry-reader.ts';
 
@@ -18,14 +18,14 @@ export type TurnAnswer = {
 
 type AnswerNeeds = {
   readonly clock: Clock;
-  readonly turn: TurnView;
+  readonly turn: TurnSnapshot;
   readonly events: TurnEvents;
   /** Ends the reading of the events. */
   readonly reading: AbortController;
   /** Aborts when the client disconnects or the service stops. */
   readonly signal: AbortSignal;
   /** Rejects permission requests where nobody can be asked; undefined if the answer ends with them. */
-  readonly reject?: ((turn: TurnView) => Promise<void>) | undefined;
+  readonly reject?: ((turn: TurnSnapshot) => Promise<void>) | undefined;
   readonly texts: OwnTexts;
 };
 
@@ -34,7 +34,7 @@ const MORE_REQUESTS_MS = 100;
 /** Events that are read before the client takes them. A client that reads slowly holds no more of its answer here. */
 const AHEAD = 64;
 
-const idsOf = ({ status, waiting }: TurnView): string =>
+const idsOf = ({ status, waiting }: TurnSnapshot): string =>
   status === 'waiting' ? waiting.map(({ id }) => id).join(' ') : '';
 
 /**
@@ -73,11 +73,11 @@ export const readTurn = ({ clock, turn, events, reading, signal, reject, texts }
     close();
     notify();
   };
-  const endWaiting = (waiting: TurnView): void => {
+  const endWaiting = (waiting: TurnSnapshot): void => {
     shown = approvalRequestsOf(waiting);
     endWith(endWithRequests(reader, waiting, shown));
   };
-  const takeView = (now: TurnView): void => {
+  const takeView = (now: TurnSnapshot): void => {
     const ids = idsOf(now);
     if (reject !== undefined) {
       if (ids !== '' && ids !== rejectedFor) reject(now).catch((error: unknown) => fail(error));

@@ -8,7 +8,7 @@ import { answerIDOf, conversationIDOf, responseIDOf } from '../ids.ts';
 import type { ApprovalRequest } from '../output.ts';
 import { type BridgeRequest, isOneOff } from '../request.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
-import type { BegunTurn, Caller, TurnRequest, TurnsPort, TurnView } from '../turns/port.ts';
+import type { BeginRequest, BegunTurn, TurnCaller, TurnSnapshot, TurnsPort } from '../turns/port.ts';
 import { approvalRequestsOf, type OwnTexts } from './answer-end.ts';
 import { ownAnswer, readTurn } from './answer-output.ts';
 import type { ReadDecision } from './approvals/decisions.ts';
@@ -90,14 +90,14 @@ const ONE_WAITS = 2;
 
 /** A request on its way to the agent. */
 type Asked = AnswerRequest & {
-  readonly by: Caller;
+  readonly by: TurnCaller;
   readonly reading: AbortController;
   readonly model: AgentModel;
   readonly place: TurnPlace;
   /** The requests that its history shows. */
   readonly shown: readonly string[];
   /** The turn that is known to come before it. */
-  readonly before: TurnView | undefined;
+  readonly before: TurnSnapshot | undefined;
   readonly ownKey: string;
 };
 
@@ -145,7 +145,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     variants: model.variants,
     fingerprint: fingerprintOf(model),
   });
-  const reject = async ({ id, waiting }: TurnView, by: Caller): Promise<void> => {
+  const reject = async ({ id, waiting }: TurnSnapshot, by: TurnCaller): Promise<void> => {
     const decisions = waiting.map((request) => ({
       requestID: request.id,
       reply: 'reject' as const,
@@ -191,7 +191,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   const explained = async (
     asked: Asked,
     { problem, decisions }: Unclear,
-    waiting?: TurnView,
+    waiting?: TurnSnapshot,
   ): Promise<ClientAnswer> => {
     const { request, owner, by, before } = asked;
     const open = waiting === undefined ? [] : approvalRequestsOf(waiting);
@@ -221,7 +221,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       delivery: { finish() {}, leave() {} },
     };
   };
-  const lastTurnOf = async ({ conversation }: BridgeRequest, by: Caller): Promise<TurnView | undefined> => {
+  const lastTurnOf = async ({ conversation }: BridgeRequest, by: TurnCaller): Promise<TurnSnapshot | undefined> => {
     if (conversation.kind !== 'named') return undefined;
     try {
       const { lastTurnID } = await turns.conversations.find(placeOfName(conversation.id), by);
@@ -235,14 +235,14 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
 
   const turnRequest = (
     asked: Asked,
-    more: Partial<TurnRequest> = {},
+    more: Partial<BeginRequest> = {},
     before: readonly ApprovalRequest[] = [],
-  ): TurnRequest => ({
+  ): BeginRequest => ({
     ...toTurnRequest(asked, { agentName, abortAfterMs, matching }, more.decisions, before),
     ...more,
   });
   /** Decides, and goes on with the turn that waited. */
-  const decided = async (asked: Asked, decision: Decided, waiting: TurnView): Promise<ClientAnswer> => {
+  const decided = async (asked: Asked, decision: Decided, waiting: TurnSnapshot): Promise<ClientAnswer> => {
     const { by } = asked;
     const decisions = decision.verdicts.map(({ request: { id: requestID }, reply }) => ({ requestID, ...reply }));
     const place = { conversation: { after: waiting.id }, history: [] };
@@ -270,7 +270,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     );
   };
   /** What a request decides on the turn that waits in its conversation; undefined if it is a prompt. */
-  const answeredBy = async (asked: Asked, waiting: TurnView): Promise<ClientAnswer | undefined> => {
+  const answeredBy = async (asked: Asked, waiting: TurnSnapshot): Promise<ClientAnswer | undefined> => {
     const decision = decisionIn(asked.request, requestsOf(waiting, asked.shown));
     if (decision === undefined) return undefined;
     return decision.kind === 'decided' ? decided(asked, decision, waiting) : explained(asked, decision, waiting);
@@ -294,7 +294,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
     const known = isOneOff(asked.request) ? undefined : await asDecision(asked);
     if (known !== undefined) return known;
     const waits = asked.before !== undefined && asked.before.waiting.length > 0;
-    let ifWaiting: TurnRequest['ifWaiting'] = waits ? 'abort' : 'refuse';
+    let ifWaiting: BeginRequest['ifWaiting'] = waits ? 'abort' : 'refuse';
     for (let tried = 0; tried < ONE_WAITS; tried += 1) {
       const begun = await turns.begin(turnRequest(asked, { ifWaiting }), asked.by);
       if (begun.outcome === 'begun' || begun.outcome === 'joined') return running(asked, begun, {});
@@ -309,7 +309,7 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
   const placed = async (
     { conversation }: BridgeRequest,
     { history, shown }: { readonly history: TurnPlace['history']; readonly shown: readonly string[] },
-    by: Caller,
+    by: TurnCaller,
   ): Promise<Pick<Asked, 'place' | 'before'>> => {
     if (conversation.kind === 'named' || conversation.kind === 'unnamed') {
       // The turn that has asked for what the history shows may still wait, and no digest of that history leads to it.

@@ -3,7 +3,7 @@ import { ANSWER_CUT_OFF_TEXT } from '../../core/http/answer-cut-off.ts';
 import { INTERRUPTED_FAILURE } from '../agent/errors.ts';
 import type { MessageErrorRecord } from '../agent/schema.ts';
 import type { AnswerFailure, BridgeFault } from '../errors.ts';
-import type { TurnView } from '../turns/port.ts';
+import type { TurnSnapshot } from '../turns/port.ts';
 
 /** How a turn ended, for its client. */
 export type TurnEnd =
@@ -75,7 +75,7 @@ const hasServerStopped = (error: MessageErrorRecord): boolean =>
   error.name === 'MessageAbortedError' && error.data.message === ANSWER_CUT_OFF_TEXT;
 
 /** How a turn that has ended did so. */
-export const turnEndOf = ({ status, error, finish }: Pick<TurnView, 'status' | 'error' | 'finish'>): TurnEnd => {
+export const turnEndOf = ({ status, error, finish }: Pick<TurnSnapshot, 'status' | 'error' | 'finish'>): TurnEnd => {
   if (error !== undefined) return hasServerStopped(error) ? failed(INTERRUPTED_FAILURE) : toFailedEnd(error);
   if (status === 'failed') return failed(INTERRUPTED_FAILURE);
   if (finish === 'length') return { kind: 'answered', finish: 'length' };

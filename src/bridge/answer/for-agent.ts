@@ -1,5 +1,5 @@
 import { isBridgeFault } from '../errors.ts';
-import { type BridgeRequest, badInput, type ClientTools } from '../request.ts';
+import { type BridgeRequest, badInput, type RequestTools } from '../request.ts';
 import type { TurnsPort } from '../turns/port.ts';
 
 /** A request as the agent can take it. `areToolsIgnored`: the client's tools have no effect, because the agent takes none. */
@@ -14,7 +14,7 @@ const NO_CHOICE = badInput(
 );
 
 /** A forced call of one function as a form of the answer, whose arguments are the value. */
-const asFormat = <Request extends BridgeRequest>(request: Request, { tools, choice }: ClientTools): Request => {
+const asFormat = <Request extends BridgeRequest>(request: Request, { tools, choice }: RequestTools): Request => {
   if (choice === 'auto') return request;
   const forced = choice === 'required' ? undefined : tools.find(({ name }) => name === choice.name);
   if (forced === undefined) throw NO_CHOICE;
@@ -41,7 +41,7 @@ const TOO_MANY_TOOLS = badInput(
 );
 
 /** A refusal of the client's tools with the path in its body; any other error as it is. */
-export const toToolFault = (error: unknown, clientTools: ClientTools | undefined): unknown => {
+export const toToolFault = (error: unknown, clientTools: RequestTools | undefined): unknown => {
   if (!isBridgeFault(error) || clientTools === undefined) return error;
   const { detail } = error;
   if (detail.kind !== 'agent-failed') return error;

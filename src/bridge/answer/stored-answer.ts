@@ -1,7 +1,7 @@
 import type { ApprovalRequest, OutputEvent } from '../output.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
 import { shapeOutput } from '../stream/structured.ts';
-import type { Caller, TurnEntry, TurnsPort, TurnView } from '../turns/port.ts';
+import type { TurnCaller, TurnEntry, TurnSnapshot, TurnsPort } from '../turns/port.ts';
 import { approvalRequestsOf, endWithRequests, endWithTurn, hasEnded } from './answer-end.ts';
 import { createEntryReader } from './entry-reader.ts';
 import { readTurnMetadata } from './turn-request.ts';
@@ -9,7 +9,7 @@ import { readTurnMetadata } from './turn-request.ts';
 const ANY_FORM = { kind: 'text', schema: {}, schemaAt: '' } as const;
 
 /** The output of a turn whose answer has to be one JSON value: that value, which was checked when it was first sent. */
-export const showFormat = (output: PolledOutput, { metadata }: Pick<TurnView, 'metadata'>): PolledOutput =>
+export const showFormat = (output: PolledOutput, { metadata }: Pick<TurnSnapshot, 'metadata'>): PolledOutput =>
   readTurnMetadata(metadata).hasFormat ? shapeOutput(output, ANY_FORM, () => undefined) : output;
 
 const outputOf = (events: readonly OutputEvent[]): PolledOutput => {
@@ -24,9 +24,9 @@ const outputOf = (events: readonly OutputEvent[]): PolledOutput => {
 
 /** The requests with which a turn ended that goes on in another one: its decisions brought them. */
 export const requestsBefore = async (
-  { status, continuedBy }: TurnView,
+  { status, continuedBy }: TurnSnapshot,
   turns: Pick<TurnsPort, 'view'>,
-  by: Caller,
+  by: TurnCaller,
 ): Promise<readonly ApprovalRequest[]> =>
   status !== 'continued' || continuedBy === undefined
     ? []
@@ -34,7 +34,7 @@ export const requestsBefore = async (
 
 /** The output of a turn as it is now. Without an `end` or a `failure` while it goes on. `asked`: with which it ended. */
 export const readStored = (
-  turn: TurnView,
+  turn: TurnSnapshot,
   entries: readonly TurnEntry[],
   asked: readonly ApprovalRequest[],
 ): readonly OutputEvent[] => {
@@ -52,7 +52,7 @@ export const readStored = (
 
 const lastEvents = (
   reader: ReturnType<typeof createEntryReader>,
-  turn: TurnView,
+  turn: TurnSnapshot,
   asked: readonly ApprovalRequest[],
 ): readonly OutputEvent[] => {
   if (turn.status === 'waiting') return endWithRequests(reader, turn, approvalRequestsOf(turn));

@@ -3,8 +3,8 @@ import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import type { AgentModel } from '../agent/types.ts';
 import { conversationInID } from '../ids.ts';
 import type { ApprovalRequest } from '../output.ts';
-import { type AnswerFormat, type BridgeRequest, type ClientTools, isOneOff, userTextIn } from '../request.ts';
-import type { ConversationPlace, GivenMessage, TurnDecision, TurnRequest, TurnTools } from '../turns/port.ts';
+import { type AnswerFormat, type BridgeRequest, isOneOff, type RequestTools, userTextIn } from '../request.ts';
+import type { BeginRequest, ConversationPlace, SentMessage, TurnDecision, TurnTools } from '../turns/port.ts';
 
 /** What makes a request known again. */
 export type RequestIdentity = {
@@ -19,7 +19,7 @@ export type RequestIdentity = {
 export type DisconnectPolicy = { readonly kind: 'abort' | 'detach' } | { readonly kind: 'grace'; readonly ms: number };
 
 /** Where a request belongs, and what comes before it. */
-export type TurnPlace = Pick<TurnRequest, 'conversation' | 'history'>;
+export type TurnPlace = Pick<BeginRequest, 'conversation' | 'history'>;
 
 type TurnSettings = {
   readonly agentName: string | undefined;
@@ -33,7 +33,7 @@ const READ_CHARS = 1000;
 const UNTITLED = 'Conversation';
 
 /** A title for a session: its first words, in one line. The agent calls a model for a title only where there is none. */
-const titleFor = (messages: readonly GivenMessage[]): string => {
+const titleFor = (messages: readonly SentMessage[]): string => {
   const words = userTextIn(messages).slice(0, READ_CHARS);
   const line = words.replace(/\s+/g, ' ').replace(INVISIBLE_CHARACTERS, '').trim();
   const points = [...line];
@@ -54,10 +54,10 @@ const systemOf = ({ system, prefill, format }: BridgeRequest): string => {
 /** How many more values the model may try after one that does not fit. */
 const REPAIRS = 1;
 
-const formatOf = (format: AnswerFormat | undefined): TurnRequest['format'] =>
+const formatOf = (format: AnswerFormat | undefined): BeginRequest['format'] =>
   format && { type: 'json_schema', schema: format.schema, retryCount: REPAIRS };
 
-const toolsOf = (given: ClientTools | undefined): TurnTools | undefined =>
+const toolsOf = (given: RequestTools | undefined): TurnTools | undefined =>
   given && {
     ...given,
     tools: given.tools.map(({ name, description, inputSchema }) => ({
@@ -137,7 +137,7 @@ export const toTurnRequest = (
   { agentName, abortAfterMs, matching }: TurnSettings,
   decisions: readonly TurnDecision[] = [],
   asked: readonly ApprovalRequest[] = [],
-): TurnRequest => {
+): BeginRequest => {
   const { conversation, effort } = request;
   const isNamed = conversation.kind === 'named';
   const isDecision = decisions.length > 0;

@@ -10,7 +10,7 @@ import {
 } from '../ids.ts';
 import type { ApprovalRequest } from '../output.ts';
 import { type BridgeRequest, badInput, type ConversationReference, userTextIn } from '../request.ts';
-import type { Caller, TurnsPort, TurnView } from '../turns/port.ts';
+import type { TurnCaller, TurnSnapshot, TurnsPort } from '../turns/port.ts';
 import { approvalRequestsOf, hasEnded } from './answer-end.ts';
 import { type DecidableRequests, type ReadDecision, readDecision } from './approvals/decisions.ts';
 import { shortRequestID } from './approvals/text.ts';
@@ -48,8 +48,8 @@ export const isTurnRefused = (error: unknown, code: TurnRefusalCode): boolean =>
 export const turnAfter = async (
   reference: Exclude<ConversationReference, { readonly kind: 'unnamed' | 'named' }>,
   turns: Pick<TurnsPort, 'view' | 'turnsOfPart' | 'read'>,
-  by: Caller,
-): Promise<TurnView> => {
+  by: TurnCaller,
+): Promise<TurnSnapshot> => {
   if (reference.kind === 'after-item') return turnOfItem(reference.itemID, turns, by);
   const turnID = turnOfResponseID(reference.responseID);
   if (turnID === undefined) throw previousNotFound(reference.responseID);
@@ -70,8 +70,8 @@ export const turnAfter = async (
 const turnOfItem = async (
   itemID: string,
   turns: Pick<TurnsPort, 'turnsOfPart' | 'read'>,
-  by: Caller,
-): Promise<TurnView> => {
+  by: TurnCaller,
+): Promise<TurnSnapshot> => {
   const place = partOfItemID(itemID);
   const found = place === undefined ? [] : await turns.turnsOfPart(place, by);
   const last = found.at(-1);
@@ -93,7 +93,7 @@ export const decisionIn = (
 };
 
 /** The requests on which a request may decide: those of the turn that waits, and those that its last answer has shown. */
-export const requestsOf = (turn: TurnView, shownIDs: readonly string[]): DecidableRequests => {
+export const requestsOf = (turn: TurnSnapshot, shownIDs: readonly string[]): DecidableRequests => {
   const open = approvalRequestsOf(turn);
   const closed = turn.shownIDs.filter((id) => open.every((request) => request.id !== id)).map(closedRequest);
   const isShown = (request: ApprovalRequest): boolean =>
@@ -105,7 +105,7 @@ export const requestsOf = (turn: TurnView, shownIDs: readonly string[]): Decidab
 const closedRequest = (id: string): ApprovalRequest => ({ ...{ id, sessionID: '', tool: '', input: '', notes: [] } });
 
 /** Whether a turn belongs to a conversation that a client names. */
-const isIn = ({ id: name }: NamedReference, { conversationID, conversationName }: TurnView): boolean =>
+const isIn = ({ id: name }: NamedReference, { conversationID, conversationName }: TurnSnapshot): boolean =>
   conversationName === name || conversationIDOf(conversationID) === name;
 
 /** The turn that waits in the conversation of a request. `shown`: the requests that its history shows. Undefined if there is none. */
@@ -113,8 +113,8 @@ export const findWaiting = async (
   conversation: ConversationReference,
   shown: readonly string[],
   turns: Pick<TurnsPort, 'waitingTurns'>,
-  by: Caller,
-): Promise<TurnView | undefined> => {
+  by: TurnCaller,
+): Promise<TurnSnapshot | undefined> => {
   const waiting = await turns.waitingTurns(by);
   const named = conversation.kind === 'named' ? waiting.find((turn) => isIn(conversation, turn)) : undefined;
   if (named !== undefined || conversation.kind === 'named') return named;
@@ -123,9 +123,9 @@ export const findWaiting = async (
 
 /** What the last turn of a conversation has written since an answer ended that nobody decided on; nothing while it runs. */
 export const unreadTexts = async (
-  last: TurnView | undefined,
+  last: TurnSnapshot | undefined,
   turns: Pick<TurnsPort, 'read'>,
-  by: Caller,
+  by: TurnCaller,
 ): Promise<readonly string[]> => {
   if (last?.readTo === undefined || !hasEnded(last) || last.continuedBy !== undefined) return [];
   const { readTo } = last;

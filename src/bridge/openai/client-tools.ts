@@ -1,5 +1,5 @@
 import { isRecord, parseJsonValue } from '../../core/json.ts';
-import { badInput, type ClientTool, type ClientTools } from '../request.ts';
+import { badInput, type RequestTool, type RequestTools } from '../request.ts';
 import { parseObjectSchema } from './answer-format.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ const refuseGrammar = ({ format }: JsonObject, at: string): void => {
     throw unsupported(`${at}.format`, 'the models here follow no grammar: describe the form in the description');
 };
 
-const parseTool = ({ name, members, isCustom, at }: NamedTool): ClientTool => {
+const parseTool = ({ name, members, isCustom, at }: NamedTool): RequestTool => {
   if (!NAME.test(name)) throw invalid(`${at}.name`, '1 to 64 letters, digits, _ and -');
   const { description, parameters } = members;
   const text = typeof description === 'string' ? description.trim() : '';
@@ -69,7 +69,7 @@ const parseTool = ({ name, members, isCustom, at }: NamedTool): ClientTool => {
   return { name, ...(text === '' ? {} : { description: text }), inputSchema, at, isCustom };
 };
 
-const parseTools = (tools: unknown): readonly ClientTool[] => {
+const parseTools = (tools: unknown): readonly RequestTool[] => {
   if (tools !== undefined && tools !== null && !Array.isArray(tools))
     throw badInput('invalid_type', 'tools', "Invalid type at 'tools': expected an array");
   const named = namedToolsIn(tools);
@@ -108,7 +108,7 @@ const toolChoiceOf = (choice: unknown): ToolChoice => {
  * The functions and custom tools among `tools` that a model may call, as `tool_choice` and `parallel_tool_calls` say. Undefined if there
  * are none, or none may be called.
  */
-export const parseClientTools = ({ tools, tool_choice, parallel_tool_calls }: JsonObject): ClientTools | undefined => {
+export const parseClientTools = ({ tools, tool_choice, parallel_tool_calls }: JsonObject): RequestTools | undefined => {
   const { mode, name, allowed } = toolChoiceOf(tool_choice);
   const found = parseTools(tools).filter((tool) => allowed?.includes(tool.name) ?? true);
   if (mode === 'required' && (name === undefined ? found.length === 0 : found.every((tool) => tool.name !== name)))
@@ -124,7 +124,7 @@ export const parseClientTools = ({ tools, tool_choice, parallel_tool_calls }: Js
 };
 
 /** The names of a client's custom tools. */
-export const customNamesIn = (clientTools: ClientTools | undefined): ReadonlySet<string> =>
+export const customNamesIn = (clientTools: RequestTools | undefined): ReadonlySet<string> =>
   new Set((clientTools?.tools ?? []).flatMap(({ name, isCustom }) => (isCustom ? [name] : [])));
 
 /** Whether a client's `tools` are all functions and custom tools, so that none is ignored. */

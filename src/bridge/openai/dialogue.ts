@@ -1,5 +1,5 @@
 import { badInput, filesOfParts, type PromptFile, type PromptPart, textOfParts } from '../request.ts';
-import type { GivenCall, GivenMessage } from '../turns/port.ts';
+import type { SentCall, SentMessage } from '../turns/port.ts';
 import { joinAdjacentTexts } from './content.ts';
 import { type EntryKind, findPrompt } from './prompt-place.ts';
 
@@ -11,7 +11,7 @@ export type DialogueEntry = {
   readonly kind: EntryKind;
   readonly parts: readonly PromptPart[];
   /** Calls of the client in an answer. */
-  readonly calls?: readonly GivenCall[];
+  readonly calls?: readonly SentCall[];
   /** Of a result: its call. */
   readonly callID?: string | undefined;
 };
@@ -20,16 +20,16 @@ export type DialogueEntry = {
 export type Dialogue = {
   readonly system: string;
   /** The messages up to the last answer. */
-  readonly history: readonly GivenMessage[];
+  readonly history: readonly SentMessage[];
   /** Results of the calls of the last answer, and the messages of the user since then. */
-  readonly input: readonly GivenMessage[];
+  readonly input: readonly SentMessage[];
   readonly files: readonly PromptFile[];
   /** The beginning of the answer; empty if the client has not written one. */
   readonly prefill: string;
 };
 
-type Result = Extract<GivenMessage, { readonly role: 'tool' }>;
-type Answer = Extract<GivenMessage, { readonly role: 'assistant' }>;
+type Result = Extract<SentMessage, { readonly role: 'tool' }>;
+type Answer = Extract<SentMessage, { readonly role: 'assistant' }>;
 
 const toResult = ({ at, callID, parts }: DialogueEntry): Result => {
   if (!callID)
@@ -51,8 +51,8 @@ const joined = (one: Answer, { text = '', calls = [] }: Answer): Answer => {
 };
 
 /** The entries as messages, without instructions and without what says nothing. An answer in several items is one message. */
-export const toMessages = (entries: readonly DialogueEntry[]): readonly GivenMessage[] => {
-  const messages: GivenMessage[] = [];
+export const toMessages = (entries: readonly DialogueEntry[]): readonly SentMessage[] => {
+  const messages: SentMessage[] = [];
   for (const entry of entries) {
     if (entry.kind === 'instruction') continue;
     if (entry.kind === 'result') messages.push(toResult(entry));

@@ -2,31 +2,31 @@ import type { Span } from '../../core/http/tracing.ts';
 import type { MessageErrorRecord, MessageRecord, PermissionRecord } from '../agent/schema.ts';
 
 /** A part of a message that a client sends. The `url` of a file is a `data:` URL. */
-export type GivenPart =
+export type SentPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mime: string; readonly url: string; readonly filename?: string };
 
 /** A file of a message that a client sends. */
-export type GivenFile = Extract<GivenPart, { readonly type: 'file' }>;
+export type SentFile = Extract<SentPart, { readonly type: 'file' }>;
 
 /** A call in an answer that a client sends. `arguments` is JSON. */
-export type GivenCall = { readonly id: string; readonly name: string; readonly arguments: string };
+export type SentCall = { readonly id: string; readonly name: string; readonly arguments: string };
 
 /** A message of a history, or of the input of a turn, with its role. A result comes after the answer that has its call. */
-export type GivenMessage =
-  | { readonly role: 'user'; readonly parts: readonly GivenPart[] }
+export type SentMessage =
+  | { readonly role: 'user'; readonly parts: readonly SentPart[] }
   | {
       readonly role: 'assistant';
       readonly text?: string;
       readonly reasoning?: string;
-      readonly calls?: readonly GivenCall[];
+      readonly calls?: readonly SentCall[];
     }
   | {
       readonly role: 'tool';
       readonly callID: string;
       readonly output: string;
       readonly isError?: boolean;
-      readonly files?: readonly GivenFile[];
+      readonly files?: readonly SentFile[];
     };
 
 /**
@@ -58,11 +58,11 @@ export type TurnDecision = {
 };
 
 /** What begins a turn, or joins the one that an equal request has begun. */
-export type TurnRequest = {
+export type BeginRequest = {
   /** Undefined: it is found by its history, or is new. */
   readonly conversation?: ConversationPlace | undefined;
   /** The messages before `input`. The conversation is compared with them; where it differs, another one has them. */
-  readonly history: readonly GivenMessage[];
+  readonly history: readonly SentMessage[];
   /** The history is new to the conversation and is added to it: nothing is compared. */
   readonly isAppended: boolean;
   /** An empty history is compared, too. Else only what comes with a history that is not empty is. */
@@ -70,7 +70,7 @@ export type TurnRequest = {
   /** It is not looked for by its history. */
   readonly isNew: boolean;
   /** User messages, and results of the client's calls before them. Empty with `decisions`, or where the history ends in results. */
-  readonly input: readonly GivenMessage[];
+  readonly input: readonly SentMessage[];
   /** Decisions on open requests of the turn that waits in the conversation. The new turn continues that one. */
   readonly decisions: readonly TurnDecision[];
   /**
@@ -127,17 +127,17 @@ export type TurnUsage = {
  * `waiting`: a permission request is open. `calls`: it has ended with calls that the client makes. `continued`: a later turn goes on
  * where this one has ended.
  */
-export type TurnStatus = 'queued' | 'running' | 'waiting' | 'calls' | 'completed' | 'failed' | 'aborted' | 'continued';
+export type TurnPhase = 'queued' | 'running' | 'waiting' | 'calls' | 'completed' | 'failed' | 'aborted' | 'continued';
 
 /** A turn as it is now. Positions are those of its entries. */
-export type TurnView = {
+export type TurnSnapshot = {
   readonly id: string;
   readonly conversationID: string;
   readonly conversationName?: string | undefined;
   readonly sessionID: string;
   /** The user message that it answers, or a part of whose answer it is. */
   readonly promptID: string;
-  readonly status: TurnStatus;
+  readonly status: TurnPhase;
   /** `providerID/modelID`; empty where it is not known. */
   readonly model: string;
   readonly isStored: boolean;
@@ -164,7 +164,7 @@ export type TurnView = {
   /** Those of `waiting` that a reader of the turn was shown. */
   readonly shownIDs: readonly string[];
   /** The calls that wait for their results by the client. */
-  readonly calls: readonly GivenCall[];
+  readonly calls: readonly SentCall[];
   /** The position up to which a reader has had it; undefined until one has had all that there was at its end. */
   readonly readTo?: number | undefined;
 };
@@ -207,8 +207,8 @@ export type TurnEntry =
 /** `end` is the last: the turn has ended, or another one has continued it and nothing more belongs to it. */
 export type TurnEvent =
   | { readonly kind: 'entries'; readonly entries: readonly TurnEntry[] }
-  | { readonly kind: 'turn'; readonly turn: TurnView }
-  | { readonly kind: 'end'; readonly turn: TurnView };
+  | { readonly kind: 'turn'; readonly turn: TurnSnapshot }
+  | { readonly kind: 'end'; readonly turn: TurnSnapshot };
 
 /**
  * The output of a turn as it comes: for one reader, once. All entries before `end`, each once and in order, whatever breaks in between.
@@ -225,10 +225,10 @@ export type BegunTurn =
   | {
       readonly outcome: 'begun' | 'joined';
       readonly reader: string;
-      readonly turn: TurnView;
+      readonly turn: TurnSnapshot;
       readonly events: TurnEvents;
     }
-  | { readonly outcome: 'waiting'; readonly turn: TurnView }
+  | { readonly outcome: 'waiting'; readonly turn: TurnSnapshot }
   | { readonly outcome: 'none' };
 
 /** A conversation of a client. */
@@ -242,7 +242,7 @@ export type ConversationView = {
 };
 
 /** A page of messages. `after`: the id of a message; those that follow it in the order. */
-export type MessagePage = {
+export type PageOfMessages = {
   readonly limit: number;
   readonly order: 'asc' | 'desc';
   readonly after?: string | undefined;
@@ -254,29 +254,32 @@ export type ConversationsPort = {
   readonly create: (
     given: {
       readonly metadata: Readonly<Record<string, unknown>>;
-      readonly messages: readonly GivenMessage[];
+      readonly messages: readonly SentMessage[];
       /** Repeated, it gives the same conversation again. */
       readonly key?: string | undefined;
     },
-    by: Caller,
+    by: TurnCaller,
   ) => Promise<ConversationView>;
-  readonly find: (place: { readonly id: string } | { readonly name: string }, by: Caller) => Promise<ConversationView>;
+  readonly find: (
+    place: { readonly id: string } | { readonly name: string },
+    by: TurnCaller,
+  ) => Promise<ConversationView>;
   readonly setMetadata: (
     id: string,
     metadata: Readonly<Record<string, unknown>>,
-    by: Caller,
+    by: TurnCaller,
   ) => Promise<ConversationView>;
   /** Aborts what runs in it, and deletes its session and its turns. */
-  readonly delete: (id: string, by: Caller) => Promise<void>;
-  readonly messages: (id: string, page: MessagePage, by: Caller) => Promise<readonly MessageRecord[]>;
+  readonly delete: (id: string, by: TurnCaller) => Promise<void>;
+  readonly messages: (id: string, page: PageOfMessages, by: TurnCaller) => Promise<readonly MessageRecord[]>;
   /** Adds messages at its end. `turn-refused` `conversation_busy` while a turn runs or waits there. Resolves to the stored messages. */
-  readonly append: (id: string, messages: readonly GivenMessage[], by: Caller) => Promise<readonly MessageRecord[]>;
+  readonly append: (id: string, messages: readonly SentMessage[], by: TurnCaller) => Promise<readonly MessageRecord[]>;
   /** Deletes a message that was added. `turn-refused` `not_added` for another one. */
-  readonly deleteMessage: (id: string, messageID: string, by: Caller) => Promise<void>;
+  readonly deleteMessage: (id: string, messageID: string, by: TurnCaller) => Promise<void>;
 };
 
 /** Who calls, and for how long. `owner`: sees nothing of other owners; 1 to 128 printable characters without blanks. */
-export type Caller = { readonly owner: string; readonly signal: AbortSignal };
+export type TurnCaller = { readonly owner: string; readonly signal: AbortSignal };
 
 /**
  * Requests and conversations at an agent server: what was asked, what answers it, and which conversation it belongs to. Everything that
@@ -286,24 +289,24 @@ export type Caller = { readonly owner: string; readonly signal: AbortSignal };
  */
 export type TurnsPort = {
   /** Begins a turn or joins one. Its events begin with the turn's first entry. */
-  readonly begin: (request: TurnRequest, by: Caller) => Promise<BegunTurn>;
+  readonly begin: (request: BeginRequest, by: TurnCaller) => Promise<BegunTurn>;
   /** Reads a turn again as it goes on, after a position (`turn.from`: all of it). Such a reader does not count. */
-  readonly follow: (turnID: string, after: number, by: Caller) => TurnEvents;
+  readonly follow: (turnID: string, after: number, by: TurnCaller) => TurnEvents;
   /** What there is of a turn now. */
   readonly read: (
     turnID: string,
-    by: Caller,
-  ) => Promise<{ readonly turn: TurnView; readonly entries: readonly TurnEntry[] }>;
-  readonly view: (turnID: string, by: Caller) => Promise<TurnView>;
+    by: TurnCaller,
+  ) => Promise<{ readonly turn: TurnSnapshot; readonly entries: readonly TurnEntry[] }>;
+  readonly view: (turnID: string, by: TurnCaller) => Promise<TurnSnapshot>;
   /** The messages that the turn's request has stored, and those with the calls whose results it brought, in their order. */
-  readonly input: (turn: TurnView, by: Caller) => Promise<readonly MessageRecord[]>;
+  readonly input: (turn: TurnSnapshot, by: TurnCaller) => Promise<readonly MessageRecord[]>;
   /** The turns that answer the prompt of a part's message, the oldest first. */
   readonly turnsOfPart: (
     place: { readonly sessionID: string; readonly partID: string },
-    by: Caller,
-  ) => Promise<readonly TurnView[]>;
+    by: TurnCaller,
+  ) => Promise<readonly TurnSnapshot[]>;
   /** Turns of the owner that wait for a decision. */
-  readonly waitingTurns: (by: Caller) => Promise<readonly TurnView[]>;
+  readonly waitingTurns: (by: TurnCaller) => Promise<readonly TurnSnapshot[]>;
   /**
    * A reader reads no more. `readTo`: it has had everything up to there, which is all of its answer; `shownIDs`: permission requests that
    * it was shown. Without `readTo` it has left. A turn that nobody reads goes on for `abortAfterMs`.
@@ -311,14 +314,14 @@ export type TurnsPort = {
   readonly leave: (
     turnID: string,
     reader: { readonly id: string; readonly readTo?: number | undefined; readonly shownIDs?: readonly string[] },
-    by: Caller,
+    by: TurnCaller,
   ) => Promise<void>;
   /** Aborts it. One that has ended stays as it is. */
-  readonly cancel: (turnID: string, by: Caller) => Promise<TurnView>;
+  readonly cancel: (turnID: string, by: TurnCaller) => Promise<TurnSnapshot>;
   /** Forgets it, and deletes its session with the last turn there. `turn-refused` `turn_running` while it runs. */
-  readonly delete: (turnID: string, by: Caller) => Promise<void>;
+  readonly delete: (turnID: string, by: TurnCaller) => Promise<void>;
   /** Decides without another turn: the turn itself goes on. `turn-refused` `no_such_request` where one is not open. */
-  readonly decide: (turnID: string, decisions: readonly TurnDecision[], by: Caller) => Promise<void>;
+  readonly decide: (turnID: string, decisions: readonly TurnDecision[], by: TurnCaller) => Promise<void>;
   readonly conversations: ConversationsPort;
   /** Whether it takes functions of clients. */
   readonly takesClientTools: (signal: AbortSignal) => Promise<boolean>;

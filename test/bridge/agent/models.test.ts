@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
-import type { AgentClient } from '../../../src/bridge/agent/client.ts';
 import { createModelCatalog, modelNameOf } from '../../../src/bridge/agent/models.ts';
-import type { AgentModels } from '../../../src/bridge/agent/types.ts';
+import type { AgentClient, AgentModels } from '../../../src/bridge/agent/types.ts';
 import { bridgeErrorResponse } from '../../../src/bridge/errors.ts';
 import { createModelsRoutes } from '../../../src/bridge/http/models.ts';
 import { Fault } from '../../../src/core/fault.ts';

@@ -1,5 +1,4 @@
-import type { AgentClient } from '../../../src/bridge/agent/client.ts';
-import type { AgentModels } from '../../../src/bridge/agent/types.ts';
+import type { AgentClient, AgentModels } from '../../../src/bridge/agent/types.ts';
 import type { BridgeFault } from '../../../src/bridge/errors.ts';
 import { Fault } from '../../../src/core/fault.ts';
 

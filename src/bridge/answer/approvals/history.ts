@@ -1,6 +1,6 @@
 import type { ApprovalRequest } from '../../output.ts';
 import { textOfParts } from '../../request.ts';
-import type { GivenMessage } from '../../turns/port.ts';
+import type { SentMessage } from '../../turns/port.ts';
 import { readDecision } from './decisions.ts';
 import { toProblemText } from './replies.ts';
 import { splitApprovalText } from './text.ts';
@@ -9,9 +9,9 @@ import { splitApprovalText } from './text.ts';
 // neither: an approval is no message there.
 
 /** A history as the agent has it. `shown`: the short ids of the requests that its last answer shows. */
-type AgentHistory = { readonly messages: readonly GivenMessage[]; readonly shown: readonly string[] };
+type AgentHistory = { readonly messages: readonly SentMessage[]; readonly shown: readonly string[] };
 
-type Answer = Extract<GivenMessage, { readonly role: 'assistant' }>;
+type Answer = Extract<SentMessage, { readonly role: 'assistant' }>;
 
 /** Ids as the texts show them: a decision may name the whole one. */
 const withShortIDs = (text: string): string => text.replace(/\bper_\w*?(\w{6})\b/gi, '$1');
@@ -56,7 +56,7 @@ const joined = (texts: readonly (string | undefined)[]): { readonly text?: strin
 };
 
 /** The answer, as the rest of the one before it where that is one. */
-const addAnswer = (messages: GivenMessage[], { text, calls = [], role }: Answer): void => {
+const addAnswer = (messages: SentMessage[], { text, calls = [], role }: Answer): void => {
   const last = messages.at(-1);
   if (last?.role === 'assistant') {
     const all = [...(last.calls ?? []), ...calls];
@@ -69,11 +69,11 @@ const addAnswer = (messages: GivenMessage[], { text, calls = [], role }: Answer)
  * A client's history as the agent has it: without the texts of the bridge about approvals, and without the messages that were no prompts
  * but answered them. The two parts of an answer that an approval divides are one.
  */
-export const withoutApprovals = (history: readonly GivenMessage[]): AgentHistory => {
-  const messages: GivenMessage[] = [];
+export const withoutApprovals = (history: readonly SentMessage[]): AgentHistory => {
+  const messages: SentMessage[] = [];
   let shown: readonly ApprovalRequest[] = [];
   /** Messages of the user since the last answer, which may have been decisions. */
-  let asked: GivenMessage[] = [];
+  let asked: SentMessage[] = [];
   for (const message of history) {
     if (message.role === 'tool') {
       messages.push(...asked, message);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { badInput } from '../../request.ts';
-import type { GivenCall } from '../../turns/port.ts';
+import type { SentCall } from '../../turns/port.ts';
 import { customArguments } from '../client-tools.ts';
 import { parseContent, textPart } from '../content.ts';
 import { type Dialogue, type DialogueEntry, readDialogue } from '../dialogue.ts';
@@ -33,7 +33,7 @@ type Message = v.InferOutput<typeof Messages>[number];
 /** The id of a call without one, of a form of the API from before calls had ids. */
 const oldCallID = (name: string): string => `call_${name}`;
 
-const callsOf = ({ tool_calls, function_call }: Message): readonly GivenCall[] => [
+const callsOf = ({ tool_calls, function_call }: Message): readonly SentCall[] => [
   ...(tool_calls ?? []).flatMap((call, index) => {
     const name = call.function?.name ?? call.custom?.name;
     if (name === undefined) return [];

@@ -1,7 +1,7 @@
 import type { MessageRecord, PartRecord } from '../../agent/schema.ts';
 import { type OutputEvent, SHOWN_CHARS } from '../../output.ts';
 import { STRUCTURED_OUTPUT_CALL } from '../../stream/structured.ts';
-import type { TurnView } from '../../turns/port.ts';
+import type { TurnSnapshot } from '../../turns/port.ts';
 import { createOutputItems } from '../responses/items.ts';
 
 /** An item of a conversation as clients get it. */
@@ -136,7 +136,7 @@ export const readHistoryItems = (
 
 /** What the request of a turn brought: the messages that were new, and results of the client's calls before them. */
 export const itemsOfInput = (
-  { messageIDs, callIDs }: Pick<TurnView, 'messageIDs' | 'callIDs'>,
+  { messageIDs, callIDs }: Pick<TurnSnapshot, 'messageIDs' | 'callIDs'>,
   messages: readonly MessageRecord[],
 ): readonly HistoryItem[] => {
   const results = messages.flatMap((record) => resultsOf(record, ({ callID }) => callIDs.includes(callID)));

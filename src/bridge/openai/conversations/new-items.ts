@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { badInput } from '../../request.ts';
-import type { GivenMessage } from '../../turns/port.ts';
+import type { SentMessage } from '../../turns/port.ts';
 import { parseMember, refuseTooMany } from '../body.ts';
 import { textPart } from '../content.ts';
 
@@ -58,7 +58,7 @@ const parseItem = (
   item: Readonly<Record<string, unknown>>,
   at: string,
   newID: () => string,
-): readonly GivenMessage[] => {
+): readonly SentMessage[] => {
   const type = item.type ?? (item.role === undefined ? undefined : 'message');
   switch (type) {
     case 'message': {
@@ -98,7 +98,7 @@ const parseItem = (
 };
 
 /** The items that a client puts into a conversation, as messages. `newID`: of a call without one. Faults with `bad-input`. */
-export const parseNewItems = (items: unknown, newID: () => string): readonly GivenMessage[] => {
+export const parseNewItems = (items: unknown, newID: () => string): readonly SentMessage[] => {
   if (!Array.isArray(items)) throw badInput('invalid_type', 'items', "Invalid type at 'items': expected an array");
   if (items.length > ITEMS_LIMIT)
     throw badInput('invalid_value', 'items', `Invalid value at 'items': expected at most ${ITEMS_LIMIT} of them`);

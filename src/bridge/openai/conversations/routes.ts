@@ -9,7 +9,7 @@ import { placeOfName } from '../../answer/turn-request.ts';
 import { isTurnRefused } from '../../answer/waiting-turn.ts';
 import { conversationIDOf } from '../../ids.ts';
 import { badInput } from '../../request.ts';
-import type { Caller, ConversationView, TurnsPort } from '../../turns/port.ts';
+import type { ConversationView, TurnCaller, TurnsPort } from '../../turns/port.ts';
 import { parseBodyObject } from '../body.ts';
 import type { TrackRequest } from '../tracked.ts';
 import { type HistoryItem, messageOfItem, readHistoryItems } from './history.ts';
@@ -54,7 +54,7 @@ const ITEM_NOT_FOUND = new Fault({ kind: 'not-found', hint: 'There is no item wi
 export const messagesOf = async (
   { conversations }: Pick<TurnsPort, 'conversations'>,
   id: string,
-  by: Caller,
+  by: TurnCaller,
 ): Promise<readonly MessageRecord[]> => {
   const all: MessageRecord[] = [];
   for (;;) {
@@ -72,8 +72,8 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
   const toResponse = async (value: object): Promise<Response> =>
     jsonTextResponse(200, await runInSlices(writeJson(value), never));
   const newCallID = (): string => `call_${newToken()}`;
-  const find = (id: string, by: Caller) => conversations.find(placeOfName(id), by);
-  const readItems = async (id: string, by: Caller): Promise<readonly HistoryItem[]> =>
+  const find = (id: string, by: TurnCaller) => conversations.find(placeOfName(id), by);
+  const readItems = async (id: string, by: TurnCaller): Promise<readonly HistoryItem[]> =>
     readHistoryItems(await messagesOf(turns, id, by), showsReasoning);
 
   return {

@@ -9,7 +9,7 @@ import { refuseUnsupportedFiles } from '../../answer/file-types.ts';
 import { placeOfName } from '../../answer/turn-request.ts';
 import { isTurnRefused, turnAfter } from '../../answer/waiting-turn.ts';
 import type { ConversationReference, PromptFile } from '../../request.ts';
-import type { Caller, GivenMessage, TurnsPort } from '../../turns/port.ts';
+import type { SentMessage, TurnCaller, TurnsPort } from '../../turns/port.ts';
 import { parseBodyObject } from '../body.ts';
 import { messagesOf } from '../conversations/routes.ts';
 import type { TrackRequest } from '../tracked.ts';
@@ -74,7 +74,7 @@ function* estimateStored(messages: readonly MessageRecord[]): Steps<number> {
 }
 
 /** The texts of a message: words, and arguments and results of calls. */
-const textsIn = (message: GivenMessage): readonly string[] => {
+const textsIn = (message: SentMessage): readonly string[] => {
   if (message.role === 'user') return message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (message.role === 'tool') return [message.output];
   return [message.text ?? '', ...(message.calls ?? []).flatMap(({ name, arguments: given }) => [name, given])];
@@ -88,7 +88,7 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
   const { tracked, authenticate, turns, catalog, bodies, runInSlices } = options;
 
   /** The messages that a request continues. */
-  const readStored = async (reference: ConversationReference, by: Caller): Promise<readonly MessageRecord[]> => {
+  const readStored = async (reference: ConversationReference, by: TurnCaller): Promise<readonly MessageRecord[]> => {
     if (reference.kind === 'unnamed') return [];
     if (reference.kind !== 'named') {
       const turn = await turnAfter(reference, turns, by);

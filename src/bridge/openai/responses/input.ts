@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
 import { type ApprovalDecision, badInput, type PromptPart, type ResponseReference } from '../../request.ts';
-import type { GivenCall } from '../../turns/port.ts';
+import type { SentCall } from '../../turns/port.ts';
 import { parseMember } from '../body.ts';
 import { customArguments } from '../client-tools.ts';
 import { parseContent, textPart } from '../content.ts';
@@ -52,7 +52,7 @@ const describeOtherCall = (type: string, { id: _id, type: _type, status: _status
   textPart(`[${type}]\n${JSON.stringify(rest).slice(0, OTHER_CALL_CHARS)}`);
 
 const silent = (at: string): InputItem => ({ at, kind: 'silent', parts: [] });
-const calling = (at: string, ...calls: readonly GivenCall[]): InputItem => ({ at, kind: 'other', parts: [], calls });
+const calling = (at: string, ...calls: readonly SentCall[]): InputItem => ({ at, kind: 'other', parts: [], calls });
 
 const parseMessage = (item: JsonObject, at: string): InputItem => {
   const { role, content } = parseMember(Message, item, at);

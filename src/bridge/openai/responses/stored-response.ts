@@ -3,7 +3,7 @@ import { readTurnMetadata } from '../../answer/turn-request.ts';
 import { answerIDOf, conversationIDOf, responseIDOf } from '../../ids.ts';
 import type { ApprovalRequest, OutputEvent } from '../../output.ts';
 import { isReasoning } from '../../stream/hidden-reasoning.ts';
-import type { TurnEntry, TurnView } from '../../turns/port.ts';
+import type { TurnEntry, TurnSnapshot } from '../../turns/port.ts';
 import { NO_ECHO } from './echo.ts';
 import { createOutputItems } from './items.ts';
 import {
@@ -17,7 +17,7 @@ import {
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 
 /** What is known of the response of a turn whose request is not known any more. */
-export const startOfTurn = (turn: TurnView, nowSeconds: () => number): ResponseStart => {
+export const startOfTurn = (turn: TurnSnapshot, nowSeconds: () => number): ResponseStart => {
   const { isBackground, custom } = readTurnMetadata(turn.metadata);
   const conversationID = turn.conversationName ?? conversationIDOf(turn.conversationID);
   return {
@@ -30,7 +30,7 @@ export const startOfTurn = (turn: TurnView, nowSeconds: () => number): ResponseS
 };
 
 type StateBefore = {
-  readonly turn: TurnView;
+  readonly turn: TurnSnapshot;
   readonly last: OutputEvent | undefined;
   readonly nowSeconds: () => number;
 };
@@ -52,7 +52,7 @@ const itemStatusIn = (state: ResponseState) => {
 
 /** What there is of a turn. `asked`: the permission requests with which it ended, if they were decided on since. */
 type StoredTurn = {
-  readonly turn: TurnView;
+  readonly turn: TurnSnapshot;
   readonly entries: readonly TurnEntry[];
   readonly asked: readonly ApprovalRequest[];
 };

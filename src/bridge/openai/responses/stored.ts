@@ -14,7 +14,7 @@ import { responseNotFoundText, turnOfResponseID } from '../../ids.ts';
 import { badInput } from '../../request.ts';
 import { withoutReasoning } from '../../stream/hidden-reasoning.ts';
 import type { PolledOutput } from '../../stream/polled-output.ts';
-import type { Caller, TurnsPort, TurnView } from '../../turns/port.ts';
+import type { TurnCaller, TurnSnapshot, TurnsPort } from '../../turns/port.ts';
 import { itemsOfInput } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
 import type { StreamEncoder } from '../stream-encoder.ts';
@@ -91,7 +91,7 @@ const parseStreamQuery = ({ url }: Request): number | undefined => {
   return stream === 'true' ? Number(after ?? -1) : undefined;
 };
 
-const isInBackground = ({ metadata }: TurnView): boolean => readTurnMetadata(metadata).isBackground;
+const isInBackground = ({ metadata }: TurnSnapshot): boolean => readTurnMetadata(metadata).isBackground;
 
 /** `GET` and `DELETE /v1/responses/{id}`, its `input_items`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
 export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
@@ -99,7 +99,7 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
   const nowSeconds = (): number => Math.floor(clock.now() / 1000);
   const toResponse = async (value: object): Promise<Response> =>
     jsonTextResponse(200, await runInSlices(writeJson(value), never));
-  const read = async (turnID: string, by: Caller): Promise<ResponseObject> => {
+  const read = async (turnID: string, by: TurnCaller): Promise<ResponseObject> => {
     const stored = await turns.read(turnID, by);
     const asked = await requestsBefore(stored.turn, turns, by);
     return toStoredResponse({ ...stored, asked }, { showsReasoning, nowSeconds });
@@ -131,7 +131,7 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
     }
   };
   /** Aborts the turn, and waits until the agent has ended it. A response that has ended is left as it is. */
-  const cancel = async (turnID: string, by: Caller): Promise<ResponseObject> => {
+  const cancel = async (turnID: string, by: TurnCaller): Promise<ResponseObject> => {
     const turn = await turns.view(turnID, by);
     if (!isInBackground(turn)) throw NOT_CANCELLED;
     const untilMs = clock.now() + CANCEL_LIMIT_MS;

@@ -1,20 +1,20 @@
-import type { GivenFile, GivenMessage, GivenPart, TurnRequest } from '../port.ts';
+import type { BeginRequest, SentFile, SentMessage, SentPart } from '../port.ts';
 
-const filePart = ({ mime, url, filename }: GivenFile): GivenFile => ({
+const filePart = ({ mime, url, filename }: SentFile): SentFile => ({
   ...{ type: 'file', mime, url },
   ...(filename === undefined ? {} : { filename }),
 });
 
-const partBody = (part: GivenPart): GivenPart => (part.type === 'text' ? part : filePart(part));
+const partBody = (part: SentPart): SentPart => (part.type === 'text' ? part : filePart(part));
 
 /** A message in the agent's words: no member that it does not know. */
-export const messageBody = (message: GivenMessage): GivenMessage => {
+export const messageBody = (message: SentMessage): SentMessage => {
   if (message.role === 'user') return { role: 'user', parts: message.parts.map(partBody) };
   if (message.role === 'tool' && message.files !== undefined) return { ...message, files: message.files.map(filePart) };
   return message;
 };
 
-const toolsBody = ({ tools, choice, isParallel }: NonNullable<TurnRequest['clientTools']>) => ({
+const toolsBody = ({ tools, choice, isParallel }: NonNullable<BeginRequest['clientTools']>) => ({
   tools,
   choice,
   parallel: isParallel,
@@ -27,7 +27,7 @@ export const DECIDER = 'a client of the bridge';
 const OWN_KEY = 'once:';
 
 /** With results, what is left out would stay as the request before them had it. */
-const formBody = ({ input, format, clientTools }: TurnRequest) => {
+const formBody = ({ input, format, clientTools }: BeginRequest) => {
   const goesOn = input.some(({ role }) => role === 'tool');
   const tools = clientTools === undefined ? { tools: [] } : toolsBody(clientTools);
   return {
@@ -37,7 +37,7 @@ const formBody = ({ input, format, clientTools }: TurnRequest) => {
 };
 
 /** The body of `POST /gatehouse/turns`. */
-export const beginBody = (request: TurnRequest) => ({
+export const beginBody = (request: BeginRequest) => ({
   ...(request.conversation === undefined ? {} : { conversation: request.conversation }),
   history: request.history.map(messageBody),
   ...(request.isAppended ? { isAppended: true } : {}),

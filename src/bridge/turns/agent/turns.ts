@@ -15,7 +15,7 @@ import {
 import { MessageRecord } from '../../agent/schema.ts';
 import { type AgentTransport, createAgentUrls, type QueryParameters } from '../../agent/servers.ts';
 import type { BridgeFault } from '../../errors.ts';
-import type { BegunTurn, Caller, TurnEvents, TurnRequest, TurnsPort, TurnView } from '../port.ts';
+import type { BeginRequest, BegunTurn, TurnCaller, TurnEvents, TurnSnapshot, TurnsPort } from '../port.ts';
 import { beginBody, DECIDER, messageBody } from './body.ts';
 import { type OpenAnswer, openAnswer } from './event-reader.ts';
 import {
@@ -74,7 +74,7 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
   };
   const call = <Schema extends v.GenericSchema>(
     given: ApiCall<Schema>,
-    { owner, signal }: Caller,
+    { owner, signal }: TurnCaller,
   ): Promise<v.InferOutput<Schema>> => callAgent({ ...given, headers: { [OWNER_HEADER]: owner }, refusalOf }, signal);
 
   const faultOf = async ({ status, header, text }: OpenAnswer, isPrompt: boolean): Promise<Fault<BridgeFault>> => {
@@ -88,7 +88,7 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
   const openOutput = async (
     turnID: string,
     { reader, after }: { readonly reader: string | undefined; readonly after: number },
-    { owner, signal }: Caller,
+    { owner, signal }: TurnCaller,
   ): Promise<OpenAnswer> => {
     const query = { stream: 'true', after: String(after), ...(reader === undefined ? {} : { reader }) };
     const url = urlOf(`${turnPath(turnID)}/output`, query);
@@ -108,7 +108,7 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
   async function* follow(
     turnID: string,
     { reader, after, opened }: { readonly reader?: string; readonly after: number; readonly opened?: OpenAnswer },
-    by: Caller,
+    by: TurnCaller,
   ): AsyncGenerator<TurnEvents extends AsyncIterable<infer Event> ? Event : never, void, undefined> {
     let position = after;
     let answer = opened;
@@ -141,18 +141,18 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
   }
 
   const begunOf = (text: string) => parseJson(BegunRecord, text);
-  const open = async (body: string, trace: object, { owner, signal }: Caller): Promise<OpenAnswer> => {
+  const open = async (body: string, trace: object, { owner, signal }: TurnCaller): Promise<OpenAnswer> => {
     const sent = { ...headersFor(owner), ...jsonHeaders, ...trace, accept: 'text/event-stream, application/json' };
     return openAnswer(transport.stream, { url: urlOf(`${PREFIX}/turns`), headers: sent, body }, { clock, signal });
   };
   /** A refusal that is an outcome: a turn waits, or there is none to join. */
-  const refused = async (fault: Fault<BridgeFault>, by: Caller): Promise<BegunTurn> => {
+  const refused = async (fault: Fault<BridgeFault>, by: TurnCaller): Promise<BegunTurn> => {
     const { detail } = fault;
     const [turnID] = detail.kind === 'turn-refused' && detail.code === 'turn_waiting' ? detail.ids : [];
     if (turnID !== undefined) return { outcome: 'waiting', turn: await view(turnID, by) };
     throw fault;
   };
-  const beginOnce = async (body: string, trace: object, by: Caller): Promise<BegunTurn> => {
+  const beginOnce = async (body: string, trace: object, by: TurnCaller): Promise<BegunTurn> => {
     const answer = await open(body, trace, by);
     if (answer.status !== 200) return refused(await faultOf(answer, true), by);
     const first = answer.isEventStream ? await answer.events.next() : undefined;
@@ -171,7 +171,7 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
     return { ...begun, events: follow(turn.id, { reader, after: turn.from, opened: answer }, by) };
   };
   /** Where the connection breaks after the request was sent, the same is sent again: its key joins the turn that it has begun. */
-  const begin = async (request: TurnRequest, by: Caller): Promise<BegunTurn> => {
+  const begin = async (request: BeginRequest, by: TurnCaller): Promise<BegunTurn> => {
     const body = await runInSlices(writeJson(beginBody(request)), by.signal);
     return traced(request.span, `${PREFIX}/turns`, async (trace) => {
       const attempt = (): Promise<BegunTurn> => beginOnce(body, { ...trace }, by);
@@ -192,9 +192,9 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
     });
   };
 
-  const turnsWhere = (query: QueryParameters, by: Caller): Promise<readonly TurnView[]> =>
+  const turnsWhere = (query: QueryParameters, by: TurnCaller): Promise<readonly TurnSnapshot[]> =>
     call({ method: 'GET', path: `${PREFIX}/turns`, query, schema: v.array(TurnViewRecord) }, by);
-  const messagesIn = (sessionID: string, by: Caller): Promise<readonly MessageRecord[]> => {
+  const messagesIn = (sessionID: string, by: TurnCaller): Promise<readonly MessageRecord[]> => {
     const path = `/session/${segment(sessionID, 'turn_not_found')}/message`;
     return call({ method: 'GET', path, schema: v.array(MessageRecord) }, by);
   };

@@ -3,7 +3,7 @@ import { withoutApprovals } from '../../../../src/bridge/answer/approvals/histor
 import { toProblemText } from '../../../../src/bridge/answer/approvals/replies.ts';
 import { splitApprovalText, toApprovalText } from '../../../../src/bridge/answer/approvals/text.ts';
 import type { ApprovalRequest } from '../../../../src/bridge/output.ts';
-import type { GivenMessage } from '../../../../src/bridge/turns/port.ts';
+import type { SentMessage } from '../../../../src/bridge/turns/port.ts';
 import { describe } from '../../../check.ts';
 
 const request = (id: string, more: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
@@ -12,9 +12,9 @@ const request = (id: string, more: Partial<ApprovalRequest> = {}): ApprovalReque
 });
 const PAY = request('per_0001k3F9xQ');
 const SEND = request('per_0002aB12cD', { tool: 'send', input: 'a ``` fence\n````', isCut: true });
-const user = (text: string): GivenMessage => ({ role: 'user', parts: [{ type: 'text', text }] });
-const assistant = (text: string): GivenMessage => ({ role: 'assistant', text });
-const asking = (text: string, ...requests: readonly ApprovalRequest[]): GivenMessage =>
+const user = (text: string): SentMessage => ({ role: 'user', parts: [{ type: 'text', text }] });
+const assistant = (text: string): SentMessage => ({ role: 'assistant', text });
+const asking = (text: string, ...requests: readonly ApprovalRequest[]): SentMessage =>
   assistant([text, toApprovalText(requests)].filter((one) => one !== '').join('\n\n'));
 
 describe('a history with approvals in it', (check) => {
@@ -61,8 +61,8 @@ describe('a history with approvals in it', (check) => {
   });
 
   check('keeps calls and results of the client in their places', () => {
-    const calling: GivenMessage = { role: 'assistant', calls: [{ id: 'c', name: 'f', arguments: '{}' }] };
-    const result: GivenMessage = { role: 'tool', callID: 'c', output: '1' };
+    const calling: SentMessage = { role: 'assistant', calls: [{ id: 'c', name: 'f', arguments: '{}' }] };
+    const result: SentMessage = { role: 'tool', callID: 'c', output: '1' };
     const history = [user('a'), calling, result, asking('Now', PAY), user('approve all'), assistant('Done')];
     assert.equal(withoutApprovals(history).messages, [user('a'), calling, result, assistant('Now\n\nDone')]);
   });

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { textOfParts } from '../../../../../src/bridge/request.ts';
-import type { GivenMessage } from '../../../../../src/bridge/turns/port.ts';
+import type { SentMessage } from '../../../../../src/bridge/turns/port.ts';
 import { ended, failed, textEvents, thought } from '../../../harness/recorded-outputs.ts';
 import { BESIDE, type ResponsesWorld, responseID } from '../world.ts';
 
@@ -29,12 +29,12 @@ export const AFTER = { kind: 'after', responseID: responseID() };
 /** A message of one word, in short. */
 export const MORE = [{ role: 'user', text: 'More' }];
 
-const wordsOf = (message: GivenMessage): string => {
+const wordsOf = (message: SentMessage): string => {
   if (message.role === 'user') return textOfParts(message.parts);
   return (message.role === 'tool' ? message.output : (message.text ?? '')).replace(/\s+/g, ' ');
 };
 /** Messages in short: their words, with single blanks. */
-export const inShort = (messages: readonly GivenMessage[] = []) =>
+export const inShort = (messages: readonly SentMessage[] = []) =>
   messages.map((message) => ({ role: message.role, text: wordsOf(message) }));
 
 /** What a client has said once more, as conversations are recognised by it. */
