@@ -4,8 +4,6 @@ import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
-const chatTool = (name: string, parameters: unknown = SCHEMA) => ({ type: 'function', function: { name, parameters } });
-const responsesTool = (name: string, parameters: unknown = SCHEMA) => ({ type: 'function', name, parameters });
 
 describe('the format of an answer', (check) => {
   check('is read from both APIs', () => {
