@@ -2,13 +2,13 @@ import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { answering, byPrompt, dictated, messagesTo } from '../harness/model-scripts.ts';
-import { assistant, prompts, until, user } from '../harness/world.ts';
+import { assistant, begins, until, user } from '../harness/world.ts';
 import { type Server, type ServersWorld, withServers } from './servers-world.ts';
 
 const polite = answering((words) => `re ${words}`);
 const given = { scripts: [polite] };
 
-const promptsAt = (servers: readonly Server[]): readonly number[] => servers.map(({ link }) => prompts(link).length);
+const promptsAt = (servers: readonly Server[]): readonly number[] => servers.map(({ link }) => begins(link).length);
 const chat = ({ world }: ServersWorld, words: string) => world.chat({ messages: [user(words)] });
 const logsIn = ({ world }: ServersWorld, event: string): number =>
   world.logged.filter((line) => line.includes(`"event":"${event}"`)).length;

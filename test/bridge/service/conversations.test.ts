@@ -10,7 +10,6 @@ import {
   OTHER_KEY,
   sessionsMade,
   system,
-  until,
   user,
   withBridge,
 } from '../harness/world.ts';

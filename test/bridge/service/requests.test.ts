@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { answering, lastTextTo, messagesTo } from '../harness/model-scripts.ts';
+import { answering, messagesTo } from '../harness/model-scripts.ts';
 import {
   assistant,
   type BridgeWorld,
