@@ -78,7 +78,8 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
   ): Promise<v.InferOutput<Schema>> => callAgent({ ...given, headers: { [OWNER_HEADER]: owner }, refusalOf }, signal);
 
   const faultOf = async ({ status, header, text }: OpenAnswer, isPrompt: boolean): Promise<Fault<BridgeFault>> => {
-    const answer = { status, header, text: await text() };
+    // Of several servers that turned the request away, the answer of the last one is not read.
+    const answer = { status, header, text: await text().catch(() => '') };
     return refusalOf(answer) ?? toRefusalFault(answer, clock.now(), { isPrompt });
   };
 
