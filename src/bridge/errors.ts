@@ -88,7 +88,7 @@ const toRefusal = ({ code, ids }: TurnRefusal): AnswerFailure => {
       return { status: 400, code: 'idempotency_key_reused', message };
     }
     case 'turn_aborted':
-      return { status: 409, code, message: abortedText(ids) };
+      return { status: 409, code: 'turn_aborted', message: abortedText(ids) };
     case 'turn_not_found':
       return notFound('No such response for this API key');
     case 'conversation_not_found':
