@@ -1,5 +1,5 @@
 // The gateway beside a bare Node floor and a peer, over one fake backend, in one run. Prints tables and judges nothing.
-// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,workers,traced,nginx,litellm,portkey] [--delay-ms 0] [--fresh] [--json]
+// node bench/gateway.mjs [--rounds 5] [--seconds 2] [--only direct,floor,gateway,cached,traced,nginx,litellm,portkey] [--delay-ms 0] [--fresh] [--json]
 // --fresh starts the servers anew in each round: two processes of one program differ by some percent, as their code was compiled.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

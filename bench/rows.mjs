@@ -64,12 +64,6 @@ export const rowsFor = (backendUrl, delayMs, collectorUrl = backendUrl) => [
   { name: 'gateway', plan: gatewayPlan, load: { ...moderation, cacheState: 'miss' } },
   { name: 'cached', plan: gatewayPlan, load: { ...moderation, cacheState: 'hit', lapTexts: CACHED_TEXTS } },
   {
-    name: 'workers',
-    // As many cores as the others have, so that only what the sharing costs shows, in processor time.
-    plan: (port, url) => gatewayPlan(port, url, { GATEWAY_WORKERS: '2' }),
-    load: { ...moderation, cacheState: 'miss' },
-  },
-  {
     name: 'traced',
     // What a service with much traffic would record.
     plan: (port, url) =>

@@ -49,12 +49,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@whatwg-node/fetch': ['src/adapter/node/direct/request.ts', 'src/adapter/node/direct/response.ts'],
   undici: ['src/adapter/node/undici-client.ts', 'src/main/agent/streaming-fetch.ts'],
   ioredis: ['src/adapter/redis/client.ts', 'src/adapter/redis/connection.ts'],
-  'prom-client': [
-    'src/adapter/prometheus/gateway.ts',
-    'src/adapter/prometheus/merge.ts',
-    'src/adapter/prometheus/metrics.ts',
-    'src/adapter/prometheus/workers.ts',
-  ],
+  'prom-client': ['src/adapter/prometheus/gateway.ts', 'src/adapter/prometheus/metrics.ts'],
   postgres: ['src/adapter/postgres/connection.ts'],
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',
@@ -131,7 +126,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'relay-admin': [
     ...['errors', 'money', 'call-deadline', 'settings', 'tool', 'relay'],
-    ...['read', 'models', 'change', 'recharge', 'tools', 'app', 'server'],
+    ...['check', 'read', 'models', 'change', 'recharge', 'tools', 'app', 'server'],
   ],
 };
 

@@ -57,7 +57,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     ending: ending.signal,
     onBug,
   };
-  const pruning = createEventPruning({ store, clock, onBug });
+  const pruning = createEventPruning({ store, clock, also: others.turns.leaving.look, onBug });
   /** A server that stops would abort what it takes over, prompts that another server is just about to run included. */
   const takeOverWhileServing = async (): Promise<void> => {
     if (state === 'stopping') return;
@@ -91,7 +91,6 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       pruning.start();
       retention.start();
       expiry.start();
-      others.turns.leaving.start();
     },
     async stop() {
       state = 'stopping';

@@ -61,6 +61,7 @@ export type AgentServerNeeds = {
   readonly mcp: (publish: (draft: EventDraft) => void) => McpServers;
   readonly outputLimits: OutputLimits;
   readonly permissionTimeoutMs: number;
+  readonly permissionOnceOnly: readonly string[];
   readonly turnTimeoutMs: number;
   /** How long the results of client tools are waited for. */
   readonly clientToolTimeoutMs: number;
@@ -110,6 +111,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     ids,
     clock,
     timeoutMs: needs.permissionTimeoutMs,
+    onceOnly: needs.permissionOnceOnly,
     digest: needs.digest,
     publish,
   });

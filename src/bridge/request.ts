@@ -94,7 +94,7 @@ export type BridgeRequest = {
   /** Whether the answer goes on without its client, who looks at it when it likes. */
   readonly isBackground?: boolean;
   readonly approval: ApprovalDecision | undefined;
-  /** Decisions that are all of the prompt, in a form of their own. The header comes before them. */
+  /** Decisions that are all of the prompt, in a form of their own; empty if the prompt is no user's. The header comes before them. */
   readonly approvals?: readonly ApprovalDecision[];
   /** Undefined for a text in any form. */
   readonly format?: AnswerFormat | undefined;

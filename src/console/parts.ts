@@ -92,7 +92,7 @@ export const createConsoleParts = (needs: PartNeeds) => {
   const approvals = createOpenApprovals({ agents: requests, digest, isAnnounced: webhook?.isAnnounced });
   const followers = createFollowers({
     ...{ clock, hide, onBug },
-    read: (snapshot) => (snapshot === 'services' ? services() : { open: approvals.list(), away: approvals.away() }),
+    read: (snapshot) => (snapshot === 'services' ? services() : approvals.snapshot()),
     onCountChange: (count) => (count > 0 ? feed?.start() : feed?.stop()),
   });
   const feed = clients.gateway && createVerdictFeed({ client: clients.gateway, stream, clock, followers });

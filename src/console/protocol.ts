@@ -40,7 +40,7 @@ export type Approval = {
   readonly ends?: number;
   readonly call?: CallPlace;
   readonly money?: Money;
-  /** What `always` would allow, as sentences. */
+  /** What `always` would allow, as sentences. None where each call needs a decision of its own. */
   readonly always: readonly string[];
   /** Whether its link was sent to the webhook. */
   readonly link?: { readonly announced: boolean };
@@ -56,7 +56,24 @@ export type CallOutcome = {
 };
 
 /** All open requests, the oldest first. What waits at agent servers that are `away`, which do not answer, is not known. */
-export type ApprovalList = { readonly open: readonly Approval[]; readonly away: readonly number[] };
+export type ApprovalList = {
+  readonly open: readonly Approval[];
+  readonly away: readonly number[];
+  readonly standing: readonly ShownRule[];
+};
+
+/** What one answer `always` allows at the moment, and how many calls ran under it. Times are in milliseconds since the epoch. */
+export type ShownRule = {
+  readonly agent: number;
+  readonly id: string;
+  readonly sessionID: string;
+  /** As sentences. */
+  readonly covers: readonly string[];
+  readonly by?: string;
+  readonly since: number;
+  readonly until: number;
+  readonly uses: number;
+};
 
 /** What became of a permission request. */
 export type Decision = {
@@ -71,6 +88,8 @@ export type Decision = {
   readonly by?: string;
   readonly message?: string;
   readonly at: number;
+  /** The other request whose answer `always` decided this call as well. */
+  readonly through?: string;
   /** The rules that `always` has made, as sentences. */
   readonly covers?: readonly string[];
 };

@@ -31,8 +31,6 @@ export type LogFields = {
   readonly outcome?: string;
   /** The event of a line that another program of ours has written. */
   readonly reported?: string;
-  /** The number of a worker process, from 1. */
-  readonly worker?: number;
 };
 
 /** Writes one JSON line per event; lines below the chosen level are dropped. */
@@ -42,15 +40,13 @@ type LogNeeds = {
   readonly level: LogLevel;
   readonly service: string;
   readonly clock: Clock;
-  /** The number of the worker process that writes, where a service has several. */
-  readonly worker?: number | undefined;
   /** Takes one whole line, without its line break. */
   readonly write: (line: string) => void;
 };
 
-export const createLog = ({ level, service, clock, worker, write }: LogNeeds): Log => {
+export const createLog = ({ level, service, clock, write }: LogNeeds): Log => {
   const least = LOG_LEVELS.indexOf(level);
-  const origin = JSON.stringify({ service, worker }).slice(1, -1);
+  const origin = JSON.stringify({ service }).slice(1, -1);
   // Under load many lines have the same millisecond, and writing a date takes as long as the rest of a line.
   let lastMs = Number.NaN;
   let lastTime = '';

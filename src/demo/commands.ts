@@ -95,7 +95,7 @@ export const demoCommands = (facts: CommandSettings): readonly DemoCommand[] => 
   },
   {
     title: 'Its approval, with the id of the permission request, read from the agent. Only this sends the recharge',
-    line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); ${chatLine(facts, "approve '$id'")}`,
+    line: `id=$(curl -s --noproxy '*' ${facts.agent}/permission | ${LAST_ID}); if [ -n "$id" ]; then ${chatLine(facts, "approve '$id'")}; else echo 'No request waits for approval: run the command before this one first'; fi`,
     checkOutput: checkAnswer(`Verified: ${RECHARGE.amount} was added for ${RECHARGE.email}`),
   },
   ...relayCommands(facts),

@@ -10,7 +10,7 @@ export type EvalAnswer =
       readonly kind: 'verdict';
       readonly verdict: EvalVerdict;
       readonly gateway: Gateway;
-      /** Undefined where the gateway does not say, or where only some texts of the request came from its cache. */
+      /** Undefined where the gateway does not say. */
       readonly cache?: 'hit' | 'miss' | undefined;
       /** How the scores came about, where the gateway says it: `judged`, `probability`, `binary`, or several. */
       readonly scoreType?: string | undefined;
@@ -23,33 +23,26 @@ const DEFAULT_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 120_000;
 
 const Moderation = v.object({
-  results: v.array(
+  results: v.strictTuple([
     v.object({
       flagged: v.boolean(),
       categories: v.object(v.entriesFromList(EVAL_CATEGORIES, v.boolean())),
       category_scores: EvalScores,
       x_categories: v.optional(v.record(v.string(), v.object({ flagged: v.boolean() })), {}),
     }),
-  ),
+  ]),
 });
 
 const ErrorBody = v.object({ error: v.object({ code: v.nullish(v.string()), message: v.nullish(v.string()) }) });
 
-/**
- * Reads a 200. One result for each of `texts` texts, each with all 13 categories and in agreement with itself, or nothing: what is
- * missing is never clean.
- */
-export const parseEvalVerdicts = (text: string, texts: number): readonly EvalVerdict[] | undefined => {
+/** Reads a 200: one result with all 13 categories that agrees with itself, or nothing. A missing score is never clean. */
+export const parseEvalVerdict = (text: string): EvalVerdict | undefined => {
   const parsed = v.safeParse(Moderation, parseJsonValue(text));
-  if (!parsed.success || parsed.output.results.length !== texts) return undefined;
-  const verdicts: EvalVerdict[] = [];
-  for (const { flagged, categories, category_scores: scores, x_categories: own } of parsed.output.results) {
-    const positive = EVAL_CATEGORIES.filter((category) => categories[category]);
-    const isOwnFlagged = Object.values(own).some((category) => category.flagged);
-    if (flagged !== (positive.length > 0 || isOwnFlagged)) return undefined;
-    verdicts.push({ scores, categories: positive, flagged });
-  }
-  return verdicts;
+  if (!parsed.success) return undefined;
+  const [{ flagged, categories, category_scores: scores, x_categories: own }] = parsed.output.results;
+  const positive = EVAL_CATEGORIES.filter((category) => categories[category]);
+  const isOwnFlagged = Object.values(own).some((category) => category.flagged);
+  return flagged === (positive.length > 0 || isOwnFlagged) ? { scores, categories: positive, flagged } : undefined;
 };
 
 /** The content of an error body in OpenAI's shape: a code fit for a results file, and a message fit for a terminal. */

@@ -1,13 +1,10 @@
 import type { Clock } from '../core/clock.ts';
-import { type EvalAnswer, parseError, parseEvalVerdicts, parseRetryAfterMs } from './answer.ts';
+import { type EvalAnswer, parseError, parseEvalVerdict, parseRetryAfterMs } from './answer.ts';
 import { EvaluationError } from './errors.ts';
 import { gatewayFrom } from './gateway.ts';
 
 /** Requests one verdict. Rejects only with an `EvaluationError`, for an error that would fail every other text too. */
 export type RequestVerdict = (text: string, signal: AbortSignal) => Promise<EvalAnswer>;
-
-/** The same for several texts in one request: an answer for each, in order. One error is the answer for all of them. */
-export type RequestVerdicts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly EvalAnswer[]>;
 
 type VerdictRequestNeeds = {
   /** Scheme, host and port: `/v1/moderations` is added. */
@@ -25,23 +22,15 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : 'connection_failed';
 };
 
-/** Asks a gateway over HTTP for one text. */
-export const createVerdictRequester = (needs: VerdictRequestNeeds): RequestVerdict => {
-  const request = createVerdictsRequester(needs);
-  return async (text, signal) => (await request([text], signal))[0] ?? UNUSABLE;
-};
-
-const UNUSABLE: EvalAnswer = { kind: 'error', code: 'unusable_answer' };
-
 /** Asks a gateway over HTTP. Until something has answered once, a failed connection or a 404 ends the run. */
-export const createVerdictsRequester = ({
+export const createVerdictRequester = ({
   url,
   key,
   model,
   timeoutMs,
   fetcher,
   clock,
-}: VerdictRequestNeeds): RequestVerdicts => {
+}: VerdictRequestNeeds): RequestVerdict => {
   let hasAnswered = false;
   const address = `${url}/v1/moderations`;
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -62,11 +51,8 @@ export const createVerdictsRequester = ({
     return { kind: 'error', code: name, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   };
 
-  const request = async (
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<EvalAnswer | readonly EvalAnswer[]> => {
-    const body = JSON.stringify({ model, input: texts.length === 1 ? texts[0] : texts });
+  const request: RequestVerdict = async (text, signal) => {
+    const body = JSON.stringify({ model, input: text });
     const response = await fetcher(address, { method: 'POST', headers, body, signal, redirect: 'manual' });
     const received = await response.text();
     if (response.status !== 200) return refusalFrom(response, received);
@@ -81,20 +67,17 @@ export const createVerdictsRequester = ({
     const scoreType = /^[a-z]{1,20}(?:, [a-z]{1,20}){0,4}$/.exec(
       response.headers.get('x-moderation-score-type') ?? '',
     )?.[0];
-    const verdicts = parseEvalVerdicts(received, texts.length);
-    return (
-      verdicts?.map((verdict): EvalAnswer => ({ kind: 'verdict', verdict, gateway, cache, scoreType })) ?? UNUSABLE
-    );
+    const verdict = parseEvalVerdict(received);
+    return verdict === undefined
+      ? { kind: 'error', code: 'unusable_answer' }
+      : { kind: 'verdict', verdict, gateway, cache, scoreType };
   };
 
-  const requestInTime = async (
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<EvalAnswer | readonly EvalAnswer[]> => {
+  return async (text, signal) => {
     const limit = new AbortController();
     const clear = clock.after(timeoutMs, () => limit.abort());
     try {
-      return await request(texts, AbortSignal.any([signal, limit.signal]));
+      return await request(text, AbortSignal.any([signal, limit.signal]));
     } catch (error) {
       if (error instanceof EvaluationError) throw error;
       if (limit.signal.aborted) return { kind: 'error', code: 'timeout' };
@@ -105,10 +88,5 @@ export const createVerdictsRequester = ({
     } finally {
       clear();
     }
-  };
-
-  return async (texts, signal) => {
-    const answer = await requestInTime(texts, signal);
-    return 'kind' in answer ? texts.map(() => answer) : answer;
   };
 };

@@ -5,7 +5,7 @@ import type { EvalItem } from './labels.ts';
 import {
   type AskedFor,
   createResultsWriter,
-  hashFor,
+  hashOf,
   type JudgedResult,
   type Result,
   type ResultsFile,
@@ -48,7 +48,7 @@ export type Evaluation = Summary & {
 const MOST_UNREACHABLE = 20;
 
 async function* itemsOf({ items, asked }: EvaluateNeeds): AsyncGenerator<HashedItem> {
-  for await (const item of items()) yield { ...item, hash: await hashFor(item.text, asked) };
+  for await (const item of items()) yield { ...item, hash: await hashOf(item.text, asked.model) };
 }
 
 async function* unjudged(needs: EvaluateNeeds): AsyncGenerator<HashedItem> {
@@ -96,7 +96,6 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
   if (labelled === 0) throw new EvaluationError('--file: expected labels, found none in any row; see --labels');
 
   const results = createResultsWriter(needs.openResults);
-  const mostUnreachable = MOST_UNREACHABLE * needs.asked.inputs;
   let done = reused;
   let errors = 0;
   let unreachable = 0;
@@ -112,13 +111,13 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
       if (result.status === 'error') errors += 1;
       needs.progress.advance(done, errors);
       unreachable = answer.kind === 'error' && answer.isUnreachable ? unreachable + 1 : 0;
-      if (unreachable >= mostUnreachable) break;
+      if (unreachable >= MOST_UNREACHABLE) break;
     }
   } finally {
     needs.progress.stop();
     results.close();
   }
-  const gaveUp = unreachable >= mostUnreachable;
+  const gaveUp = unreachable >= MOST_UNREACHABLE;
   if (again !== undefined && !gaveUp && done - errors === reused) await askAgain(again, gateway, needs);
   const { backendModel = null, policy = null } = gateway.known() ?? {};
   const interrupted = needs.signal.aborted;

@@ -31,7 +31,6 @@ export const FLAGS: readonly Flag[] = [
     help: ['which labels count, by comma (all that are found):', 'names of labels, or field=label'],
   },
   { name: 'concurrency', value: 'N', help: ['requests at a time, 1 to 256 (4)'] },
-  { name: 'inputs', value: 'N', help: ['texts in one request, 1 to 1000 (1): as many clients send them'] },
   { name: 'limit', value: 'N', help: ['read only the first N rows'] },
   { name: 'out', value: 'PATH', help: ['where results are kept (FILE.MODEL.results.jsonl)'] },
   { name: 'fresh', help: ['throw the results of earlier runs away'] },
@@ -144,7 +143,6 @@ const Options = v.object({
   '--group-field': v.optional(v.string()),
   '--labels': v.optional(CommaList),
   '--concurrency': v.optional(WholeNumber(1, 256), '4'),
-  '--inputs': v.optional(WholeNumber(1, 1000), '1'),
   '--limit': v.optional(WholeNumber(1, 1_000_000_000)),
   '--out': v.optional(v.string()),
   '--fresh': v.optional(v.string()),
@@ -172,8 +170,6 @@ export const resolveOptions = (given: Variables) => {
   if (idle.length > 0) throw new ConfigError(idle.map(([name, needed]) => `${name}: has no effect without ${needed}`));
   const file = read['--file'];
   const model = read['--model'];
-  const inputs = read['--inputs'];
-  const suffix = inputs === 1 ? '' : `.${inputs}-inputs`;
   return {
     file,
     model,
@@ -184,9 +180,8 @@ export const resolveOptions = (given: Variables) => {
     groupField: read['--group-field'],
     labels: read['--labels'],
     concurrency: read['--concurrency'],
-    inputs,
     limit: read['--limit'] ?? Number.POSITIVE_INFINITY,
-    out: read['--out'] ?? `${file}.${model.replace(/[^\w.-]+/g, '_')}${suffix}.results.jsonl`,
+    out: read['--out'] ?? `${file}.${model.replace(/[^\w.-]+/g, '_')}.results.jsonl`,
     report: read['--report'],
     compare: read['--compare'],
     policyOut: read['--suggest-thresholds'],

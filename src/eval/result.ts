@@ -25,8 +25,8 @@ const judgedBase = {
   categories: v.array(v.picklist(EVAL_CATEGORIES)),
   scores: EvalScores,
 };
-/** The alias that was asked for, and how many texts each request held. */
-const AskedFor = v.object({ model: v.string(), inputs: v.number() });
+/** The alias that was asked for. */
+const AskedFor = v.object({ model: v.string() });
 export type AskedFor = Readonly<v.InferOutput<typeof AskedFor>>;
 /** Lines of an earlier version do not say what was asked for and whether the answer came from the cache. */
 const JudgedResult = v.object({
@@ -84,10 +84,6 @@ export const parseEarlierResults = (text: string, source: string, url?: string):
   const whole = text.slice(0, text.length - torn.length);
   return { judged, unused, wholeBytes: new TextEncoder().encode(whole).length };
 };
-
-/** Stands for a text in the file of a run: verdicts that were given beside others are not those of texts alone. */
-export const hashFor = (text: string, { model, inputs }: AskedFor): Promise<string> =>
-  hashOf(text, inputs === 1 ? model : `${model}\0${inputs}`);
 
 /** Stands for a text as judged by a model, so that an edited row is judged again and the text cannot be read from it. */
 export const hashOf = async (text: string, model: string): Promise<string> => {

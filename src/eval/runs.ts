@@ -2,7 +2,7 @@ import { EvaluationError } from './errors.ts';
 import type { Observation } from './figures/observation.ts';
 import { createGatewayCheck, type Gateway } from './gateway.ts';
 import type { EvalItem } from './labels.ts';
-import { type AskedFor, hashFor, hashOf, type JudgedResult, type Result } from './result.ts';
+import { type AskedFor, hashOf, type JudgedResult, type Result } from './result.ts';
 
 /** What a run asked for, and its results by their hashes. */
 export type RunResults = { readonly asked: AskedFor; readonly results: ReadonlyMap<string, Result> };
@@ -19,7 +19,7 @@ export const comparedRun = (results: ReadonlyMap<string, JudgedResult>, file: st
   for (const { gateway, asked: askedHere } of results.values()) {
     gateways.add(gateway);
     asked ??= askedHere;
-    if (askedHere?.model !== asked?.model || askedHere?.inputs !== asked?.inputs)
+    if (askedHere?.model !== asked?.model)
       throw new EvaluationError(`--compare: ${file} holds results of several aliases, expected one`);
   }
   const { backendModel = null, policy = null } = gateways.known() ?? {};
@@ -46,7 +46,7 @@ export const joinRuns = async (items: AsyncIterable<EvalItem>, runs: readonly Ru
   for await (const { id, text, group, known } of items) {
     hashes.push(await hashOf(text, JSON.stringify([id, [...known].sort()])));
     for (const [index, { asked, results }] of runs.entries()) {
-      const hash = await hashFor(text, asked);
+      const hash = await hashOf(text, asked.model);
       const result = results.get(hash) ?? { id, hash, status: 'error', code: 'not_judged', ms: 0 };
       observations[index]?.push({ id, chars: text.length, group, known, result });
     }

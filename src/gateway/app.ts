@@ -40,7 +40,7 @@ import { createNoVerdict } from './routes/no-verdict.ts';
 import { createInputReader } from './routes/read-input.ts';
 import { createReadyRoute } from './routes/ready.ts';
 import { hintForPath } from './routes/unknown-path.ts';
-import { type BackendSettings, bodyLimitBytes, TEXT_BODY_BYTES } from './settings/config.ts';
+import { type BackendSettings, bodyLimitBytes, guessableKeys, TEXT_BODY_BYTES } from './settings/config.ts';
 import type { GatewaySettings } from './settings/variables.ts';
 import { createGatewayShadow } from './shadow/create.ts';
 import type { SharedState } from './shared-state.ts';
@@ -87,6 +87,8 @@ export type GatewayNeeds = {
  */
 export const createGateway = (needs: GatewayNeeds): Handler => {
   const { settings, clock, log, metrics, models, policies, gatewayKeys, version, shared } = needs;
+  for (const setting of guessableKeys(settings))
+    log('warn', 'doubtful-setting', { setting, reason: 'a key of fewer than 16 characters can be guessed' });
   requireCoverage({ models, policies, keyCount: gatewayKeys.length, shadow: needs.shadow });
   const budget = createServiceBudget({
     limitBytes: settings.MAX_BODY_BYTES ?? TEXT_BODY_BYTES,
@@ -94,10 +96,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     memoryBytes: needs.memoryBytes,
   });
   const { GATEWAY_ADMIN_KEY: adminKey } = settings;
-  const watch =
-    adminKey === undefined
-      ? undefined
-      : createAdminWatch({ clock, log, isStopping: needs.isStopping, shared: shared?.admin });
+  const watch = adminKey === undefined ? undefined : createAdminWatch({ clock, log, isStopping: needs.isStopping });
   const limitBytes = bodyLimitBytes(settings, models, budget.limitBytes);
   const runInSlices = createTimeSlices(clock);
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
@@ -147,7 +146,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
       metrics.tokens(...used);
       watch?.usage.tokens(...used);
     },
-    onBatch: metrics.batch,
     settings,
   };
   const shadow =
@@ -195,7 +193,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     ...{ ...route, limits, readInput, unjudged: settings.UNJUDGED_INPUT },
     watched: (asked) => watched('guard', asked),
   });
-  const checkOwnReadiness = createReadyCheck({
+  const checkReadiness = createReadyCheck({
     clock,
     isStopping: needs.isStopping,
     restReasons: backend.restReasons,
@@ -205,8 +203,7 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
     models,
     log,
   });
-  needs.onCreated?.(checkOwnReadiness);
-  const checkReadiness = shared?.readiness?.(checkOwnReadiness) ?? checkOwnReadiness;
+  needs.onCreated?.(checkReadiness);
   metrics.watch(() => ({
     keys: backend.pool.statuses(),
     breaker: backend.breaker.status(),

@@ -40,8 +40,6 @@ export type GatewayMetrics = {
   readonly flaggedWithoutVerdict: (reason: string) => void;
   /** One answer of the judge without a usable verdict. */
   readonly unusable: (model: string) => void;
-  /** Texts that were sent in one call: the verdicts of `judged` are used, the others are judged alone. */
-  readonly batch: (model: string, texts: { readonly judged: number; readonly judgedAlone: number }) => void;
   /** One text of the shadow's share. */
   readonly shadow: (outcome: ShadowOutcome) => void;
   /** One category in which the live judge, its shadow or both find a violation. */
@@ -66,7 +64,6 @@ export const SILENT_GATEWAY_METRICS: GatewayMetrics = {
   verdict() {},
   flaggedWithoutVerdict() {},
   unusable() {},
-  batch() {},
   shadow() {},
   shadowFound() {},
   tokens() {},

@@ -122,6 +122,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
       }),
     outputLimits: config.toolOutput,
     permissionTimeoutMs: config.permissionTimeoutMs,
+    permissionOnceOnly: config.permissionOnceOnly,
     turnTimeoutMs: config.turnTimeoutMs,
     clientToolTimeoutMs: settings.clientToolTimeoutMs,
     drainMs: DRAIN_MS,

@@ -17,12 +17,11 @@ import { systemClock } from '../adapter/node/clock.ts';
 import { STOP_SIGNALS } from '../adapter/node/signals.ts';
 import type { Clock } from '../core/clock.ts';
 import { ConfigError, type Variables } from '../core/config.ts';
-import { createVerdictRequester, createVerdictsRequester } from '../eval/ask.ts';
+import { createVerdictRequester } from '../eval/ask.ts';
 import { parseLabelChoices } from '../eval/choice.ts';
 import { EvaluationError } from '../eval/errors.ts';
 import { type Evaluation, evaluate } from '../eval/evaluate.ts';
 import { parseTargets, policyFileText, suggestThresholds } from '../eval/figures/suggest.ts';
-import { createGroupedRequester } from '../eval/group.ts';
 import { type EvalItem, parseItems } from '../eval/labels.ts';
 import { FLAGS, HELP, type Options, parseArguments, resolveOptions } from '../eval/options.ts';
 import { suggestionLines } from '../eval/report/suggestion-section.ts';
@@ -68,7 +67,7 @@ const evaluateFile = async (
   { writeError, terminal }: Surroundings,
   signal: AbortSignal,
 ): Promise<Judged> => {
-  const { url, key, model, inputs, concurrency, timeoutMs, out, isFresh } = options;
+  const { url, key, model, concurrency, timeoutMs, out, isFresh } = options;
   // Read even when it is to be thrown away: a file that holds something else is not ours to clear.
   const found = parseEarlierResults((await readIfExists(out)) ?? '', `--out ${out}`, url);
   const earlier = isFresh ? parseEarlierResults('', out, url) : found;
@@ -77,19 +76,15 @@ const evaluateFile = async (
       `${formatCount(earlier.unused, 'result')} in ${out} not used: of another --url, or of an older version\n`,
     );
   }
-  const requestNeeds = { url, key, model, timeoutMs, fetcher: fetch, clock };
   const results = new Map<string, Result>(earlier.judged);
   const evaluation = await evaluate({
     url,
-    asked: { model, inputs },
-    concurrency: concurrency * inputs,
+    asked: { model },
+    concurrency,
     items: () => itemsOf(options),
     earlier: earlier.judged,
     openResults: () => openResultsFile(out, earlier.wholeBytes),
-    ask:
-      inputs === 1
-        ? createVerdictRequester(requestNeeds)
-        : createGroupedRequester({ request: createVerdictsRequester(requestNeeds), size: inputs, clock }),
+    ask: createVerdictRequester({ url, key, model, timeoutMs, fetcher: fetch, clock }),
     clock,
     signal,
     progress: terminal === undefined ? createProgressLines(writeError, clock) : createProgressBar(terminal),
@@ -130,10 +125,9 @@ const writeReport = async (
   tokens: TokenCounts | undefined,
   writeError: Surroundings['writeError'],
 ): Promise<void> => {
-  const { file, model, inputs, report, policyOut } = options;
+  const { file, model, report, policyOut } = options;
   if (!isReported(options)) return;
-  const asked = { model, inputs };
-  const runs = [{ asked, results }, ...(compared === undefined ? [] : [compared])];
+  const runs = [{ asked: { model }, results }, ...(compared === undefined ? [] : [compared])];
   const { setHash, rows, observations } = await joinRuns(itemsOf(options), runs);
   const [own = [], other = []] = observations;
   const suggestions = policyOut === undefined ? [] : suggestThresholds(own, targets);

@@ -1,5 +1,5 @@
-import { BRIDGE_HELP, GATEWAY_HELP, HELP, RELAY_ADMIN_HELP } from './help.ts';
-import { runWithoutArguments, wantsHelp } from './program/arguments.ts';
+import { AGENT_HELP, BRIDGE_HELP, GATEWAY_HELP, HELP, RELAY_ADMIN_HELP } from './help.ts';
+import { nearestText, runWithoutArguments, wantsHelp } from './program/arguments.ts';
 import { VERSION } from './program/version.ts';
 
 const refuse = (message: string): void => {
@@ -13,9 +13,17 @@ const runBridge = async (): Promise<void> => (await import('./bridge.ts')).main(
 const runRelayAdmin = async (): Promise<void> => (await import('./relay-admin.ts')).main();
 
 const runAgent = async (args: readonly string[]): Promise<void> => {
-  if (args.length === 0) return (await import('./agent.ts')).main();
+  const [first = '-'] = args;
+  if (first.startsWith('-'))
+    return runWithoutArguments(args, {
+      name: 'agent',
+      help: AGENT_HELP,
+      main: async () => (await import('./agent.ts')).main(),
+    });
   process.exitCode = await (await import('./agent-command.ts')).runAgentCommand(args);
 };
+
+const COMMANDS = ['gateway', 'agent', 'bridge', 'relay-admin', 'relay-check', 'console', 'eval', 'demo'];
 
 const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   if (command === 'gateway')
@@ -24,6 +32,10 @@ const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   if (command === 'bridge') return runWithoutArguments(args, { name: 'bridge', help: BRIDGE_HELP, main: runBridge });
   if (command === 'relay-admin')
     return runWithoutArguments(args, { name: 'relay-admin', help: RELAY_ADMIN_HELP, main: runRelayAdmin });
+  if (command === 'relay-check') {
+    process.exitCode = await (await import('./relay-admin.ts')).check(args);
+    return;
+  }
   if (command === 'console') return (await import('./console.ts')).main(args);
   if (command === 'eval') {
     process.exitCode = await (await import('./eval.ts')).runEval(args);
@@ -34,7 +46,7 @@ const run = async ([command, ...args]: readonly string[]): Promise<void> => {
   else if (command === undefined || wantsHelp([command])) process.stdout.write(HELP);
   else
     refuse(
-      'unknown command, expected gateway, agent, bridge, relay-admin, console, eval or demo; see gatehouse --help',
+      `unknown command, expected gateway, agent, bridge, relay-admin, relay-check, console, eval or demo${nearestText(command, COMMANDS)}; see gatehouse --help`,
     );
 };
 

@@ -1,12 +1,9 @@
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
-import { isMain, type ProcessContext, runService, STOP_LIMIT_MS } from '../adapter/node/service.ts';
+import { isMain, type ProcessContext, runService, type Service, STOP_LIMIT_MS } from '../adapter/node/service.ts';
 import { createUndiciClient, readProxySettings } from '../adapter/node/undici-client.ts';
 import { createViewsThread } from '../adapter/node/views/thread.ts';
-import { readPlace } from '../adapter/node/workers/place.ts';
-import type { WorkerState } from '../adapter/node/workers/shared-state.ts';
 import { createPrometheusGatewayMetrics } from '../adapter/prometheus/gateway.ts';
 import { createBackendKeys, newId, newNonce } from '../adapter/web/crypto.ts';
 import { findBackend } from '../adapter/web/find-backend.ts';
@@ -14,12 +11,11 @@ import { createLog } from '../core/log.ts';
 import { createGateway } from '../gateway/app.ts';
 import { readGatewayConfig } from '../gateway/settings/config.ts';
 import { unknownGatewayVariables } from '../gateway/settings/variables.ts';
-import { asksForWorkers, settingsOfWorker, type WorkerPlace } from '../gateway/settings/workers.ts';
 import { showKeyForThisRun } from './gateway/key.ts';
 import { policiesOf } from './gateway/policies.ts';
 import { readPolicyText } from './gateway/policy-text.ts';
 import { openShadowFile } from './gateway/shadow-file.ts';
-import { redisStateAt, sharedStateOf } from './gateway/shared-state.ts';
+import { redisStateOf } from './gateway/shared-state.ts';
 import { GATEWAY_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
 import { openTracing } from './program/tracing.ts';
@@ -27,19 +23,11 @@ import { VERSION } from './program/version.ts';
 
 export { createGateway };
 
-/** A worker process, and what it shares with the others. */
-type WorkerParts = { readonly place: WorkerPlace; readonly state: WorkerState };
-
-/** Builds the gateway for this process: the whole one, or one of its workers. */
-const build = async ({ variables, writeLine, isStopping }: ProcessContext, worker?: WorkerParts) => {
+const build = async ({ variables, writeLine, isStopping }: ProcessContext): Promise<Service> => {
   const config = readGatewayConfig(variables);
-  const { models } = config;
-  const settings = worker === undefined ? config.settings : settingsOfWorker(config.settings, worker.place);
+  const { models, settings } = config;
   const gatewayKeys = config.gatewayKeys.length > 0 ? config.gatewayKeys : [showKeyForThisRun()];
-  const { MODERATION_POLICY_FILE: policyFile } = settings;
-  // A worker that replaces another must not judge by a file that has changed since.
-  const readsFile = worker === undefined || policyFile === undefined;
-  const policyText = await (readsFile ? readPolicyText(policyFile) : worker.state.policyText());
+  const policyText = await readPolicyText(settings.MODERATION_POLICY_FILE);
   const policies = await policiesOf({ ...config, gatewayKeys }, policyText);
   const { httpClient, close } = createUndiciClient(readProxySettings(variables));
   const backend = await findBackend(config, httpClient);
@@ -47,7 +35,6 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     level: settings.LOG_LEVEL,
     service: 'gateway',
     clock: systemClock,
-    worker: worker?.place.number,
     write: writeLine,
   });
   const tracing = await openTracing(
@@ -56,18 +43,14 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     log,
     async () => (await import('../adapter/opentelemetry/thread/sender.ts')).createThreadSender,
   );
-  const shadowFile = await openShadowFile(config, worker?.place, (reason) =>
-    log('warn', 'shadow-file', { state: 'lost', reason }),
-  );
+  const shadowFile = await openShadowFile(config, (reason) => log('warn', 'shadow-file', { state: 'lost', reason }));
   const stopping = new AbortController();
-  const redis = await redisStateAt(settings.REDIS_URL, log);
-  const shared = sharedStateOf(redis, worker?.state);
-  const { families, ...meter } = createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: redis?.isUp });
+  const redis = await redisStateOf({ settings, gatewayKeys }, log);
   const viewsThread = createViewsThread({
     maxChars: settings.MAX_INPUT_CHARS,
     onDied: (reason) => log('warn', 'views-thread-died', { reason }),
   });
-  const memoryBytes = usableMemoryBytes(worker?.place.of);
+  const memoryBytes = usableMemoryBytes();
   const handler = createGateway({
     settings,
     gatewayKeys,
@@ -83,7 +66,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     newId,
     newNonce,
     log,
-    metrics: worker === undefined ? meter : { ...meter, text: worker.state.metricsText },
+    metrics: createPrometheusGatewayMetrics({ version: VERSION, isSharedStateUp: redis?.isUp }),
     beginSpan: tracing.beginSpan,
     version: VERSION,
     isStopping,
@@ -92,7 +75,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     makeViewsElsewhere: viewsThread.makeViews,
     // The operator should learn of an unreachable backend before the first user does. A bug in the check shows at /ready.
     onCreated: (checkReadiness) => void checkReadiness().catch(() => {}),
-    ...(shared === undefined ? {} : { shared }),
+    ...(redis === undefined ? {} : { shared: redis }),
   });
   log('info', 'starting', {
     version: VERSION,
@@ -104,9 +87,9 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext, worke
     handler,
     host: settings.HOST,
     port: settings.PORT,
+    reusePort: settings.REUSE_PORT === 'true',
     log,
     directPaths: ['/v1/moderations', '/v1/chat/completions'],
-    families,
     async onStopping() {
       setTimeout(() => stopping.abort(), ANSWERED_AFTER_MS).unref();
     },
@@ -122,15 +105,8 @@ const ANSWERED_AFTER_MS = STOP_LIMIT_MS - 200;
 
 const SERVICE = { name: 'gateway', unknownVariables: unknownGatewayVariables };
 
-/** Starts the gateway as this process's service, as one of its workers, or as the process that watches those. */
-export const main = async (): Promise<void> => {
-  const place = readPlace(process.env);
-  // The usual start loads none of what several processes need.
-  if (place === undefined && !asksForWorkers(process.env)) return runService(SERVICE, build);
-  const { runGatewayWorker, watchGatewayWorkers } = await import('./gateway/workers.ts');
-  if (place !== undefined) return runGatewayWorker(process.env, place, build);
-  return runService(SERVICE, (context) => watchGatewayWorkers(context, fileURLToPath(import.meta.url), build));
-};
+/** Starts the gateway as this process's service. */
+export const main = (): Promise<void> => runService(SERVICE, build);
 
 if (isMain(import.meta.url))
   await runWithoutArguments(process.argv.slice(2), { name: 'gateway', help: GATEWAY_HELP, main });

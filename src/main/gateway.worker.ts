@@ -10,7 +10,6 @@ import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
 import { readGatewayConfig } from '../gateway/settings/config.ts';
 import { unknownGatewayVariables } from '../gateway/settings/variables.ts';
-import { asksForWorkers } from '../gateway/settings/workers.ts';
 import { policiesOf } from './gateway/policies.ts';
 import { VERSION } from './program/version.ts';
 
@@ -43,8 +42,6 @@ const build = async (variables: Variables): Promise<Handler> => {
     write: console.error,
   });
   logUnknownVariables(unknownGatewayVariables(variables), log);
-  if (asksForWorkers(variables))
-    log('warn', 'unknown-setting', { setting: 'GATEWAY_WORKERS', reason: 'it has no effect in this runtime' });
   return createGateway({
     ...config,
     backend: { ...backend, keys: await createBackendKeys(backend.keys) },

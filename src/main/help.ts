@@ -10,6 +10,7 @@ Usage: gatehouse <command> [options]
   agent        sessions with a model that can call tools: the server, and commands for its sessions
   bridge       an OpenAI-compatible API for the agent: chat completions, responses and models
   relay-admin  nine MCP tools for an API-relay platform, on standard input and output
+  relay-check  reads the settings of such a platform, and says what passes its moderation
   console      a page in the browser: approvals, moderation, chat, sessions, recharges
   eval         sends a labelled file to a running gateway and prints how well it judges
   demo         all five services on this machine, with a demo judge, a scripted model and a demo relay
@@ -31,11 +32,10 @@ Settings are environment variables. To start with:
 
 Often set later:
 
-  GATEWAY_WORKERS       processes on the port: a number, or auto for one on each core (default 1)
+  REUSE_PORT            true: other gateways of this machine may listen on the same port (default false)
   MAX_CONCURRENCY       calls to the backend at a time (default 64)
   RATE_LIMIT_RPM        requests a minute for each key (default 0: no limit)
   REQUEST_DEADLINE_MS   time for one request (default 25000)
-  JUDGE_BATCH           short texts that one call may judge, 2 to 16 (default 0: one text a call)
   MODERATION_SHADOW     JSON: a second judge or policy beside the live one, such as {"alias":"moderation-accurate","share":0.05}
   JUDGE_KEEP_ALIVE      how long an Ollama server keeps the model loaded, such as 30m, or -1 for ever
   UNJUDGED_INPUT        error | text | flag: what becomes of input that the alias cannot judge, such as images (default error)
@@ -66,6 +66,23 @@ variables:
   RELAY_READ_ONLY       true removes the three tools that change something (default false)
 
 All settings: docs/relay-admin.md
+`;
+
+/** What `gatehouse relay-check --help` prints. */
+export const RELAY_CHECK_HELP = `gatehouse relay-check: what is open at an API-relay platform whose moderation asks the gateway
+
+Usage: gatehouse relay-check [--settings-only]
+
+It reads the settings of both engines and sends two harmful chats as a user. It prints a line for all that is open, and exits with 0 only
+where nothing is. It changes nothing. A chat that is not refused reaches the model; one that is refused is a hit of that user.
+
+  RELAY_BASE_URL, RELAY_ALLOWED_HOST, RELAY_ADMIN_API_KEY   as for relay-admin; the key only has to read
+  CHECK_USER_KEY    the key of a user of your own, for the chats; --settings-only sends none
+  CHECK_MODEL       a model that this user may use (default gpt-4o-mini)
+  CHECK_TEXT        a text that your policy flags (default a threat)
+  CHECK_THRESHOLD   the largest threshold of your policy (default 0.5)
+
+How to close it: docs/relays.md
 `;
 
 /** What `gatehouse agent --help` prints, for the server and for the commands on its sessions. */

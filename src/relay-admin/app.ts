@@ -1,7 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import type { HttpClient } from '../core/http/client.ts';
+import { isRecord, parseJsonValue } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
+import { REDACTED } from '../core/redact.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
 import { withCallDeadline } from './call-deadline.ts';
 import { errorTextFor } from './errors/error-text.ts';
@@ -10,6 +12,7 @@ import { formatErrorText } from './errors/format.ts';
 import { createJournal, type JournalFile } from './recharge/journal.ts';
 import { createPreviewTokens } from './recharge/preview-token.ts';
 import { createRelayClient, type RelayClient } from './relay/client.ts';
+import { readKeyRights } from './relay/key-rights.ts';
 import type { RelayConfig } from './settings.ts';
 import type { PublishedTool, Tool, ToolResult } from './tool.ts';
 
@@ -47,6 +50,8 @@ export type RelayAdmin = {
   readonly tools: readonly PublishedTool[];
   /** Never rejects. */
   readonly call: (name: string, given: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
+  /** Asks the relay what the admin key may read, and logs it. Never rejects. */
+  readonly askKeyRights: () => Promise<void>;
   /** Resolves when no change is running any more. */
   readonly whenIdle: () => Promise<void>;
 };
@@ -88,6 +93,13 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
     createSetAccountSchedulableTool({ relay: changeRelay, journal, clock, log, changes }),
     createModelControlOptionsTool({ relay, hasKey: key.kind === 'present' }),
   ];
+  /** A key may have any form, so what no result may hold is its very text. */
+  const withoutKey = (result: ToolResult): ToolResult => {
+    const text = JSON.stringify(result);
+    if (key.kind !== 'present' || !text.includes(key.secret)) return result;
+    const shown = parseJsonValue(text.replaceAll(key.secret, REDACTED));
+    return isRecord(shown) ? shown : {};
+  };
   const pendingChanges = new Set<Promise<unknown>>();
 
   const run = async (tool: Tool, given: unknown, signal: AbortSignal): Promise<ToolAnswer> => {
@@ -105,7 +117,7 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
         tool.call(given, call),
       );
       logCall('info');
-      return { kind: 'done', result };
+      return { kind: 'done', result: withoutKey(result) };
     } catch (error) {
       const detail = toErrorDetail(error);
       const text = errorTextFor(
@@ -127,6 +139,12 @@ export const createRelayAdmin = (needs: RelayAdminNeeds): RelayAdmin => {
         void answer.finally(() => pendingChanges.delete(answer));
       }
       return answer;
+    },
+    async askKeyRights() {
+      if (key.kind !== 'present') return;
+      const rights = await readKeyRights(relay, clock, config.timeoutMs);
+      const level = rights.state === 'refused' ? 'warn' : 'info';
+      log(level, 'admin-key', rights);
     },
     async whenIdle() {
       await Promise.all(pendingChanges);

@@ -35,6 +35,9 @@ export const unitsFromNumber = (value: number): Units | undefined => {
   return BigInt(text.replace('.', ''));
 };
 
+/** The largest amount of which a JSON number holds every unit: 90071992.54740992. The relay shows larger ones rounded. */
+export const LARGEST_EXACT: Units = 2n ** 53n;
+
 const size = (units: Units): Units => (units < 0n ? -units : units);
 
 /**

@@ -250,7 +250,13 @@ describe('a service', (check) => {
       const answer = await ann('GET', path);
       assert.equal([answer.status, await codeOf(answer)], [404, 'not_configured'], path);
     }
-    assert.equal(await (await ann('GET', '/api/approvals')).json(), { open: [], away: [], decided: [], unread: [] });
+    assert.equal(await (await ann('GET', '/api/approvals')).json(), {
+      open: [],
+      away: [],
+      standing: [],
+      decided: [],
+      unread: [],
+    });
     world.stop();
   });
 });

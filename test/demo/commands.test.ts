@@ -38,6 +38,15 @@ describe("the demo's commands", (check) => {
     for (const { line } of commands()) assert.not.match(line, '\n');
   });
 
+  if (hasShell)
+    check('approve nothing where no request waits for approval, and say so', () => {
+      const line = commands()[4]?.line ?? '';
+      assert.match(promptTexts(line).join(' '), /approve per_1/);
+      const script = `curl() { case "$*" in *approve*) echo sent;; *) echo '[]';; esac; }; ${line}`;
+      const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+      assert.is(stdout, 'No request waits for approval: run the command before this one first\n');
+    });
+
   check('believe a verdict only if it is the one that was promised', () => {
     assert.equal([isKept(0, verdict(true)), isKept(0, verdict(false))], [true, false]);
     assert.equal([isKept(1, verdict(true)), isKept(1, verdict(false))], [false, true]);

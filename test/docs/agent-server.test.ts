@@ -15,6 +15,8 @@ import { decisionAbout } from '../../src/agent/protocol/permissions.ts';
 import { PermissionReplyBody, PromptBody, SessionBody } from '../../src/agent/protocol/request-schemas.ts';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { STORE_TROUBLES, type StoreTrouble } from '../../src/agent/store/errors.ts';
+import { TurnBody } from '../../src/agent/turns/body.ts';
+import { REFUSALS, turnRefusal } from '../../src/agent/turns/refusals.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';
 import type { CoreFault } from '../../src/core/fault.ts';
 import { isRecord } from '../../src/core/json.ts';
@@ -129,6 +131,7 @@ const callsIn = (page: string): Call[] =>
     });
 const schemaFor = (path: string): v.GenericSchema => {
   if (path === '/session') return SessionBody;
+  if (path === '/gatehouse/turns') return TurnBody;
   return path.startsWith('/permission/') ? PermissionReplyBody : PromptBody;
 };
 
@@ -253,7 +256,12 @@ describe('the page of the agent server', (check) => {
     const decision = decisionAbout(permissionRequest('per_1'), { reply: 'once' }, 5);
     const ofPermissions = [permissionDecided(decision), argumentsChanged()].map(({ detail }) => forFault(detail));
     const ofRevision = forFault({ kind: 'conflict', message: '', code: 'revision_changed' });
-    const replies = [...Object.values(FAULTS).map(forFault), ...ofStore, ...ofPermissions, ofRevision, forBug()];
+    const codes = Object.keys(REFUSALS) as (keyof typeof REFUSALS)[];
+    const ofTurns = codes.map((code) => forFault(turnRefusal(code).detail));
+    const replies = [
+      ...Object.values(FAULTS).map(forFault),
+      ...[...ofStore, ...ofPermissions, ...ofTurns, ofRevision, forBug()],
+    ];
     const rows = [...sectionOf('## Errors').matchAll(/^\| ([45]\d\d) \| (?:`(\w+)`|none) \|/gm)];
     assert.equal(
       unique(rows.map(([, status, name]) => `${status} ${name ?? 'none'}`)),
@@ -268,6 +276,12 @@ describe('the page of the agent server', (check) => {
     const [, table = ''] = sectionOf('## Errors').split('| code of a 400, of a permission request |');
     assert.ok(named.length === 2);
     assert.equal(unique(firstCells(table)), unique([...codes, ...named]));
+  });
+  check('has the codes of refused requests for turns, and the fields of those', () => {
+    const [, table = ''] = sectionOf('## Turns').split('| code of a refused request |');
+    assert.equal(unique(firstCells(table)), unique(Object.keys(REFUSALS)));
+    const [fields = ''] = sectionOf('## Turns').split('| code of a refused request |');
+    assert.equal(unique(firstCells(fields)), unique(Object.keys(TurnBody.entries).filter((name) => name !== 'by')));
   });
   check('has the failures of a turn that there are', () => {
     const names = matchesIn(

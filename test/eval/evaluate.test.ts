@@ -14,7 +14,7 @@ const gone: EvalAnswer = { kind: 'error', code: 'ECONNREFUSED', isUnreachable: t
 const failed: EvalAnswer = { kind: 'error', code: '500' };
 
 /** Judges one row for each answer, one at a time, and remembers what was written. */
-const evaluating = (answers: readonly EvalAnswer[], inputs = 1) => {
+const evaluating = (answers: readonly EvalAnswer[]) => {
   const lines: string[] = [];
   let count = 0;
   const rows = answers.map((_, index) => ({
@@ -26,7 +26,7 @@ const evaluating = (answers: readonly EvalAnswer[], inputs = 1) => {
   const evaluation = evaluate({
     items: () => parseItems(stream(rows), {}, rows.length),
     url: GATEWAY.url,
-    asked: { model: 'm', inputs },
+    asked: { model: 'm' },
     earlier: new Map(),
     openResults: () => ({ append: (text) => lines.push(text), close: () => {} }),
     progress: { start: () => {}, advance: () => {}, stop: () => {} },
@@ -46,22 +46,6 @@ describe('an evaluation', (check) => {
     const { gaveUp, notReached, errors } = await evaluating([verdict, ...times(25, gone)]).evaluation;
     assert.equal({ gaveUp, notReached, count: errors.count }, { gaveUp: true, notReached: 5, count: 20 });
     assert.is((await evaluating([verdict, ...times(25, failed)]).evaluation).gaveUp, false);
-  });
-
-  check('counts failed connections and not the texts of their requests', async () => {
-    assert.is((await evaluating([verdict, ...times(39, gone)], 2).evaluation).gaveUp, false);
-    assert.is((await evaluating([verdict, ...times(40, gone)], 2).evaluation).gaveUp, true);
-  });
-
-  check('does not take the verdict on a text alone for that of a text among others', async () => {
-    const hashOf = async (inputs: number) => {
-      const { lines, evaluation } = evaluating([verdict], inputs);
-      await evaluation;
-      return (JSON.parse(lines[0] ?? '') as { hash: string }).hash;
-    };
-    const hashes = [await hashOf(1), await hashOf(2), await hashOf(8)];
-    assert.is(new Set(hashes).size, 3);
-    assert.is(await hashOf(8), hashes[2]);
   });
 
   check('writes errors from before the first verdict with it, and nothing without one', async () => {

@@ -38,7 +38,6 @@ describe('options', (check) => {
       groupField: undefined,
       labels: undefined,
       concurrency: 4,
-      inputs: 1,
       limit: Number.POSITIVE_INFINITY,
       out: 'dir/data.jsonl.moderation-fast.results.jsonl',
       report: undefined,

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
 import type { Label } from '../../src/eval/category.ts';
 import type { EvalItem } from '../../src/eval/labels.ts';
-import { hashFor, type JudgedResult } from '../../src/eval/result.ts';
+import { hashOf, type JudgedResult } from '../../src/eval/result.ts';
 import { comparedRun, joinRuns } from '../../src/eval/runs.ts';
 import { parseTokenCounts, tokensBetween } from '../../src/eval/tokens.ts';
 import { describe } from '../check.ts';
@@ -35,10 +35,10 @@ describe('runs over one file', (check) => {
   check(
     'are put beside each other by what each asked for; what a run has not judged has no verdict there',
     async () => {
-      const own = { model: 'moderation-fast', inputs: 1 };
-      const other = { model: 'guard', inputs: 8 };
-      const results = new Map([[await hashFor('one', own), judgedOf({ hate: 0.9 })]]);
-      const compared = new Map([[await hashFor('two', other), judgedOf({ hate: 0.1 })]]);
+      const own = { model: 'moderation-fast' };
+      const other = { model: 'guard' };
+      const results = new Map([[await hashOf('one', own.model), judgedOf({ hate: 0.9 })]]);
+      const compared = new Map([[await hashOf('two', other.model), judgedOf({ hate: 0.1 })]]);
       const { observations, rows } = await joinRuns(stream(ITEMS), [
         { asked: own, results },
         { asked: other, results: compared },
@@ -63,7 +63,7 @@ describe('runs over one file', (check) => {
   check('are compared only where a file holds one run that says what it asked for', () => {
     const line = (model?: string): JudgedResult => ({
       ...judgedOf(),
-      ...(model === undefined ? {} : { asked: { model, inputs: 1 } }),
+      ...(model === undefined ? {} : { asked: { model } }),
     });
     const of = (...lines: readonly JudgedResult[]) =>
       comparedRun(new Map(lines.map((each, index) => [`${index}`, each])), 'old.jsonl');

@@ -172,10 +172,10 @@ describe('an array of texts', (check) => {
   check('of text parts is one text', async () => {
     const { ask, calls } = gatewayOver(judging());
     const input = [
-      { type: 'text', text: 'first line' },
+      { type: 'text', text: 'first line.' },
       { type: 'text', text: 'second line' },
     ];
     assert.is((await resultsOf(await ask({ input }))).length, 1);
-    assert.equal(calls.map(shownTextOf), ['first line\nsecond line']);
+    assert.equal(calls.map(shownTextOf), ['first line.\nsecond line']);
   });
 });

@@ -183,12 +183,14 @@ describe('nine tools over sockets', (check) => {
       withHttpWorld(async (world) => {
         for (const fault of SOCKET_FAULTS) {
           world.control.clearFaults();
-          const given = await goodArguments(world.admin, name);
+          const given = await goodArguments(world.patient.admin, name);
           world.control.useRouteFault(fault, Infinity);
           await httpCall(world, name, given);
         }
         world.control.clearFaults();
-        await httpCall(world, name, await goodArguments(world.admin, name));
+        const { patient } = world;
+        const last = await httpCall(patient, name, await goodArguments(patient.admin, name));
+        assert.is(last.kind, 'done', name);
         demandGoodRequests(world.control.requests());
         assert.equal(world.control.traps(), []);
       }, SHORT_LIMIT_MS);
@@ -197,7 +199,7 @@ describe('nine tools over sockets', (check) => {
   check('recharge does so when the credit itself meets a fault', async () => {
     const tryOut = (fault: (typeof CREDIT_FAULTS)[number]) =>
       withHttpWorld(async (world) => {
-        const given = await goodArguments(world.admin, 'recharge');
+        const given = await goodArguments(world.patient.admin, 'recharge');
         world.control.useFault(fault);
         for (const _ of ['once', 'again']) {
           const answer = await httpCall(world, 'recharge', given);

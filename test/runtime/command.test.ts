@@ -36,7 +36,7 @@ describe('gatehouse', (check) => {
         ...help,
         code: 1,
         stdout: '',
-        stderr: `gatehouse ${name}: expected no arguments, only environment variables; see --help\n`,
+        stderr: `gatehouse ${name}: expected no arguments, only environment variables${name === 'relay-admin' ? '' : ': PORT=...'}; see --help\n`,
       });
     }
   });
@@ -50,8 +50,9 @@ describe('gatehouse', (check) => {
     assert.equal([code, stdout], [1, '']);
     assert.is(
       stderr,
-      'gatehouse: unknown command, expected gateway, agent, bridge, relay-admin, console, eval or demo; see gatehouse --help\n',
+      'gatehouse: unknown command, expected gateway, agent, bridge, relay-admin, relay-check, console, eval or demo; the nearest is gateway; see gatehouse --help\n',
     );
+    assert.match((await gatehouse('sk-canary-0123456789')).stderr, /eval or demo; see gatehouse --help\n$/);
     const gateway = await gatehouse('gateway', '--port', '1');
     assert.is(gateway.code, 1);
     assert.match(gateway.stderr, 'only environment variables');

@@ -2,6 +2,25 @@
 {{ get (dict "gateway" 8000 "agent" 4000 "bridge" 4100 "console" 4200) . }}
 {{- end }}
 
+{{/* What a service may call beside DNS, as JSON: ports on any host, and services of this chart. Takes root and service. */}}
+{{- define "gatehouse.calls" -}}
+{{- $all := .root.Values }}
+{{- $ports := $all.networkPolicy.egressPorts | default list }}
+{{- $services := list }}
+{{- if and (eq .service "bridge") (not $all.bridge.agent.baseUrl) }}
+{{- $ports = list }}
+{{- $services = list "agent" }}
+{{- else if eq .service "console" }}
+{{- range list "agent" "bridge" "gateway" }}
+{{- if (get $all .).enabled }}
+{{- $services = append $services . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $ports = concat $ports (get ($all.networkPolicy.egress | default dict) .service | default list) }}
+{{- dict "ports" (uniq $ports) "services" $services | toJson }}
+{{- end }}
+
 {{/* Peers that may call a service, as YAML: those that are named, and with them the services of this chart that do. */}}
 {{- define "gatehouse.clients" -}}
 {{- $clients := get (.root.Values.networkPolicy.clients | default dict) .service }}
@@ -23,16 +42,16 @@
 {{- $isAuto := eq (toString $policy.enabled) "auto" }}
 {{- if and (get .root.Values .service).enabled (or $isAuto (eq (toString $policy.enabled) "true")) }}
 {{- if or (not $isAuto) (get ($policy.clients | default dict) .service) }}Ingress {{ end }}
-{{- if or (not $isAuto) (empty (include "gatehouse.calls" . | fromJson).open) }}Egress{{ end }}
+{{- if or (not $isAuto) (get ($policy.egress | default dict) .service) }}Egress{{ end }}
 {{- end }}
 {{- end }}
 
-{{/* What a service's policy limits, and why not, in one line. Takes root and service. */}}
+{{/* What a service's policy limits, in one line. Takes root and service. */}}
 {{- define "gatehouse.policyNote" -}}
 {{- $types := include "gatehouse.policyTypes" . | trim | splitList " " }}
 {{- $calls := include "gatehouse.calls" . | fromJson }}
-{{- .service }}: {{ if has "Egress" $types }}calls only what its values name
-{{- else }}calls anything, as {{ join ", " $calls.open }} (networkPolicy.egress.{{ .service }})
+{{- .service }}: {{ if has "Egress" $types }}calls only DNS{{ range $calls.services }}, the {{ . }}{{ end }}{{ range $calls.ports }}, port {{ . }}{{ end }}
+{{- else }}calls anything, as networkPolicy.egress.{{ .service }} is empty
 {{- end }}; {{ if has "Ingress" $types }}is called by {{ if or (include "gatehouse.clients" . | fromYamlArray) (eq .service "agent") }}its clients only{{ else }}anyone, on its port{{ end }}
 {{- else }}is called by anyone, as networkPolicy.clients.{{ .service }} is empty
 {{- end }}
@@ -96,15 +115,7 @@ spec:
           protocol: TCP
         {{- end }}
     {{- end }}
-    {{- with $calls.namespaces }}
-    - to:
-        {{- range . }}
-        - namespaceSelector:
-            matchLabels:
-              kubernetes.io/metadata.name: {{ . | quote }}
-        {{- end }}
-    {{- end }}
-    {{- range $calls.pods }}
+    {{- range $calls.services }}
     {{- /* Behind the Service the port of its pods counts. */}}
     - ports:
         - port: {{ include "gatehouse.podPort" . }}

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
 import { setPeer } from '../../core/http/peer.ts';
@@ -10,7 +10,7 @@ import { onDisconnect } from './direct/disconnect.ts';
 import { createDirectListener } from './direct/listener.ts';
 
 /** How connections are served. */
-export type ServingOptions = {
+type ServingOptions = {
   readonly limits?: ConnectionLimits;
   /** The paths, without query, whose POST requests are worth a shorter way to the handler. */
   readonly directPaths?: readonly string[];
@@ -18,7 +18,13 @@ export type ServingOptions = {
   readonly tellsPeer?: boolean;
 };
 
-type ListenOptions = ServingOptions & { readonly host: string; readonly port: number };
+/** Where a server listens, and how. */
+export type ListenOptions = ServingOptions & {
+  readonly host: string;
+  readonly port: number;
+  /** Whether other processes of the same user may listen on the port as well: the system spreads connections over them. */
+  readonly reusePort?: boolean;
+};
 
 export type RunningServer = {
   readonly address: string;
@@ -52,7 +58,7 @@ const bodyArrival = (message: IncomingMessage, reply: ServerResponse): Promise<v
 };
 
 /** The address of a port that is open, as a URL. */
-export const formatAddress = (bound: AddressInfo | string | null): string => {
+const formatAddress = (bound: AddressInfo | string | null): string => {
   if (bound === null || typeof bound === 'string') throw new Error('No TCP address');
   const { address, port, family } = bound;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
@@ -68,11 +74,10 @@ const closePort = (server: Server, closed: () => void): void => {
   else server.close(closed);
 };
 
-/** Node's HTTP server over a handler, that does not listen yet. `close` takes no more connections, and calls back at the last one's end. */
+/** Node's HTTP server over a handler, that does not listen yet. */
 const createNodeServer = (
   handler: Handler,
   { limits = CONNECTION_LIMITS, directPaths = [], tellsPeer = false }: ServingOptions,
-  close: (server: Server, closed: () => void) => void,
 ): { readonly server: Server; readonly stop: RunningServer['stop'] } => {
   // No `fetchAPI`: the library's own Request is lazy and several times cheaper than the global one.
   const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
@@ -116,7 +121,7 @@ const createNodeServer = (
       setTimeout(closeUnsent, ARRIVAL_LIMIT_MS),
       setTimeout(() => server.closeAllConnections(), limitMs),
     ];
-    await new Promise<void>((resolve) => close(server, resolve));
+    await new Promise<void>((resolve) => closePort(server, resolve));
     for (const timer of timers) clearTimeout(timer);
   };
   return { server, stop };
@@ -126,38 +131,14 @@ const createNodeServer = (
  * Serves a handler over Node's HTTP server. The handler must not reject: its error would be sent with the stack. Rejects
  * with Node's own error when the port cannot be opened.
  */
-export const serveNode = (handler: Handler, { host, port, ...serving }: ListenOptions): Promise<RunningServer> => {
-  const { server, stop } = createNodeServer(handler, serving, closePort);
+export const serveNode = (
+  handler: Handler,
+  { host, port, reusePort = false, ...serving }: ListenOptions,
+): Promise<RunningServer> => {
+  const { server, stop } = createNodeServer(handler, serving);
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => resolve({ address: formatAddress(server.address()), stop }));
+    // Also later, for a connection that cannot be accepted: the next may be.
+    server.on('error', reject);
+    server.listen({ port, host, reusePort }, () => resolve({ address: formatAddress(server.address()), stop }));
   });
-};
-
-/** Serves connections that another process has accepted. */
-export type ConnectionServer = Pick<RunningServer, 'stop'> & { readonly take: (socket: Socket) => void };
-
-/** Serves a handler as `serveNode` does, without a port of its own. */
-export const serveConnections = (handler: Handler, serving: ServingOptions = {}): ConnectionServer => {
-  let open = 0;
-  let onClosed: (() => void) | undefined;
-  const { server, stop } = createNodeServer(handler, serving, (_, closed) => {
-    onClosed = closed;
-    if (open === 0) closed();
-  });
-  // With this event Node begins to look for connections whose time is over, as it does for those of its own port.
-  server.emit('listening');
-  return {
-    stop,
-    take(socket) {
-      open += 1;
-      socket.once('close', () => {
-        open -= 1;
-        if (open === 0) onClosed?.();
-      });
-      // As a server does for connections of its own port: a client that has sent all may still read.
-      socket.allowHalfOpen = true;
-      server.emit('connection', socket);
-    },
-  };
 };

@@ -9,39 +9,22 @@ import {
 } from '../../core/config.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import type { Log } from '../../core/log.ts';
-import { type RunningServer, type ServingOptions, serveNode } from './server.ts';
+import { type ListenOptions, serveNode } from './server.ts';
 import { STOP_SIGNALS } from './signals.ts';
 
 /** Writes log lines to stderr, all of one turn of the event loop in one write. */
 type LineWriter = { readonly write: (line: string) => void; readonly flush: () => void };
 
-/** What the kernel writes to a pipe in one piece, however many processes write to it. */
-const PIPE_BYTES = 4096;
-
-/** The lines as texts that end with a line break, each no longer than `limitBytes` unless one line is. */
-const joinLines = (lines: readonly string[], limitBytes: number): readonly string[] => {
-  const texts: string[] = [];
-  let text = '';
-  for (const line of lines) {
-    if (text !== '' && Buffer.byteLength(text) + Buffer.byteLength(line) + 1 > limitBytes) {
-      texts.push(text);
-      text = '';
-    }
-    text += `${line}\n`;
-  }
-  return [...texts, text];
-};
-
-/** Creates the writer of a process. `isShared`: other processes write to the same stderr, and no line may be torn. */
-export const createLineWriter = (isShared = false): LineWriter => {
+/** Creates the writer of a process. */
+export const createLineWriter = (): LineWriter => {
   let lines: string[] = [];
   // A closed pipe must not end the service.
   process.stderr.on('error', () => {});
   const flush = (): void => {
     if (lines.length === 0) return;
-    const texts = joinLines(lines, isShared ? PIPE_BYTES : Number.POSITIVE_INFINITY);
+    const text = `${lines.join('\n')}\n`;
     lines = [];
-    for (const text of texts) process.stderr.write(text);
+    process.stderr.write(text);
   };
   return {
     write(line) {
@@ -51,18 +34,9 @@ export const createLineWriter = (isShared = false): LineWriter => {
   };
 };
 
-/** A service that is built and can be served: by this process, or by others that `open` starts. */
-export type Service = ServiceLife &
-  (
-    | (Pick<ServingOptions, 'directPaths' | 'tellsPeer'> & {
-        readonly handler: Handler;
-        readonly host: string;
-        readonly port: number;
-      })
-    | { readonly open: () => Promise<RunningServer> }
-  );
-
-type ServiceLife = {
+/** A service that is built and can be served. */
+export type Service = Omit<ListenOptions, 'limits'> & {
+  readonly handler: Handler;
   readonly log: Log;
   /** Called once the port is open. */
   readonly onListening?: () => void;
@@ -88,7 +62,7 @@ type ServiceName = {
 /** How long requests that run may take once the service is asked to stop. */
 export const STOP_LIMIT_MS = 10_000;
 /** How long closing connection pools and shared state may take after that. */
-export const CLOSE_LIMIT_MS = 1000;
+const CLOSE_LIMIT_MS = 1000;
 /** One Ctrl-C can arrive twice, from the terminal and from the parent process: within this time it counts once. */
 const SIGNAL_ECHO_MS = 300;
 
@@ -105,28 +79,23 @@ export const startErrors = (error: unknown): readonly string[] => {
   const { code, address, port }: Readonly<Record<string, unknown>> = error instanceof Error ? { ...error } : {};
   if (code === 'EADDRINUSE') return [`PORT: port ${port} on ${address} is in use; set PORT to a free one`];
   if (code === 'EACCES') return [`PORT: port ${port} may not be used by this user; set PORT to 1024 or above`];
+  if (code === 'ENOTSUP') return ['REUSE_PORT: this system has no ports that processes share; leave it unset'];
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return ['HOST: expected an address of this machine, such as 127.0.0.1 or 0.0.0.0'];
   return [`start failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
 };
 
 /** Prints what is wrong for the operator who starts the service: outside the log, and at every log level. */
-export const printErrors = (name: string, errors: readonly string[]): void => {
+const printErrors = (name: string, errors: readonly string[]): void => {
   for (const line of errors) process.stderr.write(`gatehouse ${name}: ${line}\n`);
 };
 
 /** Settles with the promise, or after `limitMs`. Cancels nothing. */
-export const within = (limitMs: number, promise: Promise<unknown> | undefined): Promise<unknown> =>
+const within = (limitMs: number, promise: Promise<unknown> | undefined): Promise<unknown> =>
   Promise.race([promise, new Promise((resolve) => setTimeout(resolve, limitMs))]);
 
-const serve = (service: Service): Promise<RunningServer> => {
-  if ('open' in service) return service.open();
-  const { handler, host, port, directPaths = [], tellsPeer = false } = service;
-  return serveNode(handler, { host, port, directPaths, tellsPeer });
-};
-
 /** Node would print the whole error, whose message may hold a user's text or a key. So only its name is printed. */
-export const exitOnBug = (name: string, lines: LineWriter): void => {
+const exitOnBug = (name: string, lines: LineWriter): void => {
   process.on('uncaughtException', (bug: unknown) => {
     lines.flush();
     process.stderr.write(`gatehouse ${name}: stopped by a bug (${bug instanceof Error ? bug.name : typeof bug})\n`);
@@ -149,7 +118,7 @@ export const runService = async (
   try {
     const service = await build({ variables: process.env, writeLine: lines.write, isStopping: () => isStopping });
     logUnknownVariables(unknownVariables(process.env), service.log);
-    const server = await serve(service);
+    const server = await serveNode(service.handler, service);
     let stoppedAt = 0;
     const stop = async (signal: string): Promise<void> => {
       if (isStopping) {

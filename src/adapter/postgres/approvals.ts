@@ -1,5 +1,10 @@
-import { outcomeOf, type PermissionOutcome, type PermissionRequest } from '../../agent/protocol/permissions.ts';
-import type { Rule } from '../../agent/protocol/types.ts';
+import {
+  outcomeOf,
+  type PermissionOutcome,
+  type PermissionRequest,
+  type StandingRule,
+  standingRuleOf,
+} from '../../agent/protocol/permissions.ts';
 import type { PermissionBoard } from '../../agent/store/cluster.ts';
 import { columnText } from '../sql-store.ts';
 import type { PostgresConnection } from './connection.ts';
@@ -7,6 +12,7 @@ import { isForeignKeyViolation } from './errors.ts';
 import type { Membership } from './membership.ts';
 import type { NotificationChannel } from './notifications.ts';
 import { keepDecision } from './queries/decisions.ts';
+import { asID } from './queries/reads.ts';
 
 type ApprovalsParts = {
   readonly connection: PostgresConnection;
@@ -54,10 +60,10 @@ export const createPostgresApprovals = ({
       );
     },
     async answer(decision) {
-      const { id: requestID, covers = [] } = decision;
+      const { id: requestID, at } = decision;
       // The id comes from a client. PostgreSQL cannot store a NUL, so no request has such an id.
       if (requestID.includes('\0')) return false;
-      const rules = JSON.stringify(covers.map((rule) => JSON.stringify(rule)));
+      const until = standingRuleOf(decision)?.until ?? 0;
       const outcome = outcomeOf(decision);
       const [row] = await query(
         (sql) => sql`
@@ -65,8 +71,10 @@ export const createPostgresApprovals = ({
             UPDATE ask SET outcome = ${JSON.stringify(outcome)} WHERE id = ${requestID} AND outcome IS NULL
             RETURNING server_id
           ), noted AS (
-            INSERT INTO allowed (data)
-            SELECT value FROM json_array_elements_text(${rules}::text::json) WHERE EXISTS (SELECT 1 FROM won)
+            INSERT INTO standing_rule (id, until, data)
+            SELECT ${requestID}, ${until}::bigint, ${JSON.stringify(decision)} FROM won WHERE ${until}::bigint > 0
+          ), over AS (
+            DELETE FROM standing_rule WHERE until <= ${at}
           ), ${keepDecision(sql, decision, sql`SELECT 1 FROM won`)}
           SELECT server_id FROM won`,
       );
@@ -80,9 +88,30 @@ export const createPostgresApprovals = ({
       const rows = await query((sql) => sql`SELECT data FROM ask WHERE outcome IS NULL ORDER BY seq`);
       return rows.map((row): PermissionRequest => JSON.parse(columnText(row, 'data')));
     },
-    async allowedRules() {
-      const rows = await query((sql) => sql`SELECT data FROM allowed ORDER BY seq`);
-      return rows.map((row): Rule => JSON.parse(columnText(row, 'data')));
+    async standing(now) {
+      const rows = await query(
+        (sql) => sql`SELECT data, uses::text FROM standing_rule WHERE until > ${now} ORDER BY seq`,
+      );
+      return rows.map(
+        (row): StandingRule => ({
+          ...JSON.parse(columnText(row, 'data')),
+          uses: Number(columnText(row, 'uses')),
+        }),
+      );
+    },
+    async use(ruleID, decision) {
+      const rows = await query(
+        (sql) => sql`
+          WITH used AS (
+            UPDATE standing_rule SET uses = uses + 1 WHERE id = ${ruleID} AND until > ${decision.at} RETURNING id
+          ), ${keepDecision(sql, decision, sql`SELECT 1 FROM used`)}
+          SELECT id FROM used`,
+      );
+      return rows.length > 0;
+    },
+    async revoke(ruleID) {
+      const rows = await query((sql) => sql`DELETE FROM standing_rule WHERE id = ${asID(ruleID)} RETURNING id`);
+      return rows.length > 0;
     },
     async deliverOutcomes() {
       if (listeners.size === 0) return;

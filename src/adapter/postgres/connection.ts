@@ -6,6 +6,7 @@ import {
   explainPostgresError,
   mayHaveRun,
   NO_HOST,
+  NO_SETTINGS,
   NOT_POSTGRES,
   NOT_READY,
   PERCENT_ENCODED,
@@ -162,15 +163,19 @@ const openListener = (options: PostgresOptions, onPayload: (payload: string) => 
 };
 
 /**
- * Waits for the first connection. The driver tries again, for ever and without an error, when a server that is no
- * PostgreSQL closes the connection, and when none of several hosts can be used.
+ * Waits for the first connection, and checks that it has the settings that were asked for. The driver tries again, for ever and
+ * without an error, when a server that is no PostgreSQL closes the connection, and when none of several hosts can be used.
  */
 const waitForConnection = async (sql: Sql, limitMs: number): Promise<void> => {
   let isLate = false;
   try {
-    await withTimeLimit(sql`SELECT 1`, limitMs, () => {
+    const asked = sql`SELECT current_setting('search_path') AS path, current_setting('enable_seqscan') AS scan`;
+    const [settings] = await withTimeLimit(asked, limitMs, () => {
       isLate = true;
     });
+    const { search_path, enable_seqscan } = sql.options.connection;
+    // A newer PgBouncer can keep the first one, and drops the second.
+    if (settings?.path !== search_path || settings?.scan !== enable_seqscan) throw databaseConfigError(NO_SETTINGS);
   } catch (error) {
     if (!isLate) throw error;
     // PostgreSQL sends its parameters before a connection is ready.

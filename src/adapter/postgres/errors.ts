@@ -33,6 +33,7 @@ const UNREACHABLE = new Set([
   'EPIPE',
   '25006', // a read-only replica: another host has become the primary
   '55P03', // lock not available
+  '57014', // a time limit of the database cancelled it, which rolled it back
   '57P01', // it is shutting down
   '57P02', // it has crashed
   '57P05', // idle session timeout
@@ -49,6 +50,9 @@ export const NO_HOST =
   "expected a database that can be reached, and none of its hosts answered in PostgreSQL's protocol";
 /** PostgreSQL has answered, and no connection became ready. */
 export const NOT_READY = 'expected a database that answers in time and takes writes';
+/** PgBouncer refuses the settings of a connection, or drops those that `ignore_startup_parameters` names. */
+export const NO_SETTINGS =
+  'expected PostgreSQL itself: what answers refuses or drops the settings of a connection, as PgBouncer does';
 const CREDENTIALS = `expected a user and a password that the database takes, ${PERCENT_ENCODED}`;
 const FOREIGN_SCHEMA = 'expected a database in which no other program has a schema of this name';
 const DAMAGED = 'expected a sound database, and this one is damaged';
@@ -63,6 +67,7 @@ const CONFIG_ERRORS: ReadonlyMap<string, string> = new Map([
   ['42723', FOREIGN_SCHEMA],
   ['42703', FOREIGN_SCHEMA],
   ['42883', FOREIGN_SCHEMA],
+  ['57014', NOT_READY],
   ['53100', 'expected space on the disk of the database, and it is full'],
   ['58030', 'expected a disk that can be read and written'],
   ['58P01', DAMAGED],
@@ -128,15 +133,21 @@ export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) 
  * without TLS closes the connection when `requiresTls`.
  */
 export const explainPostgresError = (error: unknown, requiresTls = false): unknown => {
-  const refused = CONFIG_ERRORS.get(codeOf(error));
+  const code = codeOf(error);
+  const refused = CONFIG_ERRORS.get(code);
   if (refused !== undefined) return databaseConfigError(refused);
-  if (UNTRUSTED_CERTIFICATE.test(codeOf(error)))
-    return databaseConfigError(`expected a certificate that can be trusted (${codeOf(error)})`);
-  if (TLS_FAILED.test(codeOf(error)) || (requiresTls && codeOf(error) === 'ECONNRESET'))
+  const isByDatabase = error instanceof Error && error.name === 'PostgresError';
+  if (isByDatabase && code === '08P01' && error.message.includes('startup parameter'))
+    return databaseConfigError(NO_SETTINGS);
+  if (UNTRUSTED_CERTIFICATE.test(code))
+    return databaseConfigError(`expected a certificate that can be trusted (${code})`);
+  if (TLS_FAILED.test(code) || (requiresTls && code === 'ECONNRESET'))
     return databaseConfigError(
-      `expected a database that can be reached with TLS, as sslmode asks; it may have none (${codeOf(error)})`,
+      `expected a database that can be reached with TLS, as sslmode asks; it may have none (${code})`,
     );
-  return isUnreachable(error)
-    ? databaseConfigError(`expected a database that can be reached (${codeOf(error)})`)
-    : error;
+  if (isUnreachable(error)) return databaseConfigError(`expected a database that can be reached (${code})`);
+  if (isStoreFailure(error)) return databaseConfigError(`${NOT_READY} (${error.trouble})`);
+  if (isByDatabase)
+    return databaseConfigError(`expected a database that does what a start needs (${code}, see its log)`);
+  return error;
 };

@@ -26,7 +26,7 @@ type MembershipOptions = {
   readonly aliveMs: number;
 };
 
-/** Joins the cluster. Permissions that were granted for good end with the last server, so the first to join deletes them. */
+/** Joins the cluster. Standing rules end with the last server, so the first to join deletes them. */
 export const joinCluster = async (
   connection: PostgresConnection,
   { newID, aliveMs }: MembershipOptions,
@@ -42,7 +42,7 @@ export const joinCluster = async (
       AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => ${aliveMs / 1000})`;
   const register = async (): Promise<void> => {
     await connection.query(async (sql) => {
-      await sql`DELETE FROM allowed WHERE NOT EXISTS (SELECT 1 FROM server)`;
+      await sql`DELETE FROM standing_rule WHERE NOT EXISTS (SELECT 1 FROM server)`;
       await sql`INSERT INTO server (id) VALUES (${id}) ON CONFLICT (id) DO NOTHING`;
     });
   };

@@ -1,8 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { GatewayMetrics, GatewayReadings } from '../../gateway/metrics.ts';
 import { COOL_DOWN_REASONS, type KeyStatus } from '../../llm/key-state.ts';
-import type { MetricFamilies } from './merge.ts';
-import { createServiceMetrics, readFamilies, toSeconds } from './metrics.ts';
+import { createServiceMetrics, toSeconds } from './metrics.ts';
 
 type GatewayMetricsOptions = {
   readonly version: string;
@@ -41,16 +40,8 @@ const createReadingGauges = (registers: Registry[]): ((readings: GatewayReadings
   };
 };
 
-type PrometheusGatewayMetrics = GatewayMetrics & {
-  /** The same values as in the text, for a process that adds those of several. */
-  readonly families: () => Promise<MetricFamilies>;
-};
-
 /** The gateway's metrics in Prometheus' text format, with those of the process. */
-export const createPrometheusGatewayMetrics = ({
-  version,
-  isSharedStateUp,
-}: GatewayMetricsOptions): PrometheusGatewayMetrics => {
+export const createPrometheusGatewayMetrics = ({ version, isSharedStateUp }: GatewayMetricsOptions): GatewayMetrics => {
   const { registry, registers, answered, counter, timer } = createServiceMetrics(version);
   const calls = counter('backend_calls_total', 'Calls to the backend by their outcome', ['outcome', 'model']);
   const callTime = timer('backend_call_duration_seconds', 'Time of one call to the backend', ['model']);
@@ -59,10 +50,6 @@ export const createPrometheusGatewayMetrics = ({
     'reason',
   ]);
   const unusable = counter('unusable_replies_total', 'Answers of the backend without a valid verdict', ['model']);
-  const batchTexts = counter('batch_texts_total', 'Texts that were sent to the judge several in one call', [
-    'model',
-    'outcome',
-  ]);
   const shadowTexts = counter('shadow_texts_total', 'Texts of the share of the shadow', ['outcome']);
   const shadowFound = counter('shadow_violations_total', 'Violations that the live judge, its shadow or both find', [
     'category',
@@ -74,11 +61,6 @@ export const createPrometheusGatewayMetrics = ({
   const shared = { name: 'gatehouse_shared_state_up', help: '1 while replicas share their state', registers };
   const sharedStateUp = isSharedStateUp === undefined ? undefined : new Gauge(shared);
   let read: (() => GatewayReadings) | undefined;
-  const setGauges = (): void => {
-    if (read !== undefined) setReadings(read());
-    sharedStateUp?.set(isSharedStateUp?.() ? 1 : 0);
-  };
-
   return {
     answered,
     attempt({ kind: outcome, model, durationMs }) {
@@ -91,10 +73,6 @@ export const createPrometheusGatewayMetrics = ({
     },
     flaggedWithoutVerdict: (reason) => unjudged(reason, 1, () => ({ reason })),
     unusable: (model) => unusable(model, 1, () => ({ model })),
-    batch(model, { judged, judgedAlone }) {
-      batchTexts(`judged ${model}`, judged, () => ({ model, outcome: 'judged' }));
-      batchTexts(`judged_alone ${model}`, judgedAlone, () => ({ model, outcome: 'judged_alone' }));
-    },
     shadow: (outcome) => shadowTexts(outcome, 1, () => ({ outcome })),
     shadowFound: (category, found_by) => shadowFound(`${found_by} ${category}`, 1, () => ({ category, found_by })),
     tokens(model, { prompt, output, cached = 0 }) {
@@ -107,12 +85,9 @@ export const createPrometheusGatewayMetrics = ({
       read = source;
     },
     text() {
-      setGauges();
+      if (read !== undefined) setReadings(read());
+      sharedStateUp?.set(isSharedStateUp?.() ? 1 : 0);
       return registry.metrics();
-    },
-    families() {
-      setGauges();
-      return readFamilies(registry);
     },
   };
 };

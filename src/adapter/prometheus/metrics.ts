@@ -1,7 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import * as v from 'valibot';
 import type { AnsweredRequest } from '../../core/http/handler.ts';
-import { MetricFamilies } from './merge.ts';
 
 /** From a cached answer to a deadline: fine for answers from memory, and for the seconds of a model. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30];
@@ -91,7 +89,3 @@ export const createServiceMetrics = (version: string) => {
   };
   return { registry, registers, counter, timer, longTimer, gauge, answered };
 };
-
-/** The metrics of this process alone, in the form in which those of several processes are added up. */
-export const readFamilies = async (registry: Registry): Promise<MetricFamilies> =>
-  v.parse(MetricFamilies, await registry.getMetricsAsJSON());

@@ -157,7 +157,14 @@ export const createRedisConnection = ({
     },
     isUp: () => state === 'up',
     onUp: (listener) => upListeners.push(listener),
-    onMessage: (listener) => messages.on('message', (_, text) => listener(text)),
+    onMessage: (listener) =>
+      messages.on('message', (_, text) => {
+        try {
+          listener(text);
+        } catch (error) {
+          log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+        }
+      }),
     async close() {
       runDelayed();
       state = 'closed';

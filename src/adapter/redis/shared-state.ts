@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
-import { parseJson } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
-import type { SharedVerdicts } from '../../gateway/judge/cache.ts';
 import { type RateLimit, WINDOW_MS, waitFor } from '../../gateway/rate-limit.ts';
 import type { SharedState } from '../../gateway/shared-state.ts';
 import { systemClock } from '../node/clock.ts';
@@ -11,6 +9,7 @@ import type { RedisAddress } from './address.ts';
 import { createRedisConnection, type RedisConnection } from './connection.ts';
 import { createRedisCoolDowns } from './cool-downs.ts';
 import { createRedisScript } from './script.ts';
+import { createRedisVerdicts } from './verdicts.ts';
 
 /**
  * Counts a request if it fits the limit, as the local rate limit does, with Redis' clock; else returns the counts. `waitFor`
@@ -71,29 +70,11 @@ const createRedisRateLimit = (
   return (keyId) => (limit === 0 || !connection.isUp() ? local(keyId) : countShared(keyId));
 };
 
-/** The stored scores of a verdict. Anything else counts as not found: no score is ever made up. */
-const StoredScores = v.pipe(v.array(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), v.readonly());
-
-/** Verdicts in Redis, each for `lifetimeMs` from its storing. 0 stores none. */
-const createRedisVerdicts = (connection: RedisConnection, prefix: string, lifetimeMs: number): SharedVerdicts => ({
-  async find(key, count) {
-    if (lifetimeMs === 0) return undefined;
-    const text = await connection.run((redis) => redis.get(prefix + key));
-    const scores = typeof text === 'string' ? parseJson(StoredScores, text) : undefined;
-    if (scores?.length !== count) return undefined;
-    // Most texts are not found, so that the lifetime is asked for by those that are. Without one (-1) it is not ours.
-    const leftMs = (await connection.run((redis) => redis.pttl(prefix + key))) ?? 0;
-    return leftMs <= 0 ? undefined : { scores, leftMs };
-  },
-  store(key, scores) {
-    if (lifetimeMs === 0) return;
-    connection.runSoon((redis) => redis.set(prefix + key, JSON.stringify(scores), 'PX', Math.ceil(lifetimeMs)));
-  },
-});
-
 type RedisStateOptions = {
   /** May hold a password, so it is never logged. */
   readonly address: RedisAddress;
+  /** What all replicas have, and nobody else who can write to Redis: verdicts are signed with it. */
+  readonly secret: string;
   readonly log: Log;
   readonly clock?: Clock;
   /** The prefix of every name in Redis, including the channel. */
@@ -112,6 +93,7 @@ export type RedisState = SharedState & {
  */
 export const createRedisState = ({
   address,
+  secret,
   log,
   clock = systemClock,
   keyPrefix = 'gatehouse:',
@@ -123,7 +105,7 @@ export const createRedisState = ({
       : [`${keyPrefix}rests`, `${keyPrefix}rest:`];
   const connection = createRedisConnection({ address, log, clock, channel, probeKey: `${keyPrefix}trial` });
   return {
-    verdicts: (lifetimeMs) => createRedisVerdicts(connection, `${keyPrefix}verdict:`, lifetimeMs),
+    verdicts: createRedisVerdicts({ connection, prefix: `${keyPrefix}verdict:`, secret, log, clock }),
     rateLimit: (limit, local) => createRedisRateLimit(connection, `${keyPrefix}rate:`, limit, local),
     coolDowns: createRedisCoolDowns({
       connection: connection,

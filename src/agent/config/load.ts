@@ -10,6 +10,12 @@ import { type AgentServerConfig, DEFAULT_RULES, FIRST_AGENT, primaryAgentIds } f
 import { validateConfig } from './validate.ts';
 
 const PERMISSION_TIMEOUT_MS = 300_000;
+/** The tools of relay admin that change something, under the name that the examples give the server. */
+const PERMISSION_ONCE_ONLY = [
+  'relay-admin_recharge',
+  'relay-admin_update_user_limits',
+  'relay-admin_set_account_schedulable',
+];
 const TURN_TIMEOUT_MS = 1_800_000;
 const STEPS = 50;
 const OUTPUT_LINES = 2000;
@@ -63,6 +69,7 @@ const resolveConfig = (settings: ConfigSettings, loaded: LoadedParts): AgentServ
     mcp: resolveMcpServers(settings.mcp ?? {}),
     rules,
     permissionTimeoutMs: settings.permission_timeout ?? PERMISSION_TIMEOUT_MS,
+    permissionOnceOnly: settings.permission_once_only ?? PERMISSION_ONCE_ONLY,
     turnTimeoutMs: settings.turn_timeout ?? TURN_TIMEOUT_MS,
     steps,
     compaction: { isAuto: settings.compaction?.auto ?? true, reservedTokens: settings.compaction?.reserved },

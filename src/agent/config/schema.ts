@@ -142,6 +142,7 @@ export const ConfigFile = v.object({
   mcp: v.optional(McpServersSetting),
   permission: v.optional(Permission),
   permission_timeout: v.optional(Duration),
+  permission_once_only: v.optional(v.array(Pattern)),
   turn_timeout: v.optional(Duration),
   steps: v.optional(Steps),
   compaction: v.optional(

@@ -197,6 +197,8 @@ export type AgentServerConfig = {
   /** The default rules and the configuration's own, with which the rules of each agent begin. */
   readonly rules: readonly Rule[];
   readonly permissionTimeoutMs: number;
+  /** Patterns of the names of tools whose calls are never allowed with `always`. */
+  readonly permissionOnceOnly: readonly string[];
   readonly turnTimeoutMs: number;
   readonly steps: number;
   readonly compaction: { readonly isAuto: boolean; readonly reservedTokens: number | undefined };

@@ -8,14 +8,17 @@ const PRUNE_EVERY_MS = 600_000;
 type PruningNeeds = {
   readonly store: Pick<Store, 'pruneEvents'>;
   readonly clock: Clock;
+  /** Other work that is done as often. */
+  readonly also: () => Promise<void>;
   readonly onBug: (error: unknown) => void;
 };
 
 /** Removes old events from `start` until `stop`. */
-export const createEventPruning = ({ store, clock, onBug }: PruningNeeds) => {
+export const createEventPruning = ({ store, clock, also, onBug }: PruningNeeds) => {
   let cancel = (): void => {};
   const start = (): void => {
     void store.pruneEvents(EVENT_LIMIT).catch(onBug);
+    void also().catch(onBug);
     cancel = clock.after(PRUNE_EVERY_MS, start);
   };
   return { start, stop: () => cancel() };

@@ -1,7 +1,7 @@
 import { type CoreFault, Fault } from '../../core/fault.ts';
 import type { ErrorResponses } from '../../core/http/handler.ts';
 import { jsonResponse } from '../../core/http/response.ts';
-import type { PermissionDecision } from '../protocol/permissions.ts';
+import type { AlwaysRefusal, PermissionDecision } from '../protocol/permissions.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { toMessageError } from '../turn/errors.ts';
 import { REFUSALS, type TurnRefusal } from '../turns/refusals.ts';
@@ -19,6 +19,8 @@ type AgentFault =
   | { readonly kind: 'newer-api' }
   /** A permission request is about other arguments than the client has seen. */
   | { readonly kind: 'arguments-changed' }
+  /** A reply `always` to a request whose call needs a decision of its own. */
+  | { readonly kind: 'always-refused'; readonly reason: AlwaysRefusal }
   | TurnRefusal;
 
 /** The fault for a store that does not work. */
@@ -35,15 +37,25 @@ export const newerApi = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: '
 /** The fault for a reply with another hash than that of the request's arguments. */
 export const argumentsChanged = (): Fault<AgentFault> => new Fault<AgentFault>({ kind: 'arguments-changed' });
 
+/** The fault for a reply `always` where each call needs a decision of its own. */
+export const alwaysRefused = (reason: AlwaysRefusal): Fault<AgentFault> =>
+  new Fault<AgentFault>({ kind: 'always-refused', reason });
+
 const OPENAI_PATH =
   "This server answers OpenCode's API, not OpenAI's: give this client the address of the bridge, such as http://127.0.0.1:4100/v1";
 
 const NEWER_API =
   "This server answers OpenCode's 1.x API (/session, /event, /permission and so on), and this path is of 2.x. Use OpenCode 1.18, or @opencode-ai/sdk without the methods of client.v2. GET /doc lists all paths";
 
+const ALWAYS_REFUSED: Readonly<Record<AlwaysRefusal, string>> = {
+  recharge: 'the call moves money',
+  destructive: 'its server says that the tool may destroy or overwrite something',
+  listed: 'permission_once_only in the configuration lists the tool',
+};
+
 const DECIDED = {
   once: 'was allowed once',
-  always: 'was allowed for good',
+  always: 'was allowed with "always"',
   reject: 'was rejected',
   expired: 'ended without an answer',
   cancelled: 'ended with its run, or with the rejection of another call',
@@ -154,6 +166,11 @@ const toErrorResponse = (detail: AgentFault): Response => {
       return namedError(409, 'ArgumentsChangedError', {
         message: 'argumentsHash: the permission request has other arguments; nothing was decided. Read it again',
         code: 'arguments_changed',
+      });
+    case 'always-refused':
+      return namedError(403, 'AlwaysRefusedError', {
+        message: `reply: each such call needs a decision of its own, as ${ALWAYS_REFUSED[detail.reason]}; nothing was decided. Answer "once" or "reject"`,
+        code: 'always_refused',
       });
     case 'conflict':
       return detail.code === 'revision_changed'

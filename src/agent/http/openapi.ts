@@ -145,11 +145,16 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'What was decided, the newest first; limit (50), and before the id of a request for older ones',
     answers: 'a list of decisions: who, what and when',
   },
+  'GET /permission/standing': {
+    summary: 'The standing rules that answers of always have made and that still hold',
+    answers: 'a list of rules: who, since when, until when, how many calls ran under it',
+  },
+  'DELETE /permission/standing/{id}': { summary: 'Revokes a standing rule', answers: 'true, or 404 when none holds' },
   'POST /permission/{id}/reply': {
     summary: 'Answers a permission request',
     body: PermissionReplyBody,
     answers:
-      'true; 404 with data.decided when it was decided before, 409 when argumentsHash is not that of the request',
+      'true; 404 with data.decided when it was decided before, 409 when argumentsHash is not that of the request, 403 when always is refused',
   },
   'GET /mcp': { summary: 'Tool servers, their status and last error', answers: 'a map of statuses' },
   'POST /mcp/{name}/connect': { summary: 'Connects a tool server', answers: 'true' },

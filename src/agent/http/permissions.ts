@@ -4,11 +4,11 @@ import type { RouteTable } from '../../core/http/router.ts';
 import { notFoundText } from '../../core/identifier.ts';
 import type { RouteContext } from '../context.ts';
 import { isId } from '../protocol/ids.ts';
-import type { PermissionReply, PermissionRequest } from '../protocol/permissions.ts';
+import type { PermissionReply, PermissionRequest, StandingRule } from '../protocol/permissions.ts';
 import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
 import type { Session } from '../protocol/types.ts';
 import { readAncestors, topSession } from '../session/family.ts';
-import { argumentsChanged, permissionDecided } from './errors.ts';
+import { alwaysRefused, argumentsChanged, permissionDecided } from './errors.ts';
 import { parseQuery, wholeNumberParameter } from './query.ts';
 
 const permissionNotFound = (id: string) =>
@@ -16,6 +16,12 @@ const permissionNotFound = (id: string) =>
     kind: 'not-found',
     hint: `${notFoundText('permission request', isId('permission', id) ? id : undefined)}, or is no longer open`,
   });
+
+/** A standing rule as it is listed: its id is that of the request whose reply has made it. */
+const toListed = ({ id, sessionID, permission, covers, agent, by, at, until, uses }: StandingRule) => ({
+  ...{ id, sessionID, permission, patterns: covers.map(({ pattern }) => pattern), agent, by },
+  ...{ since: at, until, uses },
+});
 
 /** Who decided, where a client gives no name and this server asks for none. */
 const UNKNOWN = 'unknown';
@@ -41,7 +47,9 @@ export const permissionRoutes = ({
     };
   };
   const reply = async (id: string, given: PermissionReply & { readonly by: string }): Promise<Response> => {
-    if (await approvals.reply(id, given)) return jsonResponse(200, true);
+    const taken = await approvals.reply(id, given);
+    if (taken === true) return jsonResponse(200, true);
+    if (taken !== false) throw alwaysRefused(taken);
     const decided = await store.decision(id);
     throw decided === undefined ? permissionNotFound(id) : permissionDecided(decided);
   };
@@ -67,6 +75,16 @@ export const permissionRoutes = ({
         const limit = wholeNumberParameter(query, 'limit', MOST_DECISIONS) ?? DECISIONS;
         const beforeID = query.get('before') ?? '';
         return jsonResponse(200, await store.decisions({ limit, ...(beforeID === '' ? {} : { beforeID }) }));
+      },
+    },
+    '/permission/standing': {
+      GET: async () => jsonResponse(200, (await approvals.standing.list()).map(toListed)),
+    },
+    '/permission/standing/:id': {
+      async DELETE(_request, { id = '' }) {
+        if (await approvals.standing.revoke(id)) return jsonResponse(200, true);
+        const name = isId('permission', id) ? id : undefined;
+        throw new Fault({ kind: 'not-found', hint: `${notFoundText('standing rule', name)}, or is over` });
       },
     },
     '/permission/:id/reply': {

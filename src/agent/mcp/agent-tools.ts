@@ -31,7 +31,7 @@ export const createAgentTools = (
       skipped.push({ server, name: toNameCharacters(tool.slice(0, NAME_LIMIT_CHARS)), reason });
     };
     for (const { name, reason } of listing().skipped) skip(name, reason);
-    for (const { name: tool, description, inputSchema } of listing().tools) {
+    for (const { name: tool, description, inputSchema, isDestructive } of listing().tools) {
       const name = toolNameFor(server, tool);
       if (name.length > NAME_LIMIT_CHARS) skip(tool, `a name of more than ${NAME_LIMIT_CHARS} characters`);
       else if (tools.has(name)) skip(tool, 'a name that is taken');
@@ -40,6 +40,7 @@ export const createAgentTools = (
           name,
           description,
           inputSchema,
+          ...(isDestructive === true ? { isDestructive } : {}),
           origin: { server, tool },
           patternsFor: () => ['*'],
           run: (input, { signal, span }) => call({ name: tool, input, ...(span && { trace: span.context }) }, signal),

@@ -10,6 +10,8 @@ type ListedTool = {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
+  /** Only where the server says so itself: by MCP's default every tool without annotations would be destructive. */
+  readonly isDestructive?: true;
 };
 
 /** Why a tool that a server lists is not offered. */
@@ -73,7 +75,7 @@ export const createListingBuilder = (): ListingBuilder => {
   };
   return {
     add(entry) {
-      const { name, description, inputSchema } = isRecord(entry) ? entry : {};
+      const { name, description, inputSchema, annotations } = isRecord(entry) ? entry : {};
       if (typeof name !== 'string' || name === '' || name.length > NAME_LIMIT_CHARS) return skip('', 'no usable name');
       if (tools.length >= TOOL_LIMIT) {
         skip(name, `more than ${TOOL_LIMIT} tools`);
@@ -86,6 +88,7 @@ export const createListingBuilder = (): ListingBuilder => {
         name,
         description: typeof description === 'string' ? visibleLines(description, DESCRIPTION_LIMIT_CHARS) : '',
         inputSchema: schema,
+        ...(isRecord(annotations) && annotations.destructiveHint === true ? { isDestructive: true as const } : {}),
       };
       chars += JSON.stringify(tool).length;
       if (chars > LISTING_LIMIT_CHARS) {

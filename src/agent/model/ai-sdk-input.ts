@@ -30,6 +30,7 @@ const describeFile = ({ filename = 'file', mime }: AttachedFile, bytes: number):
   return { kind: 'text', text: `[attached ${what}: cannot be shown to this model]` };
 };
 
+/** Throws for malformed data. */
 const decodeText = (isBase64: boolean, data: string): string => {
   if (!isBase64) return decodeURIComponent(data);
   const binary = atob(data);
@@ -39,19 +40,32 @@ const decodeText = (isBase64: boolean, data: string): string => {
   return new TextDecoder().decode(bytes);
 };
 
+const LOOKED_AT_CHARS = 4096;
+/** The beginning and the end, which have a length that base64 can have if the whole has. */
+const endsOf = (data: string): string =>
+  data.length <= 2 * LOOKED_AT_CHARS
+    ? data
+    : data.slice(0, LOOKED_AT_CHARS) + data.slice(-LOOKED_AT_CHARS - (data.length % 4));
+
 /**
  * Converts a file to what a model can read. Text stays text, which every model can read, and nothing is ever fetched. A
- * line describes what cannot be sent: an error would also fail every later turn of the session.
+ * line describes what cannot be sent: an error would also fail every later turn of the session. All of base64 was checked when it
+ * came, and takes too long to be checked again in each step.
  */
 export const toModelFile = (file: AttachedFile): ModelFile => {
   const { mime, url, filename } = file;
   const given = parseDataUrl(url);
-  if (given === undefined || dataUrlError(given) !== undefined) return describeFile(file, 0);
+  if (given === undefined) return describeFile(file, 0);
   const { isBase64, data } = given;
   if (TEXT_TYPE.test(mime)) {
-    const text = decodeText(isBase64, data);
-    return { kind: 'text', text: filename === undefined ? text : `${filename}:\n${text}` };
+    try {
+      const text = decodeText(isBase64, data);
+      return { kind: 'text', text: filename === undefined ? text : `${filename}:\n${text}` };
+    } catch {
+      return describeFile(file, 0);
+    }
   }
+  if (isBase64 && dataUrlError({ isBase64, data: endsOf(data) }) !== undefined) return describeFile(file, 0);
   const [mediaType = ''] = mime.split(/\s*;/);
   if (isBase64 && data !== '' && SENT_TYPE.test(mediaType)) return { kind: 'file', data, mediaType };
   return describeFile(file, isBase64 ? (data.length * 3) / 4 - paddingOf(data) : data.length);

@@ -7,6 +7,19 @@ const namesIn = (template: string): readonly string[] =>
   [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 const isNumber = (name: string): boolean => name !== 'ARGUMENTS';
 
+/** Half a million words would take longer than an event loop may be held for. */
+const WORDS_LIMIT = 10_000;
+
+/** The words, and behind so many of them the rest as it is. */
+const wordsIn = (given: string): readonly string[] => {
+  const words: string[] = [];
+  for (const { 0: word, 1: double, 2: single, index } of given.matchAll(ARGUMENT)) {
+    if (words.length === WORDS_LIMIT) return [...words, given.slice(index).trim()];
+    words.push(double ?? single ?? word);
+  }
+  return words;
+};
+
 /** The placeholders of a command's template as clients show them: the numbered ones in order, then `$ARGUMENTS`. */
 export const placeholdersOf = (template: string): readonly string[] => {
   const names = [...new Set(namesIn(template))];
@@ -26,7 +39,7 @@ export const expandTemplate = (template: string, given: string): string => {
       .filter((text) => text.trim() !== '')
       .join('\n\n')
       .trim();
-  const words = Array.from(given.matchAll(ARGUMENT), ([word, double, single]) => double ?? single ?? word);
+  const words = wordsIn(given);
   const highest = Math.max(0, ...names.filter(isNumber).map(Number));
   const textOf = (name: string): string => {
     if (!isNumber(name)) return given;

@@ -86,7 +86,7 @@ export const collectRules = ({ agent, session, user, ancestors: above = [] }: Ru
   };
 };
 
-/** What rules say of a call. What people allowed for good answers a question, and lifts no ban: it may have been another agent's. */
+/** What rules say of a call. What people allowed with `always` answers a question, and lifts no ban: it may have been another agent's. */
 export const decideAction = (
   { own, withoutInheritedAsk: firm, ofAncestors: above }: EffectiveRules,
   { tool, patterns }: { readonly tool: string; readonly patterns: readonly string[] },

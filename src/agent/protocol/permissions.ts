@@ -9,7 +9,7 @@ export type PermissionRequest = {
   readonly patterns: readonly string[];
   /** What the person decides about: the tool's title and arguments, and for a recharge the text of its preview. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Patterns that the reply `always` allows from then on. */
+  /** Patterns that the reply `always` allows from then on, in this session. None where that reply is refused. */
   readonly always: readonly string[];
   readonly tool: { readonly messageID: string; readonly callID: string };
   /** The agent that wants to make the call. */
@@ -18,7 +18,21 @@ export type PermissionRequest = {
   readonly argumentsHash: string;
   /** When it was asked, and when it ends without an answer, in milliseconds since the epoch. */
   readonly time: { readonly asked: number; readonly ends: number };
+  /** For how long the reply `always` allows them. */
+  readonly alwaysMs?: number;
+  /** Why the reply `always` is refused. */
+  readonly alwaysRefused?: AlwaysRefusal;
 };
+
+/** How long a rule holds that the reply `always` has made. */
+export const ALWAYS_MS = 3_600_000;
+
+/** Why a call needs a decision of its own: it has a preview, its server marks the tool as destructive, or the configuration lists it. */
+export type AlwaysRefusal = 'recharge' | 'destructive' | 'listed';
+
+/** Why `always` is no answer to a request. */
+export const alwaysRefusalOf = ({ alwaysRefused, metadata }: PermissionRequest): AlwaysRefusal | undefined =>
+  alwaysRefused ?? ('preview' in metadata ? 'recharge' : undefined);
 
 /** A person's reply to a permission request. */
 export type PermissionReply =
@@ -33,7 +47,7 @@ export type PermissionOutcome = PermissionReply | { readonly reply: 'expired' | 
 type Decider = {
   /** The name that the client gave, or that it logged in with. None where no client decided. */
   readonly by?: string;
-  /** The other request whose reply decided this one as well. */
+  /** The other request whose reply decided this one as well, or has made the rule under which the call ran. */
   readonly through?: string;
 };
 
@@ -46,12 +60,30 @@ export type PermissionDecision = Decider &
     readonly reply: PermissionOutcome['reply'];
     /** The person's words to the model. */
     readonly message?: string;
-    /** The rules that hold from then on, in every session. */
+    /** The rules that hold from then on in its session, and until when. */
     readonly covers?: readonly Rule[];
-    /** When it was asked and when it was decided, in milliseconds since the epoch. */
-    readonly asked: number;
+    readonly until?: number;
+    /** When it was asked, unless it ran under a standing rule, and when it was decided, in milliseconds since the epoch. */
+    readonly asked?: number;
     readonly at: number;
   };
+
+/** A decision `always` whose rules still hold, and how many calls ran under them without a request. */
+export type StandingRule = PermissionDecision & {
+  readonly covers: readonly Rule[];
+  readonly until: number;
+  readonly uses: number;
+};
+
+/** The standing rule that a decision makes, if it makes one. */
+export const standingRuleOf = (decision: PermissionDecision): StandingRule | undefined => {
+  const { covers, until } = decision;
+  return covers === undefined || until === undefined ? undefined : { ...decision, covers, until, uses: 0 };
+};
+
+/** The rules that the reply `always` to a request makes. */
+export const rulesOfAlways = (permission: string, always: readonly string[]): readonly Rule[] =>
+  always.map((pattern): Rule => ({ permission, pattern, action: 'allow' }));
 
 /** The decision about a request, as it is kept. */
 export const decisionAbout = (
@@ -68,7 +100,7 @@ export const decisionAbout = (
   argumentsHash,
   ...outcome,
   ...(outcome.reply === 'always' && outcome.through === undefined
-    ? { covers: always.map((pattern): Rule => ({ permission, pattern, action: 'allow' })) }
+    ? { covers: rulesOfAlways(permission, always), until: at + ALWAYS_MS }
     : {}),
   asked: time.asked,
   at,

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
 import { type IdKind, isId } from './ids.ts';
+import { dataUrlError, parseDataUrl } from './part-schemas.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
 import type { ClientTools, Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
 
@@ -26,7 +27,14 @@ const Switches = v.custom<Readonly<Record<string, boolean>>>(
   (value) => isRecord(value) && Object.values(value).every((isOn) => typeof isOn === 'boolean'),
   'expected an object of true and false',
 );
-const DataUrl = v.pipe(v.string(), v.startsWith('data:', 'expected a data: URL'));
+/** Sound to its end: it is not checked again when a model is sent it. */
+const DataUrl = v.pipe(
+  v.string(),
+  v.check((url) => {
+    const given = parseDataUrl(url);
+    return given !== undefined && dataUrlError(given) === undefined;
+  }, 'expected a data: URL with a media type and sound data'),
+);
 const text = v.string();
 const number = v.number();
 const optional = v.exactOptional;

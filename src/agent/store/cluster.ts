@@ -4,8 +4,10 @@ import {
   type PermissionDecision,
   type PermissionOutcome,
   type PermissionRequest,
+  type StandingRule,
+  standingRuleOf,
 } from '../protocol/permissions.ts';
-import type { Rule, SessionStatus } from '../protocol/types.ts';
+import type { SessionStatus } from '../protocol/types.ts';
 import type { StoreTrouble } from './errors.ts';
 import type { DirectoryEvent, LeaseRequest, Store } from './store.ts';
 
@@ -59,8 +61,12 @@ export type PermissionBoard = {
   readonly answer: (decision: PermissionDecision) => Promise<boolean>;
   /** The open requests, oldest first. */
   readonly open: () => Promise<readonly PermissionRequest[]>;
-  /** Rules that people allowed for every session, until the last of the servers ends. */
-  readonly allowedRules: () => Promise<readonly Rule[]>;
+  /** The standing rules that hold at a time, the oldest first. They end with the last of the servers at the latest. */
+  readonly standing: (now: number) => Promise<readonly StandingRule[]>;
+  /** Keeps the decision about a call that runs under a standing rule, and counts it. False, and nothing is kept, once the rule is over. */
+  readonly use: (ruleID: string, decision: PermissionDecision) => Promise<boolean>;
+  /** Ends a standing rule. False when there is no such rule. */
+  readonly revoke: (ruleID: string) => Promise<boolean>;
 };
 
 /** What a server receives from the others. */
@@ -128,7 +134,7 @@ const createPermissionBoard = (recordDecision: Store['recordDecision']): Permiss
     string,
     { readonly request: PermissionRequest; readonly onOutcome: (outcome: PermissionOutcome) => void }
   >();
-  const allowed: Rule[] = [];
+  const standing = new Map<string, StandingRule>();
   const answering = createKeyedQueue({
     count: Number.POSITIVE_INFINITY,
     per: 'key',
@@ -143,7 +149,7 @@ const createPermissionBoard = (recordDecision: Store['recordDecision']): Permiss
       if (open.delete(decision.id)) await recordDecision(decision);
     },
     async answer(decision) {
-      const { id, covers = [] } = decision;
+      const { id } = decision;
       if (!open.has(id)) return false;
       const release = await answering.acquire(id, signal);
       try {
@@ -151,7 +157,8 @@ const createPermissionBoard = (recordDecision: Store['recordDecision']): Permiss
         if (waiting === undefined) return false;
         await recordDecision(decision);
         open.delete(id);
-        allowed.push(...covers);
+        const rule = standingRuleOf(decision);
+        if (rule !== undefined) standing.set(id, rule);
         waiting.onOutcome(outcomeOf(decision));
         return true;
       } finally {
@@ -159,7 +166,18 @@ const createPermissionBoard = (recordDecision: Store['recordDecision']): Permiss
       }
     },
     open: async () => [...open.values()].map(({ request }) => request),
-    allowedRules: async () => [...allowed],
+    async standing(now) {
+      for (const { id, until } of standing.values()) if (until <= now) standing.delete(id);
+      return [...standing.values()];
+    },
+    async use(ruleID, decision) {
+      if ((standing.get(ruleID)?.until ?? 0) <= decision.at) return false;
+      await recordDecision(decision);
+      const rule = standing.get(ruleID);
+      if (rule !== undefined) standing.set(ruleID, { ...rule, uses: rule.uses + 1 });
+      return true;
+    },
+    revoke: async (ruleID) => standing.delete(ruleID),
   };
 };
 

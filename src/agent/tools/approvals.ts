@@ -4,15 +4,18 @@ import type { Publication } from '../events/publisher.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { actionForAll } from '../protocol/permission-rules.ts';
 import {
+  type AlwaysRefusal,
+  alwaysRefusalOf,
   type DecidedOutcome,
   decisionAbout,
   type PermissionOutcome,
   type PermissionReply,
   type PermissionRequest,
+  rulesOfAlways,
 } from '../protocol/permissions.ts';
-import type { Rule } from '../protocol/types.ts';
 import type { PermissionBoard } from '../store/cluster.ts';
 import { isStoreFailure } from '../store/errors.ts';
+import { createStandingRules, type StandingRules } from './standing-rules.ts';
 
 /** A permission request before it has an id. */
 type NewPermissionRequest = Omit<PermissionRequest, 'id' | 'time'>;
@@ -41,12 +44,13 @@ export type Approvals = {
   ) => Promise<PermissionOutcome>;
   readonly open: () => Promise<readonly PermissionRequest[]>;
   /**
-   * False when there is no such open request. `always` also answers the other requests that it covers, of every session; a
-   * rejection without a message cancels the session's other requests. Every decision is kept before it has an effect.
+   * False when there is no such open request. `always` also answers the other requests of the session that it covers; where it is
+   * refused, the reason is returned, and the request stays open. A rejection without a message cancels the session's other requests.
+   * Every decision is kept before it has an effect.
    */
-  readonly reply: (requestID: string, reply: PermissionReply & By) => Promise<boolean>;
-  /** What people allowed with `always`, for every session until the process ends. */
-  readonly allowed: () => Promise<readonly Rule[]>;
+  readonly reply: (requestID: string, reply: PermissionReply & By) => Promise<boolean | AlwaysRefusal>;
+  /** What people allowed with `always`. */
+  readonly standing: StandingRules;
   /** How many of the open requests are of this server. */
   readonly count: () => number;
 };
@@ -56,12 +60,15 @@ type ApprovalNeeds = {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly timeoutMs: number;
+  /** Patterns of the names of tools whose calls each need a decision of their own. */
+  readonly onceOnly: readonly string[];
   /** SHA-256 in hexadecimal. */
   readonly digest: (text: string) => string;
   readonly publish: (directory: string, fact: Publication) => Promise<unknown>;
 };
 
-export const createApprovals = ({ board, ids, clock, timeoutMs, digest, publish }: ApprovalNeeds): Approvals => {
+export const createApprovals = (needs: ApprovalNeeds): Approvals => {
+  const { board, ids, clock, timeoutMs, digest, publish } = needs;
   let count = 0;
   const answer = (request: PermissionRequest, outcome: DecidedOutcome): Promise<boolean> =>
     board.answer(decisionAbout(request, outcome, clock.now()));
@@ -70,11 +77,15 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, digest, publish 
     const others = (await board.open()).filter(fits);
     await Promise.all(others.map((other) => answer(other, outcome)));
   };
-  const answerCovered = async ({ id, permission }: PermissionRequest, { by }: By): Promise<void> => {
-    const allowed = await board.allowedRules();
+  const answerCovered = async (request: PermissionRequest, { by }: By): Promise<void> => {
+    const { sessionID, permission } = request;
+    const allowed = rulesOfAlways(permission, request.always);
     const isCovered = (other: PermissionRequest): boolean =>
-      other.permission === permission && actionForAll(allowed, permission, other.patterns) === 'allow';
-    await answerAll(isCovered, { reply: 'always', by, through: id });
+      other.sessionID === sessionID &&
+      other.permission === permission &&
+      alwaysRefusalOf(other) === undefined &&
+      actionForAll(allowed, permission, other.patterns) === 'allow';
+    await answerAll(isCovered, { reply: 'always', by, through: request.id });
   };
   /** Answers the requests that a reply to another one decides as well. */
   const answerOthers = async (request: PermissionRequest, reply: PermissionReply & By): Promise<void> => {
@@ -137,6 +148,8 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, digest, publish 
     async reply(requestID, reply) {
       const request = (await board.open()).find(({ id }) => id === requestID);
       if (request === undefined) return false;
+      const refusal = reply.reply === 'always' ? alwaysRefusalOf(request) : undefined;
+      if (refusal !== undefined) return refusal;
       if (!(await answer(request, reply))) return false;
       // This one is decided and in effect. Those that the store does not take now stay open: somebody decides them, or their time ends.
       await answerOthers(request, reply).catch((error: unknown) => {
@@ -144,7 +157,7 @@ export const createApprovals = ({ board, ids, clock, timeoutMs, digest, publish 
       });
       return true;
     },
-    allowed: board.allowedRules,
+    standing: createStandingRules(needs),
     count: () => count,
   };
 };

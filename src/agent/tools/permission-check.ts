@@ -1,6 +1,7 @@
 import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { collectRules, decideAction, type RuleScope } from '../protocol/permission-rules.ts';
-import type { Action, Session, ToolPart } from '../protocol/types.ts';
+import { ALWAYS_MS } from '../protocol/permissions.ts';
+import type { Action, Rule, Session, ToolPart } from '../protocol/types.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
 import { type Approvals, TOO_LONG_TO_ASK } from './approvals.ts';
 import type { TaskTracker } from './task.ts';
@@ -81,13 +82,15 @@ export const previewMetadata = async ({ tool, tools, input, readMessages }: Prev
   return { preview, ...(figures === undefined ? {} : { figures }) };
 };
 
+/** What the permission rules say at this moment: they may change while a turn runs. `allowed`: what people allowed besides. */
+export type CurrentAction = (tool: string, patterns: readonly string[], allowed?: readonly Rule[]) => Promise<Action>;
+
 export type PermissionCheckNeeds = {
   readonly directory: string;
   /** The agent that makes the calls. */
   readonly agent: string;
   readonly tools: readonly AgentTool[];
-  /** What the permission rules say at this moment: they may change while a turn runs. */
-  readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
+  readonly currentAction: CurrentAction;
   readonly approvals: Approvals;
   /** Reads the messages of the session, some at a time. */
   readonly readMessages: () => AsyncIterable<readonly MessageWithParts[]>;
@@ -117,8 +120,14 @@ export const createPermissionCheck =
     const { sessionID, messageID, callID } = part;
     const preview = await previewMetadata({ tool, tools, input, readMessages });
     const metadata = { tool: tool.name, input, ...preview };
-    const request = { sessionID, permission: tool.name, patterns, metadata, always: patterns, agent, argumentsHash };
-    const reply = await approvals.request(directory, { ...request, tool: { messageID, callID } }, signal);
+    const call = { sessionID, permission: tool.name, patterns, agent, argumentsHash, tool: { messageID, callID } };
+    const alwaysRefused = approvals.standing.refusalFor(tool, metadata);
+    const isAllowed = async (rules: readonly Rule[]): Promise<boolean> =>
+      (await currentAction(tool.name, patterns, rules)) === 'allow';
+    if (alwaysRefused === undefined && (await approvals.standing.use(call, isAllowed))) return undefined;
+    const always =
+      alwaysRefused === undefined ? { always: patterns, alwaysMs: ALWAYS_MS } : { always: [], alwaysRefused };
+    const reply = await approvals.request(directory, { ...call, metadata, ...always }, signal);
     // The rules may have changed while the request was open.
     if (reply.reply === 'once' || reply.reply === 'always')
       return (await currentAction(tool.name, patterns)) === 'deny' ? denied : undefined;
@@ -129,23 +138,22 @@ export const createPermissionCheck =
 
 type PermissionActionNeeds = {
   readonly store: Pick<Store, 'session'>;
-  readonly approvals: Pick<Approvals, 'allowed'>;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
 };
 
 /** What the rules say of a call now, and not when its turn began. A session that was removed allows nothing. */
-export const createPermissionActions = ({ store, approvals, taskTracker }: PermissionActionNeeds) => {
+export const createPermissionActions = ({ store, taskTracker }: PermissionActionNeeds) => {
   /** The sessions that this one works for at the moment. */
   const ancestorsOf = async (sessionID: string): Promise<readonly Session[]> => {
     const parentID = taskTracker.parentOf(sessionID);
     const parent = parentID === undefined ? undefined : await store.session(parentID);
     return parent === undefined ? [] : [parent, ...(await ancestorsOf(parent.id))];
   };
-  return ({ agent, session: { id }, user }: RuleScope) =>
-    async (tool: string, patterns: readonly string[]): Promise<Action> => {
+  return ({ agent, session: { id }, user }: RuleScope): CurrentAction =>
+    async (tool, patterns, allowed = []) => {
       const session = await store.session(id);
       if (session === undefined) return 'deny';
       const rules = collectRules({ agent, session, user, ancestors: await ancestorsOf(id) });
-      return decideAction(rules, { tool, patterns }, await approvals.allowed());
+      return decideAction(rules, { tool, patterns }, allowed);
     };
 };

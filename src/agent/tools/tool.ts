@@ -49,6 +49,8 @@ export type CallContext = {
 export type AgentTool = ToolSpec & {
   /** The tool server that it really comes from, and its name there: other tools may have similar names. */
   readonly origin?: { readonly server: string; readonly tool: string };
+  /** Its server says that it may destroy or overwrite something. */
+  readonly isDestructive?: boolean;
   /** Permission rules do not apply: the call has no effect but on the answer itself. */
   readonly isFree?: boolean;
   /** The texts that a rule's pattern must match; `*` when the arguments do not matter. */

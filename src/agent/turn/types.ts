@@ -6,10 +6,11 @@ import type { Answered } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { Action, MessageTokens, Session, SessionStatus, ToolPart } from '../protocol/types.ts';
+import type { MessageTokens, Session, SessionStatus, ToolPart } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { OutputLimits } from '../tools/output-limit.ts';
+import type { CurrentAction } from '../tools/permission-check.ts';
 import type { AgentTool } from '../tools/tool.ts';
 import type { OfferedClientTools } from './client-tools.ts';
 import type { FailureLog } from './failure-log.ts';
@@ -67,5 +68,5 @@ export type TurnRequest = Answered & {
   /** The form of the answer, where the prompt names one. */
   readonly output?: StructuredOutput | undefined;
   /** What the permission rules say at this moment. */
-  readonly currentAction: (tool: string, patterns: readonly string[]) => Promise<Action>;
+  readonly currentAction: CurrentAction;
 };

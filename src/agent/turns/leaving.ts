@@ -20,7 +20,6 @@ type LeavingNeeds = {
 
 /** A reader whose connection broke may come back so long. */
 const BROKEN_MS = 1000;
-const LOOK_MS = 2000;
 const TURNS_AT_ONCE = 100;
 /** What is not stored is removed so long after its last reader has left, or its request has come. */
 export const UNREAD_LIFE_MS = 600_000;
@@ -38,8 +37,8 @@ export type Leaving = {
   readonly attend: (turn: Turn, reader: string) => (isBroken: boolean) => void;
   /** Aborts what runs for a turn. */
   readonly cancel: (turn: Who) => Promise<Turn>;
-  /** Looks for what is due, until `stop`. */
-  readonly start: () => void;
+  /** Does what is due by now. Each server looks at the times that it has set; this finds those of servers that have ended. */
+  readonly look: () => Promise<void>;
   readonly stop: () => void;
 };
 
@@ -79,7 +78,6 @@ const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undef
 export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: LeavingNeeds): Leaving => {
   const attended = new Map<string, number>();
   const timers = new Set<() => void>();
-  let cancelLook = (): void => {};
   let isStopped = false;
   const later = (ms: number, work: () => Promise<unknown>): void => {
     if (isStopped) return;
@@ -108,6 +106,7 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
       isMine = JSON.stringify(turn) === JSON.stringify(due);
       return isMine ? withDue(turn, next) : turn;
     });
+    if (isMine && next !== undefined) later(next - nowMs, look);
     if (isMine && isToAbort) await abort(due);
   };
   const look = async (): Promise<void> => {
@@ -117,17 +116,6 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
         if (!isRefusal(error, 'turn_not_found')) throw error;
       });
     }
-  };
-  const lookAgain = (): void => {
-    cancelLook = clock.after(LOOK_MS, () => {
-      look()
-        .catch((error: unknown) => {
-          if (!isStopped) onBug(error);
-        })
-        .finally(() => {
-          if (!isStopped) lookAgain();
-        });
-    });
   };
   const leave: Leaving['leave'] = async (who, { reader, readTo, shownIDs }) => {
     const turn = await changeTurn(store, who, (before) => {
@@ -164,10 +152,9 @@ export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: 
       if (turn.until === undefined) await abort(turn);
       return requireTurn(store, owner, id);
     },
-    start: lookAgain,
+    look,
     stop() {
       isStopped = true;
-      cancelLook();
       for (const cancel of timers) cancel();
     },
   };

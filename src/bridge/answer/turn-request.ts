@@ -33,7 +33,7 @@ const READ_CHARS = 1000;
 const UNTITLED = 'Conversation';
 
 /** A title for a session: its first words, in one line. The agent calls a model for a title only where there is none. */
-const titleFor = (messages: readonly SentMessage[]): string => {
+export const titleFor = (messages: readonly SentMessage[]): string => {
   const words = userTextIn(messages).slice(0, READ_CHARS);
   const line = words.replace(/\s+/g, ' ').replace(INVISIBLE_CHARACTERS, '').trim();
   const points = [...line];

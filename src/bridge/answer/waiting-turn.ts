@@ -89,6 +89,7 @@ export const decisionIn = (
   requests: DecidableRequests,
 ): ReadDecision | undefined => {
   const decisions = approval === undefined ? approvals : [approval];
+  if (decisions?.length === 0) return undefined;
   return readDecision({ decisions, text: userTextIn(input) }, requests);
 };
 

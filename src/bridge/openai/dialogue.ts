@@ -26,6 +26,8 @@ export type Dialogue = {
   readonly files: readonly PromptFile[];
   /** The beginning of the answer; empty if the client has not written one. */
   readonly prefill: string;
+  /** What is answered is instructions and no words of the user: it decides nothing. */
+  readonly isByInstruction: boolean;
 };
 
 type Result = Extract<SentMessage, { readonly role: 'tool' }>;
@@ -76,7 +78,7 @@ const emptyInput = (at: string) =>
 
 /** Finds what has to be answered, and what comes before it. Faults with `bad-input` where there is nothing to answer. `param`: the list's path. */
 export const readDialogue = (given: readonly DialogueEntry[], param: string): Dialogue => {
-  const { entries, prefill } = findPrompt(given, ({ kind }) => kind, asUser);
+  const { entries, prefill, isByInstruction = false } = findPrompt(given, ({ kind }) => kind, asUser);
   const spoken = entries.filter(({ kind }) => kind !== 'instruction');
   const last = spoken.at(-1);
   if (last === undefined) throw badInput('invalid_value', param, `Expected a message of the user at '${param}'`);
@@ -96,5 +98,6 @@ export const readDialogue = (given: readonly DialogueEntry[], param: string): Di
     input,
     files: spoken.flatMap(({ parts }) => filesOfParts(parts)),
     prefill: textOfParts(prefill.flatMap(({ parts }) => parts)),
+    isByInstruction,
   };
 };

@@ -9,6 +9,8 @@ type PromptPlace<Entry> = {
   readonly entries: readonly Entry[];
   /** The answer's beginning, where the client has written that. Empty for nearly all requests. */
   readonly prefill: readonly Entry[];
+  /** The prompt is instructions, which count as the user's words and decide nothing for the user. */
+  readonly isByInstruction?: boolean;
 };
 
 /** The place of the entry before `end` that matters for what comes next; -1 where there is none. */
@@ -39,5 +41,5 @@ export const findPrompt = <Entry>(
   const asked = found.entries.map((entry, index) =>
     index > last && kinds[index] === 'instruction' ? toUser(entry) : entry,
   );
-  return { ...found, entries: asked };
+  return { ...found, entries: asked, isByInstruction: true };
 };

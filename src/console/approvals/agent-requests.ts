@@ -8,7 +8,7 @@ import { isConsoleFault } from '../errors.ts';
 import type { ServiceState } from '../protocol.ts';
 import { fitting } from '../services/fitting.ts';
 import type { ServiceClient } from '../services/service-client.ts';
-import { RequestRecord } from './records.ts';
+import { RequestRecord, StandingRecord } from './records.ts';
 
 /** What a session's listing shows of it beside its request. */
 export type SessionFacts = { readonly title: string; readonly parentID?: string };
@@ -16,6 +16,8 @@ export type SessionFacts = { readonly title: string; readonly parentID?: string 
 /** The open permission requests of one agent server, as it was last asked. */
 export type AgentRequests = {
   readonly open: () => readonly RequestRecord[];
+  /** What was allowed with `always` and still is; nothing at OpenCode's own server, which does not tell. */
+  readonly standing: () => readonly StandingRecord[];
   readonly session: (id: string) => SessionFacts | undefined;
   readonly state: () => ServiceState;
   /** Asks the server now. Never rejects. */
@@ -43,6 +45,9 @@ const REQUESTS_LIMIT = 5000;
 const REQUESTS_LIMIT_BYTES = 32 * 1024 * 1024;
 const SESSION_LIMIT_BYTES = 4 * 1024 * 1024;
 const TITLES_AT_ONCE = 8;
+const RULES_LIMIT = 1000;
+/** OpenCode's own server passes what it does not know on to a host of its own. */
+const ASK_FOR_RULES_AGAIN_MS = 60_000;
 
 const SessionRecord = v.object({ title: v.string(), parentID: v.optional(v.string()) });
 
@@ -59,6 +64,8 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
   const stopping = new AbortController();
   const sessions = new Map<string, SessionFacts>();
   let open: readonly RequestRecord[] = [];
+  let standing: readonly StandingRecord[] = [];
+  let rulesFrom = 0;
   let seen = '';
   let state: ServiceState = {
     part: 'agent',
@@ -97,19 +104,31 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
     const wanted = ids.filter((id) => !sessions.has(id)).slice(0, TITLES_AT_ONCE);
     await Promise.all(wanted.map((id) => readSession(id).catch(() => {})));
   };
+  /** Those that were read before stay where they cannot be read now: a rule that is not shown could not be revoked. */
+  const readRules = async (): Promise<void> => {
+    if (clock.now() < rulesFrom) return;
+    try {
+      const { value } = await client.ask({ method: 'GET', path: '/permission/standing' }, stopping.signal);
+      standing = fitting(StandingRecord, value, RULES_LIMIT);
+    } catch {
+      rulesFrom = clock.now() + ASK_FOR_RULES_AGAIN_MS;
+    }
+  };
   const readOnce = async (): Promise<void> => {
     let hasChanged: boolean;
     try {
-      const { value, text } = await client.ask(
-        { method: 'GET', path: '/permission', limitBytes: REQUESTS_LIMIT_BYTES },
-        stopping.signal,
-      );
+      const [{ value, text }] = await Promise.all([
+        client.ask({ method: 'GET', path: '/permission', limitBytes: REQUESTS_LIMIT_BYTES }, stopping.signal),
+        readRules(),
+      ]);
       const found = fitting(RequestRecord, value, REQUESTS_LIMIT);
       // Our own agent server says the title with the request.
       const untitled = found.flatMap(({ title, sessionID }) => (title === undefined ? [sessionID] : []));
       await readSessions([...new Set(untitled)]);
       // Not the text itself: it may be megabytes.
-      const nowSeen = digest(`${text}${[...sessions.values()].map(({ title }) => title).join('\n')}`);
+      const nowSeen = digest(
+        `${text}${JSON.stringify(standing)}${[...sessions.values()].map(({ title }) => title).join('\n')}`,
+      );
       const isNew = nowSeen !== seen;
       [open, seen] = [found, nowSeen];
       hasChanged = setState('up') || isNew;
@@ -117,7 +136,7 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
       if (stopping.signal.aborted) return;
       const hadSome = open.length > 0;
       // Nothing can be decided there now, and another server of the same store may still list them.
-      [open, seen] = [[], ''];
+      [open, standing, seen] = [[], [], ''];
       hasChanged = setState('down', reasonOf(error)) || hadSome;
     }
     if (hasChanged) onChange();
@@ -175,6 +194,7 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
   };
   return {
     open: () => open,
+    standing: () => standing,
     session: (id) => sessions.get(id),
     state: () => state,
     refresh,

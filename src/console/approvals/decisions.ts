@@ -23,6 +23,8 @@ export type Decisions = {
   readonly recent: (signal: AbortSignal) => Promise<RecentDecisions>;
   /** What became of the call that a decision allowed, as its session says. */
   readonly outcome: (agent: number, id: string, signal: AbortSignal) => Promise<CallOutcome>;
+  /** Ends a standing rule. Faults with `service-refused` where none holds. */
+  readonly revoke: (agent: number, id: string, signal: AbortSignal) => Promise<void>;
   /** What this process knows of a request that is no longer open. */
   readonly known: (id: string) => Decision | undefined;
 };
@@ -38,7 +40,7 @@ type DecisionsNeeds = {
 
 const forbidden = (message: string) => new Fault<ConsoleFault>({ kind: 'forbidden', message });
 const NOT_ALLOWED = forbidden('The arguments of this call cannot be shown, so it can only be rejected');
-const NOT_ALWAYS = forbidden('What would be allowed from now on cannot be shown: allow the call once, or reject it');
+const NOT_ALWAYS = forbidden('Each such call needs a decision of its own: allow it once, or reject it');
 
 /** It may still wait there; the console cannot know. */
 const AWAY = new Fault<ConsoleFault>({ kind: 'service-down', part: 'agent', reason: 'its requests are not known now' });
@@ -50,7 +52,7 @@ const SHOWN = 100;
 const KNOWN_LIMIT = 1000;
 
 const toDecision = (
-  { covers, argumentsHash, by, message, tool, ...rest }: DecisionRecord,
+  { covers, until, through, argumentsHash, by, message, tool, ...rest }: DecisionRecord,
   agent: number,
 ): Decision => ({
   ...rest,
@@ -59,9 +61,14 @@ const toDecision = (
   ...(tool === undefined ? {} : { call: tool }),
   ...(by === undefined || by === NO_NAME ? {} : { by }),
   ...(message === undefined ? {} : { message }),
+  ...(through === undefined ? {} : { through }),
   ...(covers === undefined || covers.length === 0
     ? {}
-    : { covers: covers.flatMap(({ permission, pattern }) => alwaysSentences(permission, [pattern])) }),
+    : {
+        covers: covers.flatMap(({ permission, pattern }) =>
+          alwaysSentences(permission, [pattern], until && until - rest.at),
+        ),
+      }),
 });
 
 const notDecided = (code: NotDecided, decided?: Decision) =>
@@ -180,5 +187,9 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     const path = `/session/${sessionID}/message/${call.messageID}`;
     return callOutcomeIn((await client.ask({ method: 'GET', path }, signal)).value, call.callID);
   };
-  return { decide, recent, outcome, known: (id) => known.get(id) };
+  const revoke: Decisions['revoke'] = async (agent, id, signal) => {
+    await agents[agent]?.client.ask({ method: 'DELETE', path: `/permission/standing/${id}` }, signal);
+    await agents[agent]?.requests.refresh();
+  };
+  return { decide, recent, outcome, revoke, known: (id) => known.get(id) };
 };

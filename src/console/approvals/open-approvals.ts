@@ -1,6 +1,6 @@
 import { isNestedBeyond } from '../../core/json.ts';
 import { visibleLine } from '../../core/text.ts';
-import type { Approval } from '../protocol.ts';
+import type { Approval, ApprovalList, ShownRule } from '../protocol.ts';
 import type { AgentRequests } from './agent-requests.ts';
 import { moneyOf } from './money.ts';
 import type { RequestRecord } from './records.ts';
@@ -12,10 +12,12 @@ export type OpenApprovals = {
   readonly find: (id: string) => Approval | undefined;
   /** The agent servers that do not answer: their requests are not in the list, and may wait all the same. */
   readonly away: () => readonly number[];
+  /** Both, and what answers of `always` allow at the moment, the oldest first. */
+  readonly snapshot: () => ApprovalList;
 };
 
 type OpenApprovalsNeeds = {
-  readonly agents: readonly Pick<AgentRequests, 'open' | 'session' | 'state'>[];
+  readonly agents: readonly Pick<AgentRequests, 'open' | 'standing' | 'session' | 'state'>[];
   readonly digest: (text: string) => string;
   /** Whether the link of a request was sent to the webhook; undefined where there is none. */
   readonly isAnnounced: ((id: string) => boolean) | undefined;
@@ -23,16 +25,17 @@ type OpenApprovalsNeeds = {
 
 const TITLE_CHARS = 200;
 
-/** Agent servers of one store share what was allowed, as long as one of them runs. */
-const REACH = 'by any agent, in every session, until the agent server ends, or the last of those that share its store';
+/** Of OpenCode's own agent server, and of ours of the release before. */
+const ENDLESS = 'in every session, until the agent server ends, or the last of those that share its store';
 
-/** What an answer `always` allows from then on, as a sentence for each rule. */
-export const alwaysSentences = (permission: string, patterns: readonly string[]): readonly string[] =>
-  patterns.map((pattern) =>
-    pattern === '*'
-      ? `Every call of ${permission}, with any arguments, ${REACH}`
-      : `Every call of ${permission} that matches ${pattern}, ${REACH}`,
-  );
+/** What an answer `always` allows from then on, as a sentence for each rule. `forMs`: for how long, where that is limited. */
+export const alwaysSentences = (permission: string, patterns: readonly string[], forMs?: number): readonly string[] => {
+  const reach = forMs === undefined ? ENDLESS : `in this session, for ${Math.round(forMs / 60_000)} minutes`;
+  return patterns.map((pattern) => {
+    const calls = pattern === '*' ? `${permission}, with any arguments` : `${permission} that matches ${pattern}`;
+    return `Every call of ${calls}, by any agent, ${reach}`;
+  });
+};
 
 /** Stands for the hash of arguments that cannot be shown, so that no request can allow them. */
 export const NOT_SHOWN = 'not shown';
@@ -63,7 +66,7 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
   // Arguments may be a megabyte, and the list is read for every change of it.
   const made = new WeakMap<RequestRecord, Approval>();
   const create = (record: RequestRecord, agent: number): Approval => {
-    const { id, sessionID, permission, patterns, metadata, always } = record;
+    const { id, sessionID, permission, patterns, metadata, always, alwaysMs } = record;
     const given = argumentsOf(record);
     // Writing them as JSON would fail. Our agent server takes none such of a model.
     const isShown = !isNestedBeyond(given);
@@ -84,7 +87,8 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
       ...(record.time === undefined ? {} : { asked: record.time.asked, ends: record.time.ends }),
       ...(record.tool === undefined ? {} : { call: record.tool }),
       ...(money === undefined ? {} : { money }),
-      always: alwaysSentences(permission, always),
+      // Our agent server refuses it there; an older one does not.
+      always: money === undefined ? alwaysSentences(permission, always, alwaysMs) : [],
     };
   };
   const toApproval = (record: RequestRecord, agent: number): Approval => {
@@ -113,9 +117,21 @@ export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprova
         .map(({ record, agent }) => toApproval(record, agent))
         .sort((left, right) => (left.asked ?? 0) - (right.asked ?? 0) || (left.id < right.id ? -1 : 1)),
     );
+  /** Servers of one store list the same ones. */
+  const standing = (): readonly ShownRule[] => {
+    const byID = new Map<string, ShownRule>();
+    for (const [agent, one] of agents.entries())
+      for (const { permission, patterns, by, ...rule } of one.standing()) {
+        const covers = alwaysSentences(permission, patterns, rule.until - rule.since);
+        byID.set(rule.id, { ...rule, agent, covers, ...(by === undefined ? {} : { by }) });
+      }
+    return [...byID.values()].sort((left, right) => left.since - right.since);
+  };
+  const away = (): readonly number[] => agents.flatMap(({ state }, agent) => (state().state === 'down' ? [agent] : []));
   return {
     list,
+    away,
+    snapshot: () => ({ open: list(), away: away(), standing: standing() }),
     find: (id) => (records().has(id) ? list().find((approval) => approval.id === id) : undefined),
-    away: () => agents.flatMap(({ state }, agent) => (state().state === 'down' ? [agent] : [])),
   };
 };

@@ -23,6 +23,7 @@ export const RequestRecord = v.object({
   tool: Call,
   argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
   time: v.optional(v.fallback(v.optional(v.object({ asked: Instant, ends: Instant })), undefined)),
+  alwaysMs: v.optional(v.fallback(v.optional(Instant), undefined)),
 });
 export type RequestRecord = v.InferOutput<typeof RequestRecord>;
 
@@ -41,5 +42,20 @@ export const DecisionRecord = v.object({
   message: OptionalText,
   at: Instant,
   covers: v.optional(v.fallback(v.array(RuleRecord), [])),
+  until: v.optional(v.fallback(v.optional(Instant), undefined)),
+  through: OptionalText,
 });
 export type DecisionRecord = v.InferOutput<typeof DecisionRecord>;
+
+/** A standing rule, as `GET /permission/standing` lists it. */
+export const StandingRecord = v.object({
+  id: Id,
+  sessionID: Id,
+  permission: v.string(),
+  patterns: Texts,
+  by: OptionalText,
+  since: Instant,
+  until: Instant,
+  uses: v.pipe(v.number(), v.minValue(0)),
+});
+export type StandingRecord = v.InferOutput<typeof StandingRecord>;

@@ -22,6 +22,7 @@ export const texts = {
     recharges: 'Recharges',
     settings: 'Settings',
     waiting: (count: number): string => `${count} waiting`,
+    standing: 'Calls run without asking',
   },
   visitor: {
     roles: { viewer: 'Viewer', approver: 'Approver', admin: 'Admin' },

@@ -6,8 +6,8 @@ import type { Followers } from '../live/followers.ts';
 import { type ApiContext, agentIn, changing, parseGiven, pathSegment, reading } from './context.ts';
 
 type ApprovalRoutesNeeds = ApiContext & {
-  readonly approvals: Pick<OpenApprovals, 'list' | 'away'>;
-  readonly decisions: Pick<Decisions, 'decide' | 'recent' | 'outcome'>;
+  readonly approvals: Pick<OpenApprovals, 'snapshot'>;
+  readonly decisions: Pick<Decisions, 'decide' | 'recent' | 'outcome' | 'revoke'>;
   readonly followers: Pick<Followers, 'follow'>;
   readonly agents: readonly unknown[];
   readonly notConfigured: string;
@@ -27,7 +27,7 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
       GET: reading(needs, 'viewer', async ({ signal }) => {
         const { decided, unread } = await decisions.recent(signal);
         // After the agent servers were asked: the list may have changed meanwhile.
-        return reply.json({ open: approvals.list(), away: approvals.away(), decided, unread });
+        return reply.json({ ...approvals.snapshot(), decided, unread });
       }),
     },
     '/api/approvals/:agent/:id': {
@@ -42,6 +42,13 @@ export const createApprovalRoutes = (needs: ApprovalRoutesNeeds): RouteTable => 
       GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }) => {
         agentIn(agents, agent, notConfigured);
         return reply.json(await decisions.outcome(Number(agent), pathSegment(id), signal));
+      }),
+    },
+    '/api/standing/:agent/:id': {
+      DELETE: changing(needs, 'approver', async ({ signal }, { agent = '', id = '' }) => {
+        agentIn(agents, agent, notConfigured);
+        await decisions.revoke(Number(agent), pathSegment(id), signal);
+        return new Response(null, { status: 204 });
       }),
     },
     '/api/events': {

@@ -3,6 +3,7 @@ import type { HttpStream } from '../../core/http/client.ts';
 import { pushedSseResponse, sendWhileRead } from '../../core/http/sse.ts';
 import { createSseParser } from '../../core/http/sse-parser.ts';
 import { streamedResponse } from '../../core/http/streamed-response.ts';
+import { createChunkFilter } from '../services/chunk-filter.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 
 type PassedStreamNeeds = {
@@ -45,7 +46,7 @@ export const passLines = (
   }, headers);
 
 /**
- * Passes the data of a service's events on as they come, with heartbeats of our own while none comes. They are read to the end also when
+ * Passes the chunks of a chat on as they come, with heartbeats of our own while none comes. They are read to the end also when
  * the client has left or reads no more, as what the service does would end with its reader. `brokenOff` is the last one of a stream that
  * breaks off.
  */
@@ -54,12 +55,17 @@ export const passEvents = ({ source, hide, abort }: PassedStreamNeeds, brokenOff
     async (send) => {
       const parser = createSseParser({ limitChars: EVENT_LIMIT_CHARS });
       const sendRead = sendWhileRead(send, clock);
-      const pass = async (data: string): Promise<void> => sendRead({ data });
+      const filter = createChunkFilter(hide);
+      const pass = async (...all: readonly string[]): Promise<void> => {
+        for (const data of all) await sendRead({ data });
+      };
       try {
         for await (const bytes of source.chunks)
-          for (const item of parser.push(bytes)) await pass(item.kind === 'event' ? hide(item.data) : brokenOff);
+          for (const item of parser.push(bytes))
+            await pass(...(item.kind === 'event' ? filter.take(item.data) : [...filter.end(), brokenOff]));
+        await pass(...filter.end());
       } catch {
-        await pass(brokenOff);
+        await pass(...filter.end(), brokenOff);
       } finally {
         abort();
       }

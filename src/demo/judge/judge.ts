@@ -55,21 +55,18 @@ export const judgeText = (text: string): JudgeScores => {
 type MarkedText = { readonly nonce: string; readonly text: string };
 
 /**
- * The texts between the marker lines of a prompt, in order; none without them. From one text marker on, the last end marker
- * with the same nonce counts, so markers inside a text are text.
+ * The text between the marker lines of a prompt; undefined without them. The last end marker with the nonce of the text marker
+ * counts, so markers inside a text are text.
  */
-export const parseMarkedTexts = (prompt: string): readonly MarkedText[] => {
-  const texts: MarkedText[] = [];
+export const parseMarkedText = (prompt: string): MarkedText | undefined => {
   let rest = prompt;
   for (;;) {
     const start = /^\[\[text (\d{12})\]\]$/m.exec(rest);
     const nonce = start?.[1];
-    if (start === null || nonce === undefined) return texts;
+    if (start === null || nonce === undefined) return undefined;
     rest = rest.slice(start.index + start[0].length);
     const end = [...rest.matchAll(new RegExp(`^\\[\\[end ${nonce}\\]\\]$`, 'gm'))].at(-1);
-    if (end === undefined) continue;
-    texts.push({ nonce, text: rest.slice(0, end.index).replace(/^\r?\n|\r?\n$/g, '') });
-    rest = rest.slice(end.index);
+    if (end !== undefined) return { nonce, text: rest.slice(0, end.index).replace(/^\r?\n|\r?\n$/g, '') };
   }
 };
 
@@ -83,24 +80,12 @@ const otherCodes = (prompt: string): Readonly<Record<string, number>> => {
 const wordFor = (scores: JudgeScores): string =>
   JUDGE_CODES.some((code) => scores[code] >= VIOLATION_SCORE) ? 'over' : 'under';
 
-/**
- * The judge's answer to a prompt: a verdict with the gateway's word and the nonce, a list of them when the prompt has several
- * texts, or a sentence when it has no markers.
- */
+/** The judge's answer to a prompt: a verdict with the gateway's word and the nonce, or a sentence when it has no markers. */
 export const judgePrompt = (prompt: string): string => {
-  const texts = parseMarkedTexts(prompt);
-  const [only, second] = texts;
-  if (only === undefined) return UNMARKED_ANSWER;
-  const others = otherCodes(prompt);
-  if (second === undefined) {
-    const scores = judgeText(only.text);
-    return JSON.stringify({ ...scores, ...others, word: wordFor(scores), nonce: only.nonce });
-  }
-  const verdicts = texts.map(({ nonce, text }) => {
-    const scores = judgeText(text);
-    return { nonce, ...scores, ...others, word: wordFor(scores) };
-  });
-  return JSON.stringify({ verdicts });
+  const marked = parseMarkedText(prompt);
+  if (marked === undefined) return UNMARKED_ANSWER;
+  const scores = judgeText(marked.text);
+  return JSON.stringify({ ...scores, ...otherCodes(prompt), word: wordFor(scores), nonce: marked.nonce });
 };
 
 /** A plausible token count, for nothing here has a tokenizer: four characters a token, and no two words in one. */

@@ -34,7 +34,7 @@ const unauthorised = (headers: Headers): Response =>
  * until they are accepted no key can be made.
  */
 export const checkAccess = (world: RelayWorld, headers: Headers, pattern: string): Response | undefined => {
-  const { adminKey, areTermsAccepted, isDatabaseDown } = world.settings;
+  const { adminKey, forbidden, areTermsAccepted, isDatabaseDown } = world.settings;
   const key = headers.get('x-api-key') ?? '';
   if (key === '') return unauthorised(headers);
   // The key stands in the database.
@@ -42,6 +42,7 @@ export const checkAccess = (world: RelayWorld, headers: Headers, pattern: string
   if (adminKey === '') return areTermsAccepted ? wrongKey() : termsUnaccepted();
   if (key !== adminKey) return wrongKey();
   if (findActor(world) === undefined) return guardError(500, 'INTERNAL_ERROR', 'No active admin user');
+  if (forbidden?.test(pattern)) return guardError(403, 'FORBIDDEN', 'This admin key may not do this');
   if (areTermsAccepted || / compliance(\/|$)/.test(pattern)) return undefined;
   return termsUnaccepted();
 };

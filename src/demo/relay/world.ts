@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type AuditEvent, type AuditSettings, createAuditSettings } from './audit/settings.ts';
 import { createModerationSettings, type ModerationOutcome, type ModerationSettings } from './moderation/client.ts';
-import type { ModerationKey } from './moderation/keys.ts';
+import { createModerationKey, type ModerationKey } from './moderation/keys.ts';
 import { type DemoAccount, seedAccounts } from './records/accounts.ts';
 import { type DemoChannel, type DemoGroup, seedChannels, seedGroups } from './records/models.ts';
 import { DEMO_ADMIN_KEY } from './records/secrets.ts';
@@ -20,7 +20,11 @@ export type Credit = {
 /** Settings that the relay reads with every request. */
 type RelaySettings = {
   adminKey: string;
+  /** The routes, such as `GET users/:id`, that the key may not use: newer releases have keys with fewer rights. */
+  forbidden: RegExp | undefined;
   areTermsAccepted: boolean;
+  /** The switch of both engines of its moderation, which its web interface alone changes safely. */
+  isRiskControlOn: boolean;
   arePlanted: boolean;
   health: HealthAnswer;
   /** While it is down only the health answers, which does not look at it. */
@@ -33,7 +37,7 @@ type RelaySettings = {
 /** What the relay knows of its moderation: a line of the log for each input that was checked. */
 export type RelayModeration = {
   readonly settings: ModerationSettings;
-  readonly keys: readonly ModerationKey[];
+  readonly keys: ModerationKey[];
   readonly logs: { readonly userId: number; readonly action: ModerationOutcome['action']; readonly at: number }[];
 };
 
@@ -72,7 +76,9 @@ export const createRelayWorld = ({
   newId,
   settings: {
     adminKey,
+    forbidden: undefined,
     areTermsAccepted: true,
+    isRiskControlOn: false,
     arePlanted: true,
     health: 'ok',
     isDatabaseDown: false,
@@ -87,7 +93,7 @@ export const createRelayWorld = ({
   credits: [],
   moderation: {
     settings: createModerationSettings(),
-    keys: moderationKeys.map((key) => ({ key, frozenUntilMs: 0, failures: 0, successes: 0, lastStatus: undefined })),
+    keys: moderationKeys.map(createModerationKey),
     logs: [],
   },
   audit: { settings: createAuditSettings(), events: [] },

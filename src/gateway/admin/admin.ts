@@ -7,24 +7,15 @@ import type { KeyChange } from '../../llm/key-state.ts';
 import type { VerdictCache } from '../judge/cache.ts';
 import type { GatewaySettings } from '../settings/variables.ts';
 import { createFeed, type Feed } from './feed.ts';
-import type { FeedExchange } from './feed-numbering.ts';
 import type { ShadowState } from './shadow-state.ts';
-import { breakerReport, keyReports, NO_JUDGE_USAGE, type ProcessState, type ProcessStates } from './state.ts';
+import { breakerReport, keyReports, type ProcessState } from './state.ts';
 import { createUsageCounts, type UsageCounts } from './usage.ts';
 import { createWatchVerdicts, type WatchVerdicts } from './verdict-events.ts';
-
-/** What the processes of a service bring together for its operator. */
-export type SharedAdmin = {
-  readonly exchange: FeedExchange;
-  /** The states of all processes. What does not answer is missing; faults with `unavailable` where none can be had. */
-  readonly states: (own: () => ProcessState) => () => Promise<ProcessStates>;
-};
 
 type AdminWatchNeeds = {
   readonly clock: Clock;
   readonly log: Log;
   readonly isStopping: () => boolean;
-  readonly shared: SharedAdmin | undefined;
 };
 
 /** What a process notes while it works, so that the admin routes can show it. */
@@ -37,10 +28,10 @@ export type AdminWatch = {
 };
 
 /** Creates what the admin routes show beside the current values. Only a gateway with an admin key has it. */
-export const createAdminWatch = ({ clock, log, isStopping, shared }: AdminWatchNeeds): AdminWatch => {
+export const createAdminWatch = ({ clock, log, isStopping }: AdminWatchNeeds): AdminWatch => {
   const onBug = (error: unknown): void =>
     log('error', 'admin-feed-failed', { reason: error instanceof Error ? error.name : typeof error });
-  const feed = createFeed({ clock, isStopping, onBug, exchange: shared?.exchange });
+  const feed = createFeed({ clock, isStopping, onBug });
   return {
     feed,
     watchVerdicts: createWatchVerdicts({ clock, feed }),
@@ -53,7 +44,7 @@ export const createAdminWatch = ({ clock, log, isStopping, shared }: AdminWatchN
 };
 
 /** What the state of a process is read from. */
-export type ProcessStatesNeeds = {
+export type ProcessStateNeeds = {
   readonly pool: Pick<KeyPool, 'details'>;
   readonly breaker: Pick<Breaker, 'status'>;
   readonly semaphore: Pick<Semaphore, 'running' | 'waiting'>;
@@ -63,19 +54,15 @@ export type ProcessStatesNeeds = {
   readonly shadowState: (() => ShadowState) | undefined;
 };
 
-/** Creates the look-up of the states of all processes of a service: of this one alone where it shares none. */
-export const createProcessStates = (
-  needs: ProcessStatesNeeds,
-  shared: SharedAdmin | undefined,
-): (() => Promise<ProcessStates>) => {
+/** The state of this process. */
+export const readProcessState = (needs: ProcessStateNeeds): ProcessState => {
   const { pool, breaker, semaphore, cache, settings, usage, shadowState } = needs;
-  const own = (): ProcessState => ({
+  return {
     keys: keyReports(pool.details()),
     breaker: breakerReport(breaker.status()),
     calls: { running: semaphore.running(), waiting: semaphore.waiting(), limit: settings.MAX_CONCURRENCY },
     cache: { verdicts: cache.size(), limit: settings.CACHE_MAX_ENTRIES },
     usage: usage.read(),
     ...(shadowState === undefined ? {} : { shadow: shadowState() }),
-  });
-  return shared?.states(own) ?? (async () => ({ running: 1, states: [own()], ended: NO_JUDGE_USAGE }));
+  };
 };

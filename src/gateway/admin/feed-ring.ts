@@ -1,19 +1,19 @@
-import type { FeedBatch, FeedEvent } from './feed-numbering.ts';
-
 /** How far a reader may lag behind. Of what is older it learns only how much it was. */
 const KEPT_EVENTS = 1000;
 
 /** How far a reader has come: the period that it is in, and the number that it expects next. */
 export type FeedPosition = { readonly period: number; readonly next: number };
 
-/** What a reader is sent: an event with its number, or how many were skipped; null where that is unknown. */
-export type FeedItem = (FeedEvent & { readonly number: number }) | { readonly skipped: number | null };
+/** An event of the feed: its number from 1, its name, and its data as JSON in one line. No text and no key is in it. */
+type FeedEvent = { readonly number: number; readonly event: string; readonly data: string };
 
-type Numbered = FeedEvent & { readonly number: number };
+/** What a reader is sent: an event, or how many were skipped; null where that is unknown. */
+export type FeedItem = FeedEvent | { readonly skipped: number | null };
 
 /** Keeps the latest events of one period. */
 export type FeedRing = {
-  readonly append: (batch: FeedBatch) => void;
+  /** Numbers begin again with each period. A number that is left out was skipped. */
+  readonly append: (period: number, event: FeedEvent) => void;
   /** The end of what has come so far. */
   readonly end: () => FeedPosition;
   /**
@@ -26,20 +26,19 @@ export type FeedRing = {
 /** Creates an empty ring. */
 export const createFeedRing = (): FeedRing => {
   let period = 0;
-  let kept: Numbered[] = [];
+  let kept: FeedEvent[] = [];
   let next = 1;
 
   return {
-    append({ period: given, first, events }) {
-      if (given < period) return;
+    append(given, event) {
       if (given > period) [period, kept] = [given, []];
-      for (const [index, event] of events.entries()) kept.push({ ...event, number: first + index });
-      next = first + events.length;
+      kept.push(event);
+      next = event.number + 1;
       if (kept.length > 2 * KEPT_EVENTS) kept = kept.slice(-KEPT_EVENTS);
     },
     end: () => ({ period, next }),
     after(position) {
-      // An id of another replica, or of before a clock was set back: its period never comes here.
+      // An id of another process, or of before a clock was set back: its period never comes here.
       if (position.period > period && period > 0) return { items: [{ skipped: null }], position: { period, next } };
       if (position.period > period || (position.period === period && position.next >= next))
         return { items: [], position };

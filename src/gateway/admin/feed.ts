@@ -2,10 +2,10 @@ import { pause, pauseUntil } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { pushedSseResponse, type SendSse } from '../../core/http/sse.ts';
-import { createOpenness, createOwnExchange, type FeedExchange } from './feed-numbering.ts';
+import { startCoolDown } from '../../core/retry.ts';
 import { createFeedRing, type FeedPosition } from './feed-ring.ts';
 
-/** The live feed: events of this service for those who read it. Without a reader for a minute nothing is kept or made. */
+/** The live feed: events of this process for those who read it. Without a reader for a minute nothing is kept or made. */
 export type Feed = {
   /** Whether an event would reach anybody. */
   readonly isOpen: () => boolean;
@@ -21,10 +21,10 @@ type FeedNeeds = {
   readonly clock: Clock;
   readonly isStopping: () => boolean;
   readonly onBug: (error: unknown) => void;
-  /** Brings the events of other processes. Without it this process is the whole service. */
-  readonly exchange: FeedExchange | undefined;
 };
 
+/** How long events are kept for a reader that comes back. After it the feed costs nothing until somebody reads again. */
+const OPEN_MS = 60_000;
 /** Readers of one process. */
 const READERS_LIMIT = 8;
 /** Each reader looks for events so often: one write for all of them. It looks itself, since in some runtimes no request may wake another. */
@@ -39,11 +39,18 @@ const parsePosition = (id: string): FeedPosition => {
 };
 
 /** Creates the feed of a process. */
-export const createFeed = ({ clock, isStopping, onBug, exchange = createOwnExchange(clock.now) }: FeedNeeds): Feed => {
-  const { isOpen, keepOpen } = createOpenness(clock.now);
+export const createFeed = ({ clock, isStopping, onBug }: FeedNeeds): Feed => {
   const ring = createFeedRing();
   let readers = 0;
-  exchange.connect({ onRead: keepOpen, onBatch: ring.append });
+  let openMs = () => 0;
+  // A period is a time in which the feed was open without a gap. A later one is greater, and its numbers begin again.
+  let period = 0;
+  let number = 0;
+  const isOpen = (): boolean => openMs() > 0;
+  const keepOpen = (): void => {
+    if (!isOpen()) [period, number] = [Math.max(clock.now(), period + 1), 0];
+    openMs = startCoolDown(clock.now, OPEN_MS);
+  };
 
   /** Sends what is new. Undefined where the reader has taken it. */
   const sendAfter = (start: FeedPosition, send: SendSse) => {
@@ -69,7 +76,6 @@ export const createFeed = ({ clock, isStopping, onBug, exchange = createOwnExcha
     let position = start;
     while (!left.aborted) {
       keepOpen();
-      exchange.keepOpen();
       const sent = sendAfter(position, send);
       position = sent.position;
       if (sent.taken !== undefined && !(await isTaken(sent.taken, left))) return;
@@ -81,9 +87,12 @@ export const createFeed = ({ clock, isStopping, onBug, exchange = createOwnExcha
   return {
     isOpen,
     publish(event, data) {
-      exchange.send({ event, data: JSON.stringify(data) });
+      number += 1;
+      ring.append(period, { number, event, data: JSON.stringify(data) });
     },
-    skip: exchange.skip,
+    skip() {
+      number += 1;
+    },
     stream(request) {
       if (readers >= READERS_LIMIT)
         throw new Fault({

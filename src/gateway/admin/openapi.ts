@@ -12,8 +12,6 @@ const Category = v.object({ name: v.string(), threshold: v.number() });
 export const AdminState = v.object({
   time: v.number(),
   version: v.string(),
-  /** Fewer answered than run: what the others would have added is missing. */
-  workers: v.object({ running: v.number(), answered: v.number() }),
   ...StateEntries,
   ...JudgeUsage.entries,
   aliases: v.array(
@@ -35,7 +33,7 @@ export const AdminState = v.object({
 /** What a rest and a release answer. */
 export const KeyChangeAnswer = v.object({
   ...KeyReport.entries,
-  applies_to: v.picklist(['process', 'workers', 'replicas']),
+  applies_to: v.picklist(['process', 'replicas']),
 });
 
 /** What `POST /admin/check` answers. `result` is one of those of `POST /v1/moderations`. */

@@ -10,13 +10,13 @@ import { MAX_REST_MS } from '../../llm/key-state.ts';
 import type { ModelAlias } from '../models.ts';
 import type { PolicySelection } from '../policy/policy.ts';
 import type { Readiness } from '../readiness.ts';
-import { createProcessStates, type ProcessStatesNeeds, type SharedAdmin } from './admin.ts';
+import { type ProcessStateNeeds, readProcessState } from './admin.ts';
 import { parseAdminBody } from './body.ts';
 import type { Feed } from './feed.ts';
-import { keyReports, mergeStates } from './state.ts';
+import { keyReports } from './state.ts';
 
-/** Which processes a change of a key reaches now: this one, all workers of this service, or all replicas. */
-export type KeyChangeScope = 'process' | 'workers' | 'replicas';
+/** Which processes a change of a key reaches now: this one, or all replicas. */
+export type KeyChangeScope = 'process' | 'replicas';
 
 /** The body of `POST /admin/keys/{fingerprint}/rest`. */
 export const RestRequest = v.object({
@@ -28,13 +28,13 @@ export const RestRequest = v.object({
   ),
 });
 
-type AdminNeeds = ProcessStatesNeeds & {
+type AdminNeeds = ProcessStateNeeds & {
   readonly adminKey: string;
   readonly clock: Clock;
   readonly version: string;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly pool: Pick<KeyPool, 'rest' | 'release' | 'details'>;
-  readonly shared?: { readonly coolDowns: { readonly scope: () => KeyChangeScope }; readonly admin?: SharedAdmin };
+  readonly shared?: { readonly coolDowns: { readonly scope: () => KeyChangeScope } };
   readonly checkReadiness: () => Promise<Readiness>;
   readonly models: ReadonlyMap<string, ModelAlias>;
   readonly policies: PolicySelection;
@@ -50,7 +50,6 @@ const NO_KEY = -1;
 /** Creates the routes under `/admin`. Each requires the admin key. */
 export const createAdminRoutes = (needs: AdminNeeds): RouteTable => {
   const { clock, version, pool, models, policies, shared } = needs;
-  const findStates = createProcessStates(needs, shared?.admin);
   const locked =
     (route: AdminRoute): AdminRoute =>
     (request, params) => {
@@ -59,12 +58,11 @@ export const createAdminRoutes = (needs: AdminNeeds): RouteTable => {
     };
 
   const readState = async () => {
-    const [{ running, states, ended }, ready] = await Promise.all([findStates(), needs.checkReadiness()]);
-    const { usage, ...state } = mergeStates({ states, ended });
+    const ready = await needs.checkReadiness();
+    const { usage, ...state } = readProcessState(needs);
     return {
       time: clock.now(),
       version,
-      workers: { running, answered: states.length },
       ...state,
       ...usage,
       aliases: [...models.values()].map(({ alias, model, judge, vision, guard, second }) => ({

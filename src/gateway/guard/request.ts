@@ -3,7 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { AnswerForm } from './answer-form.ts';
-import { type ChatMessage, definitionsText, isChatMessage, messageTexts } from './message-text.ts';
+import { type ChatMessage, createMessageJoiner, definitionsText, isChatMessage, messageTexts } from './message-text.ts';
 
 /** The body of `POST /v1/chat/completions`. Everything else in it is for a chat model, and ignored. */
 export const GuardRequest = v.object({
@@ -51,9 +51,9 @@ const WRONG: Readonly<Record<string, string>> = {
   function_call: 'a name and arguments alone',
 };
 
-const textOf = (message: ChatMessage, index: number): string => {
+const textOf = (message: ChatMessage, index: number, joined: string): string => {
   const param = `messages[${index}]`;
-  const read = messageTexts(message);
+  const read = messageTexts(message, joined);
   if ('texts' in read) return read.texts.join('\n');
   const { unreadable } = read;
   throw unjudged(
@@ -81,8 +81,10 @@ export const guardTexts = (asked: AskedGuard, { kind }: AnswerForm, limits: Text
     if (texts.length > limits.inputs)
       throw unjudged(`Expected at most ${limits.inputs} messages with a text, as MAX_INPUTS allows`);
   };
+  const join = createMessageJoiner();
   for (const [index, message] of asked.messages.entries())
-    if (kind === 'text' || !isInstruction(message, index)) add(textOf(message, index), `messages[${index}]`);
+    if (kind === 'text' || !isInstruction(message, index))
+      add(textOf(message, index, join(message)), `messages[${index}]`);
   if (texts.length === 0) throw unjudged('Expected a text to judge in at least one message that is no instruction');
   for (const name of ['tools', 'functions'] as const) {
     const text = definitionsText(asked[name]);

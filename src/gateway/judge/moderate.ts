@@ -42,7 +42,7 @@ export type TextDigest = (text: string) => string | Promise<string>;
 export type ModerationItem = { readonly text: string; readonly image?: ChatImage };
 
 /** The scores of a text, whether they come from the cache, and which judges were asked for them. */
-export type FoundScores = {
+type FoundScores = {
   readonly scores: CategoryScores;
   readonly isCached: boolean;
   readonly asked: readonly AskedJudge[];
@@ -60,13 +60,13 @@ export type ItemVerdict = FoundScores &
 type Asker = Pick<Deadline, 'signal' | 'span'>;
 
 /** Whose items they are, by the digest of a gateway key, and how long they may take. */
-export type Caller = Deadline & { readonly owner: string };
+type Caller = Deadline & { readonly owner: string };
 
 /** A text whose views were made: the key of its verdict, and how something was hidden in it. */
 export type KnownText = { readonly key: string; readonly hidden: readonly Hiding[] };
 
 /** What the judge would read of an item, and the key of its verdict. */
-export type PreparedItem = {
+type PreparedItem = {
   readonly views: readonly string[];
   readonly hidden: readonly Hiding[];
   readonly image: ChatImage | undefined;

@@ -2,14 +2,9 @@ import type { Clock } from '../../core/clock.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { Upstream } from '../../llm/breaker.ts';
-import type { GatewayMetrics } from '../metrics.ts';
 import type { JudgeKind } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { MakeViews } from '../text/make-views.ts';
-import { createBatchJudge, doubtLimits } from './batch-judge.ts';
-import { createBatchModerate } from './batch-moderate.ts';
-import { createBatchPrompts } from './batch-prompt.ts';
-import { createBatchParser } from './batch-verdict.ts';
 import type { SharedVerdicts, VerdictCache } from './cache.ts';
 import { createJudgeCall, type JudgeCallNeeds } from './call.ts';
 import { createJudgeChain } from './chain/chain.ts';
@@ -47,20 +42,18 @@ export type ModerationNeeds = {
   readonly newNonce: () => string;
   readonly onUnusable: (model: string, reason: string) => void;
   readonly onTokens: JudgeCallNeeds['onTokens'];
-  readonly onBatch: GatewayMetrics['batch'];
   readonly settings: {
     readonly MODERATION_WINDOW_CHARS: number;
     readonly REQUEST_DEADLINE_MS: number;
     readonly HEDGE_AFTER_MS: number;
     readonly JUDGE_KEEP_ALIVE?: string | number | undefined;
-    readonly JUDGE_BATCH: number;
   };
 };
 
 /** The moderation by one policy: of the items of a request, and of a single one. */
 type Moderation = { readonly moderate: Moderate; readonly items: ItemModeration };
 
-/** Creates the moderation of a request's items by one policy over a backend: each by itself, or short ones several in one call. */
+/** Creates the moderation of a request's items by one policy over a backend, each by itself. */
 export const createModeration = (needs: ModerationNeeds): Moderation => {
   const { clock, policy, cache, shared, digest, newNonce, onUnusable, settings } = needs;
   const windowChars = settings.MODERATION_WINDOW_CHARS;
@@ -96,28 +89,5 @@ export const createModeration = (needs: ModerationNeeds): Moderation => {
     deadlineMs: settings.REQUEST_DEADLINE_MS,
     digest,
   });
-  if (settings.JUDGE_BATCH < 2) return { items, moderate: createModerate(items) };
-  const batchPrompts = createBatchPrompts(policy);
-  const doubtFrom = doubtLimits(policy);
-  const moderate = createBatchModerate({
-    items,
-    judgeBatch: createBatchJudge({
-      ...needs,
-      callJudge,
-      prompts: batchPrompts,
-      doubtFrom,
-      parseBatch: createBatchParser(policy),
-      memory,
-    }),
-    cache,
-    shared,
-    clock,
-    deadlineMs: settings.REQUEST_DEADLINE_MS,
-    digest,
-    prompts: [batchPrompts.system, batchPrompts.user([]), doubtFrom.join()].join('\0'),
-    categoryCount,
-    size: settings.JUDGE_BATCH,
-    windowChars,
-  });
-  return { items, moderate };
+  return { items, moderate: createModerate(items) };
 };

@@ -19,14 +19,14 @@ export const createVerdictSchema = ({ categories }: Pick<Policy, 'categories'>) 
 const OUTPUT_RULE = `The answer is one JSON object on one line with exactly these keys, each category an integer 0 to 100, then the one word, and nothing before or after it:`;
 
 /** The scores of a verdict in the shape of an answer: `"HR":n,"HRT":n`. */
-export const scoresShape = ({ categories }: Policy): string => categories.map(({ code }) => `"${code}":n`).join(',');
+const scoresShape = ({ categories }: Policy): string => categories.map(({ code }) => `"${code}":n`).join(',');
 const answerShape = (scores: string, nonce: string): string => `{${scores},"word":"the one word","nonce":"${nonce}"}`;
 
 const definitionLine = ({ code, name, definition, guidance }: PolicyCategory): string =>
   `${code} (${name}): ${definition}${guidance === undefined ? '' : ` ${guidance}`}`;
 
-/** The policy as a judge reads it, however many texts it reads. */
-export const createPolicyPrompt = ({ categories, guidance }: Policy): string =>
+/** The policy as a judge reads it. */
+const createPolicyPrompt = ({ categories, guidance }: Policy): string =>
   [
     createInstruction(categories.length),
     `Categories\n${categories.map(definitionLine).join('\n')}`,
@@ -35,7 +35,7 @@ export const createPolicyPrompt = ({ categories, guidance }: Policy): string =>
   ].join('\n\n');
 
 /** The categories of a policy in one line: `HR harassment, HRT harassment/threatening`. */
-export const categoryList = ({ categories }: Policy): string =>
+const categoryList = ({ categories }: Policy): string =>
   categories.map(({ code, name }) => `${code} ${name}`).join(', ');
 
 /** What one call judges: part `part` of `parts` of a text, counted from 1, and at most one image. */
@@ -53,7 +53,7 @@ const describeExcerpt = ({ part, parts, image }: Excerpt): string =>
   `${parts === 1 ? 'the text' : `part ${part} of ${parts} of a text`}${image === undefined ? '' : ' and the attached image'}`;
 
 /** A text in which a blank breaks every `[[`, so that no line of it looks like a marker. */
-export const breakMarkers = (text: string): string => text.replaceAll(/\[(?=\[)/g, '[ ');
+const breakMarkers = (text: string): string => text.replaceAll(/\[(?=\[)/g, '[ ');
 
 /** What the judge is sent about one excerpt under a policy. */
 export type JudgePrompts = {

@@ -7,7 +7,6 @@ type SharedWork<T> = {
    * caller whose signal aborts, or when its time is over.
    */
   readonly join: (key: string, signal: AbortSignal, start: (deadline: Deadline) => Promise<T>) => Promise<T>;
-  readonly isRunning: (key: string) => boolean;
 };
 
 type Work<T> = { readonly promise: Promise<T>; readonly deadline: Deadline; callers: number };
@@ -40,7 +39,6 @@ export const createSharedWork = <T>(newDeadline: () => Deadline): SharedWork<T> 
   };
 
   return {
-    isRunning: (key) => running.has(key),
     async join(key, signal, start) {
       signal.throwIfAborted();
       const work = running.get(key) ?? begin(key, start);

@@ -17,7 +17,7 @@ const CODE_FENCE = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
 const HALF = 50;
 
 /** The answer without a leading think block and without a code fence around all of it. Nothing else is tolerated. */
-export const unwrapAnswer = (content: string): string => {
+const unwrapAnswer = (content: string): string => {
   const answer = content.replace(LEADING_THOUGHT, '').trim();
   return CODE_FENCE.exec(answer)?.[1]?.trim() ?? answer;
 };

@@ -91,8 +91,11 @@ export const createNoVerdict = ({ settings, metrics, newId }: NoVerdictNeeds): N
     // Not for nothing: a weak map of every request makes each garbage collection longer.
     if (mayFlag) admitted.set(request, known);
   };
+  // As a rule an image makes a body too large, and nobody reads it to find out.
+  const isUnjudged = (detail: GatewayFault | undefined): boolean =>
+    detail?.kind === 'unjudged-input' || detail?.kind === 'body-too-large';
   const isFlagging = (detail: GatewayFault | undefined): boolean =>
-    settings.NO_VERDICT === 'flag' || (detail?.kind === 'unjudged-input' && settings.UNJUDGED_INPUT === 'flag');
+    settings.NO_VERDICT === 'flag' || (isUnjudged(detail) && settings.UNJUDGED_INPUT === 'flag');
   return {
     admit: (request, policy) => remember(request, { alias: DEFAULT_ALIAS, inputs: 1, policy }),
     describe: remember,

@@ -4,6 +4,7 @@ import { issueOf } from '../../core/http/body.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { GatewayFault } from '../errors.ts';
+import { joinedText } from '../guard/joined-text.ts';
 import type { ModerationItem } from '../judge/moderate.ts';
 import type { GatewaySettings } from '../settings/variables.ts';
 import { isBlank } from '../text/normalize.ts';
@@ -135,13 +136,15 @@ const parseParts = (values: readonly unknown[], { limits, unseen, ...rules }: In
   }
   const [image] = unseen === undefined ? images.flatMap((one) => parseStillImage(one) ?? []) : [];
   if (images.length > (image === undefined ? 0 : 1)) leftOut.push(unjudgedImage(images, unseen));
-  const text = texts.join('\n');
+  const written = texts.join('\n');
+  const joined = joinedText(texts);
+  const text = joined === '' ? written : `${written}\n${joined}`;
   const [first] = leftOut;
   const isSomethingLeft = image !== undefined || !isBlank(text);
   if (first !== undefined && !(rules.unjudged === 'text' && isSomethingLeft)) throw first.fault;
   const types = [...new Set(leftOut.map(({ type }) => type))];
-  if (image === undefined) return { ...createTextItem(text, 'input', limits), unjudged: types };
-  requireLength(text, 'input', limits);
+  if (image === undefined) return { ...createTextItem(written, 'input', limits), text, unjudged: types };
+  requireLength(written, 'input', limits);
   // Not checked for blankness: a message may hide in invisible characters.
   return { text, image, unjudged: types };
 };

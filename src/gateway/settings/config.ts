@@ -65,25 +65,36 @@ const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => 
 const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>
   unique([...MODERATION_API_KEY, ...MODERATION_API_KEYS]);
 
-/** A part of the calls for each worker is only possible where there are as many. */
-const workerConflict = ({ GATEWAY_WORKERS, MAX_CONCURRENCY }: GatewaySettings): string[] =>
-  GATEWAY_WORKERS !== 'auto' && GATEWAY_WORKERS > MAX_CONCURRENCY
-    ? [
-        `GATEWAY_WORKERS: expected no more than MAX_CONCURRENCY (${MAX_CONCURRENCY}), of which each worker has a part: raise that, or lower this`,
-      ]
-    : [];
-
 /** Which of two policies holds must not depend on an order that is not defined. */
 const policyConflict = ({ MODERATION_POLICY, MODERATION_POLICY_FILE }: GatewaySettings): string[] =>
   MODERATION_POLICY !== undefined && MODERATION_POLICY_FILE !== undefined
     ? ['MODERATION_POLICY: expected none beside MODERATION_POLICY_FILE: remove one of them']
     : [];
 
+/** What README and the guides write where a key has to be chosen. */
+const EXAMPLE_KEY = 'choose-a-key';
+const SAFE_KEY_CHARS = 16;
+
+/** The variables of a gateway in production that hold such a key. */
+const variablesOfKeys = (settings: KeySettings, isMeant: (key: string) => boolean): readonly string[] => {
+  const { APP_ENV, GATEWAY_ADMIN_KEY: admin } = settings;
+  if (APP_ENV !== 'production') return [];
+  const keys = { ...settings, GATEWAY_ADMIN_KEY: admin === undefined ? [] : [admin] };
+  const names = ['MODERATION_API_KEY', 'MODERATION_API_KEYS', 'GATEWAY_ADMIN_KEY'] as const;
+  return names.filter((name) => keys[name].some(isMeant));
+};
+
+/** The variables of a gateway in production that hold a key which can be guessed. */
+export const guessableKeys = (settings: KeySettings): readonly string[] =>
+  variablesOfKeys(settings, ({ length }) => length < SAFE_KEY_CHARS);
+
 const conflictsIn = (settings: KeySettings): string[] => {
   const gatewayKeys = gatewayKeysFrom(settings);
   const problems: string[] = [];
   if (settings.APP_ENV === 'production' && gatewayKeys.length === 0)
     problems.push('MODERATION_API_KEYS: expected at least one gateway key when APP_ENV is production');
+  for (const name of variablesOfKeys(settings, (key) => key === EXAMPLE_KEY))
+    problems.push(`${name}: expected a key of your own when APP_ENV is production, not the example of the docs`);
   if (settings.BACKEND_API_KEYS.some((key) => gatewayKeys.includes(key))) {
     problems.push(
       'BACKEND_API_KEYS: the same key is in MODERATION_API_KEYS; use different keys, because clients must never have a backend key',
@@ -107,7 +118,7 @@ export const readGatewayConfig = (variables: Variables): GatewayConfig => {
   // Problems of single variables are reported above.
   const keys = collectProblems(() => readVariables(KeyVariables, variables), []);
   problems.push(...(keys === undefined ? [] : conflictsIn(keys)));
-  problems.push(...(settings === undefined ? [] : [...workerConflict(settings), ...policyConflict(settings)]));
+  problems.push(...(settings === undefined ? [] : policyConflict(settings)));
   if (settings === undefined || models === undefined || problems.length > 0) throw new ConfigError(problems);
   return { settings, gatewayKeys: gatewayKeysFrom(settings), backend: backendFrom(settings), models, shadow };
 };

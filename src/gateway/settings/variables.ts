@@ -26,6 +26,11 @@ const AdminKey = v.pipe(
     'expected one key of 1 to 512 printable characters without blanks or quotes around it',
   ),
 );
+const SigningKey = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^[\x21-\x7e]{32,512}$/, 'expected 32 to 512 printable characters without blanks, the same in every replica'),
+);
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
 
 /** What guides show as an address: that of one route, not of the server. */
@@ -52,11 +57,7 @@ const KeepAlive = v.pipe(
 
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_(?:ADMIN|WORKER)|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|UNJUDGED|NO_VERDICT)_?/;
-
-/** The most processes that one gateway may have. */
-export const MAX_WORKERS = 64;
-const WORKERS_RULE = `expected auto, or a whole number from 1 to ${MAX_WORKERS}`;
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REDIS_HMAC|REUSE_PORT|UNJUDGED|NO_VERDICT)_?/;
 
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
@@ -64,18 +65,7 @@ export const GatewayVariables = v.object({
   PORT: v.optional(WholeNumber(0, 65_535), '8000'),
   APP_ENV: v.optional(OneOf(['development', 'production']), 'development'),
   LOG_LEVEL: v.optional(OneOf(LOG_LEVELS), 'info'),
-  GATEWAY_WORKERS: v.optional(
-    v.pipe(
-      v.string(),
-      v.trim(),
-      v.check(
-        (text) => text === 'auto' || (/^\d{1,3}$/.test(text) && +text >= 1 && +text <= MAX_WORKERS),
-        WORKERS_RULE,
-      ),
-      v.transform((text) => (text === 'auto' ? text : Number(text))),
-    ),
-    '1',
-  ),
+  REUSE_PORT: v.optional(OneOf(['true', 'false']), 'false'),
   MODERATION_API_KEY: v.optional(Keys, ''),
   MODERATION_API_KEYS: v.optional(Keys, ''),
   GATEWAY_ADMIN_KEY: v.optional(AdminKey),
@@ -100,7 +90,6 @@ export const GatewayVariables = v.object({
   CACHE_MAX_ENTRIES: v.optional(WholeNumber(0, 10_000_000), '10000'),
   CACHE_TTL_SECONDS: v.optional(WholeNumber(0, 31_536_000), '3600'),
   HEDGE_AFTER_MS: v.optional(WholeNumber(0, 600_000), '0'),
-  JUDGE_BATCH: v.optional(WholeNumber(0, 16), '0'),
   JUDGE_KEEP_ALIVE: v.optional(KeepAlive),
   REDIS_URL: v.optional(
     v.pipe(
@@ -117,6 +106,7 @@ export const GatewayVariables = v.object({
       ),
     ),
   ),
+  REDIS_HMAC_KEY: v.optional(SigningKey),
 });
 
 /** Names of what the gateway has under another name: one time limit is for all calls of a request. */

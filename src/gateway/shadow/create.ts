@@ -90,8 +90,7 @@ export const createGatewayShadow = (needs: GatewayShadowNeeds): GatewayShadow =>
         cache: createVerdictCache(0, 0, clock.now),
         shared: undefined,
         onUnusable() {},
-        onBatch() {},
-        settings: { ...live.settings, JUDGE_BATCH: 0, HEDGE_AFTER_MS: 0 },
+        settings: { ...live.settings, HEDGE_AFTER_MS: 0 },
       }).items,
   });
   stopSignal?.addEventListener('abort', shadow.interrupt, { once: true });

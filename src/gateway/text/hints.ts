@@ -61,8 +61,9 @@ const kindOf = Int32Array.from({ length: 128 }, (_, code) =>
   KINDS.reduce((bits, [kind, chars]) => (chars.test(String.fromCharCode(code)) ? bits | kind : bits), 0),
 );
 
-/** Three letters that every match of the decoders' own hints has in it: `alpha`, `echo`, and so on; `eht`, `uoy`. */
+/** Three letters that every match of the decoders' own hints has in it: `<wbr>`; `alpha`, `echo`, and so on; `eht`, `uoy`. */
 const TRIPLES: readonly (readonly [hint: number, triples: string])[] = [
+  [HINTS.escapes, 'wbr'],
   [HINTS.nato, 'lfa lph ech dia osc nif yan'],
   [HINTS.backwards, 'eht uoy woh sih eka hti lli bmo'],
 ];

@@ -1,7 +1,7 @@
 import { INVISIBLE_RUN } from './invisible.ts';
 
 /** Part of every cache key: raise it whenever the result of `normalise` or of any decoder changes. */
-export const NORMALISER_VERSION = '4';
+export const NORMALISER_VERSION = '5';
 
 const PLAIN = /^[\n\t\x20-\x7e]*$/;
 const LINE_BREAK = /\r\n|[\r\v\f\x85\u2028\u2029]/g;

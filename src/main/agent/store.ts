@@ -38,8 +38,13 @@ const openShared = async (url: string, { times, onError }: SharedNeeds): Promise
   const { openPostgres } = await import('../../adapter/postgres/connection.ts');
   const { createPostgresCluster } = await import('../../adapter/postgres/cluster.ts');
   const { openPostgresStore } = await import('../../adapter/postgres/store.ts');
+  const { explainPostgresError } = await import('../../adapter/postgres/errors.ts');
   const connection = await openPostgres({ url });
-  const shared = await openPostgresStore({ connection, newServerID: newId, aliveMs: times.aliveMs });
+  const opening = openPostgresStore({ connection, newServerID: newId, aliveMs: times.aliveMs });
+  const shared = await opening.catch(async (error: unknown) => {
+    await connection.close();
+    throw explainPostgresError(error);
+  });
   const peers = createPostgresCluster({ connection, shared, times, onError });
   return {
     store: shared.store,

@@ -1,5 +1,6 @@
 import { SessionDocumentError } from '../../agent/session/document.ts';
 import type { RetentionLimits } from '../../agent/session/retention.ts';
+import { nearestText } from '../program/arguments.ts';
 
 /** A task of the `gatehouse agent` command. */
 export type AgentTask =
@@ -96,5 +97,6 @@ export const parseTask = ([verb, ...args]: readonly string[]): AgentTask => {
   const task = taskOf();
   if (task !== undefined) return task;
   const [known] = Object.entries(USAGE).filter(([name]) => name === verb);
-  throw argumentError(`expected ${known?.[1] ?? `one of ${Object.keys(USAGE).join(', ')}`}`);
+  const names = Object.keys(USAGE);
+  throw argumentError(`expected ${known?.[1] ?? `one of ${names.join(', ')}${nearestText(verb ?? '', names)}`}`);
 };

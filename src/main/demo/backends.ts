@@ -30,16 +30,21 @@ export type Toys = {
 
 const serve = (handler: Handler, port = 0): Promise<RunningServer> => serveNode(handler, { host: LOOPBACK, port });
 
-const moderateWith = ({ moderation: { settings }, audit }: RelayWorld, gateway: string, token: string): void => {
+const moderateWith = (
+  { settings: relay, moderation: { settings }, audit }: RelayWorld,
+  gateway: string,
+  token: string,
+): void => {
   settings.base_url = gateway;
   settings.timeout_ms = MODERATION_TIMEOUT_MS;
   settings.thresholds = Object.fromEntries(Object.keys(PLATFORM_THRESHOLDS).map((name) => [name, THRESHOLD]));
-  settings.is_auto_ban_on = false;
-  settings.mode = 'pre_block';
+  settings.auto_ban_enabled = false;
+  settings.enabled = true;
   const endpoint = { base_url: gateway, token, timeout_ms: MODERATION_TIMEOUT_MS, input_limit: AUDIT_CHUNK_CHARS };
   audit.settings.endpoints = [auditEndpoint(endpoint)];
   audit.settings.enabled = true;
   audit.settings.blocking_enabled = true;
+  relay.isRiskControlOn = true;
 };
 
 /**
@@ -49,7 +54,6 @@ const moderateWith = ({ moderation: { settings }, audit }: RelayWorld, gateway: 
 export const startToys = async (relayPort: number, key: string): Promise<Toys> => {
   const sendModeration = (request: Request): Promise<Response> => fetch(request);
   const relay = createDemoRelay({ clock: systemClock, newId, sendModeration, moderationKeys: [key] });
-  relay.world.moderation.settings.mode = 'off';
   const model = createScriptedModel({ clock: systemClock, script: demoScript });
   const servers = await Promise.all([
     serve(createDemoJudge()),

@@ -2,25 +2,16 @@ import { type BoundedLines, openBoundedLines } from '../../adapter/files/bounded
 import { errorCode } from '../../adapter/node/error-code.ts';
 import { ConfigError } from '../../core/config.ts';
 import type { GatewayConfig } from '../../gateway/settings/config.ts';
-import type { WorkerPlace } from '../../gateway/settings/workers.ts';
 
-/**
- * Opens the file for disagreements of the shadow; undefined where none is set. Each worker has one of its own, with its number at the
- * end. Throws a `ConfigError` when it cannot be written.
- */
+/** Opens the file for disagreements of the shadow; undefined where none is set. Throws a `ConfigError` when it cannot be written. */
 export const openShadowFile = async (
   { shadow }: Pick<GatewayConfig, 'shadow'>,
-  worker: WorkerPlace | undefined,
   onLost: (code: string) => void,
 ): Promise<BoundedLines | undefined> => {
   if (shadow?.file === undefined) return undefined;
   const { path, limitBytes } = shadow.file;
   try {
-    return await openBoundedLines({
-      path: worker === undefined ? path : `${path}.worker-${worker.number}`,
-      limitBytes,
-      onLost,
-    });
+    return await openBoundedLines({ path, limitBytes, onLost });
   } catch (error) {
     const code = errorCode(error) ?? 'unknown';
     throw new ConfigError([

@@ -1,24 +1,19 @@
 import { parseRedisAddress } from '../../adapter/redis/address.ts';
 import type { Log } from '../../core/log.ts';
-import type { SharedState } from '../../gateway/shared-state.ts';
+import type { GatewayConfig } from '../../gateway/settings/config.ts';
+
+/** What signs verdicts in Redis: a key of its own, or else all gateway and backend keys, in whatever order they are given. */
+export const redisSecret = ({ settings, gatewayKeys }: Pick<GatewayConfig, 'settings' | 'gatewayKeys'>): string =>
+  settings.REDIS_HMAC_KEY ?? JSON.stringify([gatewayKeys.toSorted(), settings.BACKEND_API_KEYS.toSorted()]);
 
 /**
  * The state in the Redis that `REDIS_URL` names, if it names one; throws a `ConfigError` that says what is wrong with it. The client library
  * is a third of the bundle: it is only loaded where there is a Redis.
  */
-export const redisStateAt = async (url: string | undefined, log: Log) => {
+export const redisStateOf = async (config: Pick<GatewayConfig, 'settings' | 'gatewayKeys'>, log: Log) => {
+  const { REDIS_URL: url } = config.settings;
   if (url === undefined) return undefined;
   const address = parseRedisAddress(url);
   const { createRedisState } = await import('../../adapter/redis/shared-state.ts');
-  return createRedisState({ address, log });
-};
-
-/** With Redis all replicas share what they can there. `/ready` is for the workers that clients cannot tell apart. */
-export const sharedStateOf = (
-  redis: SharedState | undefined,
-  workers: SharedState | undefined,
-): SharedState | undefined => {
-  if (redis === undefined || workers === undefined) return redis ?? workers;
-  // While Redis is lost, the workers still count together.
-  return { ...workers, ...redis, rateLimit: (limit, local) => redis.rateLimit(limit, workers.rateLimit(limit, local)) };
+  return createRedisState({ address, secret: redisSecret(config), log });
 };

@@ -85,7 +85,8 @@ export const toRefusalError = (
   what: 'user' | 'account',
 ): RelayError => {
   if (status === 0) return new RelayError({ kind: 'upstream-unavailable', why: 'no connection' });
-  if (status === 401 || status === 403) return new RelayError({ kind: 'upstream-auth' });
+  if (status === 401) return new RelayError({ kind: 'upstream-auth' });
+  if (status === 403) return new RelayError({ kind: 'upstream-forbidden' });
   if (status === 404) return new RelayError({ kind: 'not-found', what });
   if (status === 423) return new RelayError({ kind: 'terms-not-accepted' });
   if (status === 429) return new RelayError({ kind: 'upstream-rate-limit', retryAfterMs: RATE_LIMIT_PAUSE_MS });

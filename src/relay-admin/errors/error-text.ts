@@ -37,7 +37,7 @@ export const errorTextFor = (detail: RelayErrorDetail): ErrorText => {
       return errorText(
         'NO_ADMIN_KEY',
         detail.isMalformed
-          ? 'RELAY_ADMIN_API_KEY is not of the form admin- and 64 lower-case hexadecimal digits'
+          ? 'RELAY_ADMIN_API_KEY is not one word of 16 to 256 letters, digits and . _ ~ + / = : @ -'
           : 'RELAY_ADMIN_API_KEY is not set',
         'ask the operator to set the key and restart this server; describe, health and model_control_options work without it.',
       );
@@ -120,8 +120,14 @@ export const errorTextFor = (detail: RelayErrorDetail): ErrorText => {
     case 'upstream-auth':
       return errorText(
         'UPSTREAM_AUTH',
-        'the relay refused the admin key; a newly generated key ends the old one at once',
+        'the relay does not know the admin key (401): it was replaced, has expired or was never one',
         'ask the operator to set the current key and restart this server.',
+      );
+    case 'upstream-forbidden':
+      return errorText(
+        'UPSTREAM_FORBIDDEN',
+        'this admin key may not do this (403): it has fewer rights, or a server before the relay refuses it',
+        'ask the operator to give the key this right, if it should have it; other tools may work.',
       );
     case 'terms-not-accepted':
       return errorText(

@@ -48,6 +48,7 @@ export type RelayErrorDetail =
   /** `why`: the error code of the system, such as ENOSPC. */
   | { readonly kind: 'journal-unavailable'; readonly why: string; readonly outcome?: 'unknown' }
   | { readonly kind: 'upstream-auth' }
+  | { readonly kind: 'upstream-forbidden' }
   | { readonly kind: 'terms-not-accepted' }
   | { readonly kind: 'upstream-refused'; readonly status: number }
   | { readonly kind: 'upstream-rate-limit'; readonly retryAfterMs: number }

@@ -35,7 +35,7 @@ export const rechargeErrorText = (detail: RechargeErrorDetail): ErrorText => {
     case 'doubt-not-acknowledged':
       return errorText(
         'DOUBT_NOT_ACKNOWLEDGED',
-        'an earlier recharge of this user and amount was sent, and whether it was credited is not known; this one would be credited on top of it',
+        'an earlier recharge of this user and amount was sent and not verified; this one would be credited on top of it',
         'show a person that earlier recharge, what its balance and history show, and this reference; only when that person decides to credit again, call recharge with the reference as acknowledge_doubt.',
         { reference: detail.reference },
       );
@@ -93,7 +93,8 @@ export const rechargeErrorText = (detail: RechargeErrorDetail): ErrorText => {
 };
 
 const nextAfterRefusal = (status: number): string => {
-  if (status === 401 || status === 403) return 'ask the operator to set the current admin key and restart this server.';
+  if (status === 401) return 'ask the operator to set the current admin key and restart this server.';
+  if (status === 403) return 'ask the operator to give the admin key the right to recharge, if it should have it.';
   if (status === 423) return 'ask an administrator to accept the relay terms in its web interface; no tool can do it.';
   return 'when it is still wanted, call preview_recharge and confirm anew with a new idempotency_key.';
 };

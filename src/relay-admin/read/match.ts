@@ -35,7 +35,7 @@ export const matchRoute = (given: string): { readonly route: AllowedRoute; reado
   const ones = segments.map((segment) => (/^\d+$/.test(segment) ? '1' : segment));
   if (ROUTES.some(({ template }) => matches(template, ones))) {
     throw invalidArgument(
-      'path: expected an id from 1 without leading zeros',
+      `path: expected an id from 1 to ${Number.MAX_SAFE_INTEGER}, without leading zeros`,
       'look the id up with find_user or a list route.',
     );
   }

@@ -25,6 +25,13 @@ export const RISK_CONFIG_FIELDS = fields(
   },
 );
 
+const AUDIT_ENDPOINT_FIELDS = fields('id name base_url model timeout_ms input_limit enabled has_token engine_type');
+/** The second engine. No tokens, and nothing of prompts. */
+export const PROMPT_AUDIT_FIELDS = fields(
+  'enabled blocking_enabled blocking_latest_turn_only effective_mode store_pass_events all_groups config_version',
+  { group_ids: listOf(plain), scanners: listOf(plain), endpoints: listOf(AUDIT_ENDPOINT_FIELDS) },
+);
+
 const RISK_STATUS_FIELDS = fields(
   `enabled risk_control_enabled mode worker_count max_workers active_workers idle_workers queue_size queue_length
   queue_usage_percent enqueued dropped processed errors pre_block_active pre_block_checked pre_block_allowed

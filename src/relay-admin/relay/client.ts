@@ -86,7 +86,8 @@ const adminSecret = (key: AdminKey): string => {
 /** The payload of the answer to a read. Throws a `RelayError` for any other answer. */
 const parsePayload = ({ status, text, header }: HttpResponse, now: number): unknown => {
   if (status >= 300 && status < 400 && status !== 304) throw new RelayError({ kind: 'upstream-redirect' });
-  if (status === 401 || status === 403) throw new RelayError({ kind: 'upstream-auth' });
+  if (status === 401) throw new RelayError({ kind: 'upstream-auth' });
+  if (status === 403) throw new RelayError({ kind: 'upstream-forbidden' });
   if (status === 404) throw new RelayError({ kind: 'not-found', what: 'resource' });
   if (status === 423) throw new RelayError({ kind: 'terms-not-accepted' });
   const waitMs = retryAfterMs(header('retry-after'), now);

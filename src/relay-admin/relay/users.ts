@@ -4,8 +4,9 @@ import { RelayError } from '../errors/errors.ts';
 import { formatUnits, type Units, unitsFromNumber } from '../money.ts';
 import type { RelayClient } from './client.ts';
 
+const ID_RULE = `expected a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 /** An id of the relay: a whole number from 1 that a JSON number holds exactly. */
-export const RelayId = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+export const RelayId = v.pipe(v.number(), v.safeInteger(ID_RULE), v.minValue(1, ID_RULE));
 
 /** The fields that are read of the relay's user record. All others are dropped. */
 const RelayUser = v.object({

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { untilAborted } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { RelayError } from '../errors/errors.ts';
-import { Amount, formatUnits, parseUnits, type Units } from '../money.ts';
+import { Amount, formatUnits, LARGEST_EXACT, largestSize, parseUnits, type Units } from '../money.ts';
 import type { Journal } from '../recharge/journal.ts';
 import { assertNotNegative } from '../recharge/negative-balance.ts';
 import { PREVIEW_LIFETIME_MS, type PreviewTokens } from '../recharge/preview-token.ts';
@@ -26,6 +26,8 @@ const WARNINGS = {
   large_amount: 'The amount is at least half of the largest that is allowed.',
   much_more_than_balance: 'The amount is more than ten times the present balance.',
   running_usage: 'The user is using the relay right now: the balance moves by itself.',
+  balance_rounded:
+    'The relay shows balances over 90 million rounded: the last decimals of these may differ from its own.',
   earlier_recharge_credited: 'An earlier recharge of this user seems to have been credited. This would be another.',
   earlier_recharge_balance_rose:
     'Since an earlier recharge of unknown outcome the balance rose by exactly its amount: it was probably credited. This would be another.',
@@ -39,10 +41,19 @@ const CODES: readonly [WarningCode, ...WarningCode[]] = [
   'large_amount',
   'much_more_than_balance',
   'running_usage',
+  'balance_rounded',
   'earlier_recharge_credited',
   'earlier_recharge_balance_rose',
   'earlier_recharge_unknown',
 ];
+
+/** What the summary says of a recharge of the same user and amount that was not verified, by what shows that it was credited. */
+const DOUBTS = {
+  relay_said_so: 'was accepted by the relay and could not be verified: this would be a second credit',
+  history_row: 'is in the history of the user: this would be a second credit',
+  balance_rose: 'was probably credited, because the balance rose by its amount: this would be a second credit',
+  unknown: 'has an unknown outcome: this may be a second credit',
+} as const;
 
 const NO_TOKEN = 'This server is in read-only mode: it made no preview_token, and nothing can be credited with this.';
 
@@ -135,6 +146,7 @@ const warningsFor = (
     large_amount: amount * 2n >= largest,
     much_more_than_balance: user.balance > 0n && amount > user.balance * 10n,
     running_usage: isBusy,
+    balance_rounded: largestSize(user.balance, user.balance + amount) > LARGEST_EXACT,
     earlier_recharge_credited: unresolved.some(({ creditSign: sign }) => sign !== null && sign !== 'balance_rose'),
     earlier_recharge_balance_rose: unresolved.some(({ creditSign }) => creditSign === 'balance_rose'),
     earlier_recharge_unknown: unresolved.some(({ creditSign }) => creditSign === null),
@@ -171,11 +183,12 @@ export const createPreviewRechargeTool = (needs: PreviewRechargeNeeds): Tool => 
         findUnresolved(needs, user, signal),
       ]);
       const doubt = findDoubt(needs, { userId: user_id, amount: formatUnits(units) });
+      const sign = unresolved.find(({ reference }) => reference === doubt)?.creditSign ?? 'unknown';
       const { token, expiresAtMs } = await untilAborted(tokenFor(user, units), signal);
       const expiresAt = new Date(expiresAtMs).toISOString();
       const [before, after] = [formatUnits(user.balance), formatUnits(user.balance + units)];
       return {
-        summary: `Add ${formatUnits(units)} to the balance of user ${user_id}: ${before} becomes ${after}. ${doubt === undefined ? '' : `Recharge ${doubt} of the same user and amount has an unknown outcome: this may be a second credit. `}${token === null ? NO_TOKEN : `Valid until ${expiresAt}.`}`,
+        summary: `Add ${formatUnits(units)} to the balance of user ${user_id}: ${before} becomes ${after}. ${doubt === undefined ? '' : `Recharge ${doubt} of the same user and amount ${DOUBTS[sign]}. `}${token === null ? NO_TOKEN : `Valid until ${expiresAt}.`}`,
         user: toShownUser(user),
         amount: formatUnits(units),
         balance_now: before,

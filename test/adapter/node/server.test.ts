@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { serveNode } from '../../../src/adapter/node/server.ts';
@@ -9,6 +10,12 @@ import { program, run } from '../../runtime/processes.ts';
 const STOP_LIMIT_MS = 10_000;
 /** What Node gives a connection that is kept alive and at rest. */
 const KEPT_ALIVE_MS = 5000;
+
+/** The servers of this process. Node has no documented way to them. */
+const openServers = (): readonly Server[] => {
+  const handles: unknown = '_getActiveHandles' in process && (process._getActiveHandles as () => unknown)();
+  return Array.isArray(handles) ? handles.filter((handle) => handle instanceof Server) : [];
+};
 
 /** A server with one stream, which the test ends, and a client that keeps its connection. */
 const streaming = async () => {
@@ -30,6 +37,18 @@ const streaming = async () => {
   send('one');
   return { server, send, end: () => controller.close(), collected: collected.promise, leave: () => agent.destroy() };
 };
+
+describe('a server that cannot accept a connection', (check) => {
+  check('goes on, whenever that is and however often', async () => {
+    const before = new Set(openServers());
+    const server = await serveNode(async () => new Response('still here'), { host: '127.0.0.1', port: 0 });
+    const [own] = openServers().filter((one) => !before.has(one));
+    for (let each = 0; each < 3; each += 1)
+      own?.emit('error', Object.assign(new Error('accept ENFILE'), { code: 'ENFILE', syscall: 'accept' }));
+    assert.is(await (await fetch(server.address)).text(), 'still here');
+    await server.stop(STOP_LIMIT_MS);
+  });
+});
 
 describe('a server that is asked to stop', (check) => {
   check('waits for a stream, and then for no one who could ask again', async () => {
@@ -64,7 +83,7 @@ if (process.versions.bun === undefined) {
     check.needing(existsSync(program('bun')) ? undefined : 'bun', 'keeps the same promises', async () => {
       const { code, stdout, stderr } = await run(program('bun'), [import.meta.filename]);
       assert.is(code, 0, stdout + stderr);
-      assert.match(stdout, '#checks {"total":2,"passed":2,"skipped":0}');
+      assert.match(stdout, '#checks {"total":3,"passed":3,"skipped":0}');
     });
   });
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { startErrors } from '../../../src/adapter/node/service.ts';
 import { COMPILE_CACHE, describe } from '../../check.ts';
 import { run, start } from '../../runtime/processes.ts';
 
@@ -58,5 +59,12 @@ describe('a variable without effect', (check) => {
     const { stderr } = await runScript(misspelt('setTimeout(() => process.exit(0), 200); return service;'));
     assert.match(stderr, '["warn","unknown-setting",{"setting":"OURS_KEI"');
     assert.match(stderr, '["info","listening"');
+  });
+});
+
+describe('a start over a system without shared ports', (check) => {
+  check('names the setting that asks for one', () => {
+    const [problem = ''] = startErrors(Object.assign(new Error('listen ENOTSUP'), { code: 'ENOTSUP' }));
+    assert.match(problem, /^REUSE_PORT: /);
   });
 });

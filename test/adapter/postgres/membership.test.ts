@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import {
+  ALWAYS_MS,
   decisionAbout,
   type PermissionOutcome,
   type PermissionRequest,
@@ -326,7 +327,7 @@ describe('questions of several servers', (check) => {
       await until('all are told', () => [...collected.values()].every((outcomes) => outcomes.length > 0));
       await sleep(400);
       for (const outcomes of collected.values()) assert.equal(outcomes, [{ reply: 'always' }]);
-      assert.is((await peers[2]!.permissionRequests.allowedRules()).length, 12);
+      assert.is((await peers[2]!.permissionRequests.standing(5)).length, 12);
       const kept = await peers[1]!.store.decisions({ limit: 100 });
       assert.equal(
         kept.map(({ id }) => id).sort(),
@@ -337,6 +338,51 @@ describe('questions of several servers', (check) => {
       // Each with the name of the one whose answer counted, which its rules say as well.
       for (const { id, by, covers } of kept) assert.equal(covers, [rule(`${id.slice(4)}.${by}`)]);
       assert.equal([...(await root`SELECT 1 FROM ask`)], []);
+    }),
+  );
+
+  check('that are answered with always make rules that every server counts, ends and forgets', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      listenAll([a!, b!]);
+      const [here, there] = [a!.permissionRequests, b!.permissionRequests];
+      for (const [id, at] of [
+        ['per_1', 5],
+        ['per_2', 6],
+      ] as const) {
+        await here.add(asked(id), () => {});
+        await there.answer(decisionAbout(asked(id), { reply: 'always', by: 'ana' }, at));
+      }
+      const under = (id: string, through: string, at: number) =>
+        decisionAbout(asked(id), { reply: 'always', by: 'ana', through }, at);
+      const over = 5 + ALWAYS_MS;
+      assert.ok(await here.use('per_1', under('per_3', 'per_1', 7)));
+      assert.ok(await there.use('per_1', under('per_6', 'per_1', 8)));
+      assert.equal(
+        (await here.standing(over - 1)).map(({ id, uses }) => [id, uses]),
+        [
+          ['per_1', 2],
+          ['per_2', 0],
+        ],
+      );
+      // Its hour is over, and the other one is revoked at one server.
+      assert.is(await there.use('per_1', under('per_4', 'per_1', over)), false);
+      assert.equal(
+        [await here.revoke('per_2'), await there.revoke('per_2'), await there.revoke('\0')],
+        [true, false, false],
+      );
+      assert.is(await there.use('per_2', under('per_5', 'per_2', 8)), false);
+      assert.equal(await there.standing(over), []);
+      assert.equal(
+        (await here.standing(8)).map(({ id }) => id),
+        ['per_1'],
+      );
+      const kept = (await b!.store.decisions({ limit: 10 })).map(({ id, through }) => [id, through]);
+      assert.equal(kept, [
+        ['per_6', 'per_1'],
+        ['per_3', 'per_1'],
+        ['per_2', undefined],
+        ['per_1', undefined],
+      ]);
     }),
   );
 
@@ -383,7 +429,7 @@ describe('questions of several servers', (check) => {
       );
       assert.instance(failed, Error);
       await sleep(400);
-      assert.equal([outcomes, await b!.permissionRequests.allowedRules()], [[], []]);
+      assert.equal([outcomes, await b!.permissionRequests.standing(5)], [[], []]);
       await root`ALTER TABLE away RENAME TO decision`;
       assert.ok(await b!.permissionRequests.answer(decisionAbout(asked('per_1'), { reply: 'once', by: 'ana' }, 5)));
       await until('it is told', () => outcomes.length === 1);

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import type { PermissionDecision, StandingRule } from '../../../src/agent/protocol/permissions.ts';
 import { type Answer, answersIn, ask, asksOf, messagesOf, textOf } from '../../agent/harness/permission-requests.ts';
 import { calling, hanging, outcome, prompt, replying, toolNamed } from '../../agent/harness/world.ts';
 import { userMessage } from '../../agent/store/samples.ts';
@@ -192,19 +193,30 @@ describe('two servers on one database', (check) => {
     }),
   );
 
-  check('remember at one what was allowed for good at the other, until both are gone', async () => {
+  check('remember at one what was allowed with always at the other, until both are gone', async () => {
     const schema = database.freshSchema();
     const [a, b] = [await startReplica(database, schema, ASKING), await startReplica(database, schema, ASKING)];
     const first = await a.session();
     const answer = ask(a, first);
     await until(async () => (await asksOf(b)).length === 1);
-    await b.post(`/permission/${(await asksOf(b))[0]?.id}/reply`, { reply: 'always' });
+    await b.post(`/permission/${(await asksOf(b))[0]?.id}/reply`, { reply: 'always', by: 'ana' });
     assert.is(textOf(await answer), 'done');
+    const standing = async (): Promise<readonly StandingRule[]> =>
+      (await a.get('/permission/standing')) as readonly StandingRule[];
+    assert.equal(
+      (await standing()).map(({ by, sessionID, uses }) => ({ by, sessionID, uses })),
+      [{ by: 'ana', sessionID: first, uses: 0 }],
+    );
+    assert.is(textOf(await ask(b, first)), 'done');
+    const [rule] = await standing();
+    assert.is(rule?.uses, 1);
+    const [kept] = (await a.get('/permission/decisions')) as readonly PermissionDecision[];
+    assert.equal([kept?.reply, kept?.by, kept?.through, kept?.tool?.callID], ['always', 'ana', rule?.id, 'call-5-0']);
     await a.leave();
-    assert.is(textOf(await ask(b, await b.session())), 'done');
     await b.leave();
     const c = await startReplica(database, schema, ASKING);
-    const asked = c.post(`/session/${await c.session()}/message`, prompt('hello')).catch(() => {});
+    assert.equal(await c.get('/permission/standing'), []);
+    const asked = c.post(`/session/${first}/message`, prompt('hello')).catch(() => {});
     await until(async () => (await asksOf(c)).length === 1);
     await c.leave();
     await asked;

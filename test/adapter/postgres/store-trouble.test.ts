@@ -90,8 +90,9 @@ describe('an agent server over a PostgreSQL that answers and does not work', (ch
 
   check('is told from one that cannot be reached, and from a query that is wrong', () => {
     const troubleOf = (code: string) => toTrouble(Object.assign(new Error(SECRET), { code }));
-    assert.equal(['58030', '57P01', '08006', '42601'].map(troubleOf), [
+    assert.equal(['58030', '57P01', '57014', '08006', '42601'].map(troubleOf), [
       'disk-failing',
+      'unreachable',
       'unreachable',
       'unreachable',
       undefined,

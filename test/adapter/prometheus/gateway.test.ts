@@ -87,12 +87,6 @@ describe('Prometheus meter', (check) => {
       'verdicts_total{alias="moderation-fast",flagged="false",cached="true"} 2',
     ]);
     assert.equal(await samples(meter, 'unusable'), ['unusable_replies_total{model="gpt-oss:20b"} 1']);
-    meter.batch('gpt-oss:20b', { judged: 5, judgedAlone: 0 });
-    meter.batch('gpt-oss:20b', { judged: 2, judgedAlone: 1 });
-    assert.equal(await samples(meter, 'batch'), [
-      'batch_texts_total{model="gpt-oss:20b",outcome="judged"} 7',
-      'batch_texts_total{model="gpt-oss:20b",outcome="judged_alone"} 1',
-    ]);
     assert.equal(await samples(meter, 'tokens'), [
       'tokens_total{model="gpt-oss:20b",kind="prompt"} 1000',
       'tokens_total{model="gpt-oss:20b",kind="output"} 80',

@@ -35,7 +35,7 @@ const replicaAt = (url: string) => {
     clock: systemClock,
     write: (line) => events.push(JSON.parse(line).event),
   });
-  return { state: createRedisState({ address, log }), events };
+  return { state: createRedisState({ address, secret: 'shared', log }), events };
 };
 
 type Load = { readonly calls: number; readonly slowestMs: number; readonly found: number; readonly allowed: number };

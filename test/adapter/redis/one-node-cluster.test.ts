@@ -28,7 +28,7 @@ const stateAt = (url: string) => {
   const reasons: string[] = [];
   const write = (line: string) => void reasons.push(JSON.parse(line).reason);
   const log = createLog({ level: 'debug', service: 'check', clock: systemClock, write });
-  return { state: createRedisState({ address: parseRedisAddress(url), log }), reasons };
+  return { state: createRedisState({ address: parseRedisAddress(url), secret: 'shared', log }), reasons };
 };
 
 describe('a Redis Cluster of one server that does not know its address', (check) => {

@@ -151,6 +151,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     }),
     outputLimits: { maxLines: 2000, maxBytes: 51_200 },
     permissionTimeoutMs: 300_000,
+    permissionOnceOnly: ['desk_*'],
     turnTimeoutMs: 1_800_000,
     clientToolTimeoutMs: 86_400_000,
     drainMs: 0,

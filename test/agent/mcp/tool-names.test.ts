@@ -32,6 +32,28 @@ describe('the tools of all servers', (check) => {
     assert.equal(tools[0]?.origin, { server: 'demo', tool: 'slow.tool' });
   });
 
+  check(
+    'are destructive only where their server says so itself, as MCP takes every tool without a word for one',
+    () => {
+      const { add, listing } = createListingBuilder();
+      const marks: readonly (readonly [unknown, true | undefined])[] = [
+        [{ readOnlyHint: false, destructiveHint: true }, true],
+        [{ readOnlyHint: true, destructiveHint: true }, true],
+        [{ readOnlyHint: false, destructiveHint: false }, undefined],
+        [{ readOnlyHint: false }, undefined],
+        [{ destructiveHint: 'true' }, undefined],
+        [[true], undefined],
+        [undefined, undefined],
+      ];
+      for (const [index, [annotations]] of marks.entries()) add(tool(`t${index}`, { annotations }));
+      const { tools } = createAgentTools([['demo', { listing, call: link('demo')[1].call }]]);
+      assert.equal(
+        tools.map(({ isDestructive }) => isDestructive),
+        marks.map(([, isDestructive]) => isDestructive),
+      );
+    },
+  );
+
   check('are left out when their name is too long or taken, no matter who comes first', async () => {
     const { tools, skipped } = createAgentTools([
       link('a_b', 'c', 'd.e', 'd e', 'n'.repeat(60), 'n'.repeat(61)),

@@ -40,7 +40,8 @@ describe('an attached file', (check) => {
     // What is no sound data: URL may be in a session that came from elsewhere.
     for (const url of [
       'data:image/png;base64,A',
-      'data:text/plain,%',
+      `data:image/png;base64,${'A'.repeat(20_001)}`,
+      `data:image/png;base64,${'A'.repeat(20_003)}*`,
       'https://elsewhere/x.png',
       'file:///etc/passwd',
       '',

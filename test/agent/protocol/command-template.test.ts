@@ -32,4 +32,9 @@ describe('the template of a command', (check) => {
     assert.equal(placeholdersOf('$ARGUMENTS $10 $2 $2 $1'), ['$1', '$2', '$10', '$ARGUMENTS']);
     assert.equal(placeholdersOf('none: $0'), []);
   });
+
+  check('takes 10,000 words apart, and the rest as it is', () => {
+    const rest = '"b c"  d';
+    assert.is(expandTemplate('$1 $2', `${'a '.repeat(10_000)}${rest} `), `${'a '.repeat(10_000)}${rest}`);
+  });
 });

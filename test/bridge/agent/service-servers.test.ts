@@ -19,16 +19,6 @@ const readyOf = async ({ world }: ServersWorld): Promise<string> => {
   return [response.status, ...reasons].join(' ');
 };
 
-/** Whether the newest message in the store that a server reads is whole. */
-const _isAnsweredAt = async ({ agent }: Server): Promise<boolean> => {
-  const sessions = (await agent.get('/session')) as readonly { readonly id: string }[];
-  const messages = (await agent.get(`/session/${sessions[0]?.id}/message`)) as readonly {
-    readonly info: { readonly role: string; readonly time: { readonly completed?: number } };
-  }[];
-  const last = messages.at(-1)?.info;
-  return last?.role === 'assistant' && last.time.completed !== undefined;
-};
-
 describe('a bridge before two agent servers', (check) => {
   check('gives its prompts to one as often as to the other', () =>
     withServers(given, async (all) => {

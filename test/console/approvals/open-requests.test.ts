@@ -121,15 +121,15 @@ describe('the open requests of all agent servers', (check) => {
     const world = await createConsoleWorld();
     const vera = await world.as('vera');
     const read = async () => (await (await vera('GET', '/api/approvals')).json()) as Record<string, unknown>;
-    assert.equal(await read(), { open: [], away: [], decided: [], unread: [] });
+    assert.equal(await read(), { open: [], away: [], standing: [], decided: [], unread: [] });
     world.services.away.add('http://agent-2');
     // The console has not seen yet that it is away.
     assert.equal((await read()).unread, [1]);
     await world.clock.advance(5000);
-    assert.equal(await read(), { open: [], away: [1], decided: [], unread: [1] });
+    assert.equal(await read(), { open: [], away: [1], standing: [], decided: [], unread: [1] });
     world.services.away.add('http://agent-1');
     await world.clock.advance(5000);
-    assert.equal(await read(), { open: [], away: [0, 1], decided: [], unread: [0, 1] });
+    assert.equal(await read(), { open: [], away: [0, 1], standing: [], decided: [], unread: [0, 1] });
     world.stop();
   });
 

@@ -9,6 +9,7 @@ const hashOf = (given: unknown): string => createHash('sha256').update(JSON.stri
 export const createFakeAgent = (now: () => number) => {
   const open = new Map<string, Given>();
   const decisions: Given[] = [];
+  const standing: Given[] = [];
   const others: Record<string, Given | readonly Given[]> = {};
   /** Answers that are no JSON, or such as nobody writes. */
   const texts: Record<string, string> = {};
@@ -47,8 +48,11 @@ export const createFakeAgent = (now: () => number) => {
     if (path.startsWith('/permission/decisions')) return { value: decisions };
     const text = texts[path.split('?')[0] ?? ''];
     if (text !== undefined) return { text };
+    if (path === '/permission/standing') return { value: standing };
+    const rule = standing.findIndex((one) => path === `/permission/standing/${one.id}`);
+    if (rule !== -1 && method === 'DELETE') return { value: standing.splice(rule, 1).length === 1 };
     const found = others[path] ?? others[path.split('?')[0] ?? ''];
     return found === undefined ? undefined : { value: found };
   };
-  return { open, decisions, others, texts, ask, reply, answer, hashOf };
+  return { open, decisions, standing, others, texts, ask, reply, answer, hashOf };
 };

@@ -40,7 +40,7 @@ type Answer = ApprovalList & { readonly decided: readonly Decision[]; readonly u
 /** The page after it was loaded, with a console that answers the question for approvals. */
 const onPage = (body: (world: { readonly answer: (answer: Answer) => void }) => Promise<void> | void) => async () => {
   const before = globalThis.fetch;
-  let answered: Answer = { open: [], away: [], decided: [] };
+  let answered: Answer = { open: [], away: [], standing: [], decided: [] };
   globalThis.fetch = async () => Response.json(answered);
   try {
     await body({
@@ -69,8 +69,8 @@ describe('the requests on the page', (check) => {
     'are not ended by an answer that is older than the event stream',
     onPage(async ({ answer }) => {
       setFollowed(true);
-      takeOpen({ open: [approval('per_1')], away: [] });
-      answer({ open: [], away: [], decided: [decision('per_0', 'anna')] });
+      takeOpen({ open: [approval('per_1')], away: [], standing: [] });
+      answer({ open: [], away: [], standing: [], decided: [decision('per_0', 'anna')] });
       await loadApprovals();
       assert.ok(isOpen(only()));
       assert.is(decisions.value[0]?.id, 'per_0');
@@ -80,17 +80,17 @@ describe('the requests on the page', (check) => {
   check(
     'of a server that is away are neither open for a decision nor ended, and are open again when it is back',
     onPage(() => {
-      takeOpen({ open: [approval('per_1')], away: [] });
-      takeOpen({ open: [], away: [0] });
+      takeOpen({ open: [approval('per_1')], away: [], standing: [] });
+      takeOpen({ open: [], away: [0], standing: [] });
       assert.is(only().missing, 'away');
       assert.is(waitingCount.value, 1);
-      takeOpen({ open: [], away: [] });
+      takeOpen({ open: [], away: [], standing: [] });
       assert.is(only().missing, 'gone');
-      takeOpen({ open: [approval('per_1')], away: [] });
+      takeOpen({ open: [approval('per_1')], away: [], standing: [] });
       assert.is(only().missing, undefined);
       assert.is(waitingCount.value, 1);
-      takeOpen({ open: [approval('per_1', { ends: 5 })], away: [] });
-      takeOpen({ open: [], away: [0] });
+      takeOpen({ open: [approval('per_1', { ends: 5 })], away: [], standing: [] });
+      takeOpen({ open: [], away: [0], standing: [] });
       assert.is(only().missing, 'gone');
     }),
   );
@@ -99,10 +99,10 @@ describe('the requests on the page', (check) => {
     'are not said to be all where an agent server was not read, nor are the decisions',
     onPage(async ({ answer }) => {
       assert.is(unreadAgents.value, undefined);
-      answer({ open: [], away: [1], decided: [], unread: [1] });
+      answer({ open: [], away: [1], standing: [], decided: [], unread: [1] });
       await loadApprovals();
       assert.equal([shownApprovals.value, awayAgents.value, unreadAgents.value], [[], [1], [1]]);
-      answer({ open: [], away: [], decided: [], unread: [] });
+      answer({ open: [], away: [], standing: [], decided: [], unread: [] });
       await loadApprovals();
       assert.equal([awayAgents.value, unreadAgents.value], [[], []]);
     }),
@@ -112,9 +112,9 @@ describe('the requests on the page', (check) => {
     'that are decided where the page does not hear of it show who decided, as soon as that is known',
     onPage(async ({ answer }) => {
       setFollowed(true);
-      takeOpen({ open: [approval('per_1')], away: [] });
-      answer({ open: [], away: [], decided: [decision('per_1', 'bob')] });
-      takeOpen({ open: [], away: [] });
+      takeOpen({ open: [approval('per_1')], away: [], standing: [] });
+      answer({ open: [], away: [], standing: [], decided: [decision('per_1', 'bob')] });
+      takeOpen({ open: [], away: [], standing: [] });
       assert.is(only().ended, undefined);
       await settled();
       assert.is(only().ended?.by, 'bob');
@@ -128,14 +128,14 @@ describe('the requests on the page', (check) => {
       const before = globalThis.setTimeout;
       const working = globalThis.fetch;
       setFollowed(true);
-      takeOpen({ open: [approval('per_1')], away: [] });
+      takeOpen({ open: [approval('per_1')], away: [], standing: [] });
       globalThis.fetch = () => Promise.reject(new TypeError('no network'));
       globalThis.setTimeout = ((run: () => void) => later.push(run)) as unknown as typeof setTimeout;
-      takeOpen({ open: [], away: [] });
+      takeOpen({ open: [], away: [], standing: [] });
       await new Promise((resolve) => setImmediate(resolve));
       globalThis.setTimeout = before;
       globalThis.fetch = working;
-      answer({ open: [], away: [], decided: [decision('per_1', 'bob')] });
+      answer({ open: [], away: [], standing: [], decided: [decision('per_1', 'bob')] });
       for (const run of later) run();
       await settled();
       assert.is(only().ended?.by, 'bob');
@@ -145,8 +145,8 @@ describe('the requests on the page', (check) => {
   check(
     'are never said to have ended without a decision where nobody knows',
     onPage(async () => {
-      takeOpen({ open: [approval('per_1')], away: [] });
-      takeOpen({ open: [], away: [] });
+      takeOpen({ open: [approval('per_1')], away: [], standing: [] });
+      takeOpen({ open: [], away: [], standing: [] });
       await settled();
       assert.is(only().ended, undefined);
       assert.is(only().missing, 'gone');
@@ -157,8 +157,12 @@ describe('the requests on the page', (check) => {
   check(
     'keep their places when an older one comes later',
     onPage(() => {
-      takeOpen({ open: [approval('per_2', { asked: 2000 })], away: [] });
-      takeOpen({ open: [approval('per_1', { asked: 1000 }), approval('per_2', { asked: 2000 })], away: [] });
+      takeOpen({ open: [approval('per_2', { asked: 2000 })], away: [], standing: [] });
+      takeOpen({
+        open: [approval('per_1', { asked: 1000 }), approval('per_2', { asked: 2000 })],
+        away: [],
+        standing: [],
+      });
       assert.equal(ids(), ['per_2', 'per_1']);
     }),
   );
@@ -166,12 +170,12 @@ describe('the requests on the page', (check) => {
   check(
     'that are over are bounded, and those that wait are not',
     onPage(() => {
-      takeOpen({ open: [approval('per_open')], away: [] });
+      takeOpen({ open: [approval('per_open')], away: [], standing: [] });
       for (let count = 0; count < 100; count++) {
-        takeOpen({ open: [approval('per_open'), approval(`per_${count}`)], away: [] });
+        takeOpen({ open: [approval('per_open'), approval(`per_${count}`)], away: [], standing: [] });
         takeDecision(decision(`per_${count}`, 'anna'));
       }
-      takeOpen({ open: [approval('per_open')], away: [] });
+      takeOpen({ open: [approval('per_open')], away: [], standing: [] });
       assert.is(ids().length, 31);
       assert.is(waitingCount.value, 1);
       assert.ok(ids().includes('per_99'));

@@ -34,6 +34,8 @@ export type RelayControl = {
   readonly useRouteFault: (fault: RouteFault, times?: number, target?: RegExp) => void;
   readonly clearFaults: () => void;
   readonly setKey: (key: string) => void;
+  /** Takes the key the right to these routes, such as `GET users/:id`. */
+  readonly forbid: (routes: RegExp) => void;
   readonly setTermsAccepted: (areAccepted: boolean) => void;
   readonly setHealthAnswer: (answer: HealthAnswer) => void;
   readonly setDatabaseDown: (isDown: boolean) => void;
@@ -135,6 +137,9 @@ export const createFaultyRelay = ({
     },
     setKey(key) {
       relaySettings.adminKey = key;
+    },
+    forbid(routes) {
+      relaySettings.forbidden = routes;
     },
     setTermsAccepted(areAccepted) {
       relaySettings.areTermsAccepted = areAccepted;

@@ -14,7 +14,7 @@ export type Status = {
   readonly last_http_status: number;
 };
 
-/** A demo relay whose moderation calls go to `send`. Its settings are the platform's own. */
+/** A demo relay whose moderation calls go to `send`. Its content moderation is on; all other settings are the platform's own. */
 export const relayOver = (
   send: Send,
   { clock = createFakeClock(), keys = [GATEWAY_KEY] }: { clock?: FakeClock; keys?: string[] } = {},
@@ -31,20 +31,24 @@ export const relayOver = (
   });
   const { settings } = world.moderation;
   settings.base_url = 'http://gateway.test';
-  /** Sends a user's chat: `passed` when it reached the model, else the code of the refusal. */
-  const chat = async (messages: unknown, userId = ALICE): Promise<string> => {
-    const key = world.users.find(({ id }) => id === userId)?.api_keys[0]?.key ?? '';
+  settings.enabled = true;
+  world.settings.isRiskControlOn = true;
+  const keyOf = (userId: number): string => world.users.find(({ id }) => id === userId)?.api_keys[0]?.key ?? '';
+  /** Sends a user's request to a front, such as `responses`: `passed` when it reached the model, else the code of the refusal. */
+  const post = async (front: string, body: string, userId = ALICE): Promise<string> => {
     const response = await handler(
-      new Request('http://relay/v1/chat/completions', {
+      new Request(`http://relay/v1/${front}`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${key}` },
-        body: JSON.stringify({ messages }),
+        headers: { authorization: `Bearer ${keyOf(userId)}` },
+        body,
       }),
     );
     if (response.status === 200) return 'passed';
-    const body = (await response.json()) as { error?: { code: string }; code?: string };
-    return body.error?.code ?? body.code ?? '';
+    const refusal = (await response.json()) as { error?: { code: string }; code?: string };
+    return refusal.error?.code ?? refusal.code ?? '';
   };
+  const chat = (messages: unknown, userId?: number): Promise<string> =>
+    post('chat/completions', JSON.stringify({ messages }), userId);
   const say = (content: unknown, userId?: number): Promise<string> => chat([{ role: 'user', content }], userId);
   const admin = async (path: string, method = 'GET', body?: object) => {
     const headers = { 'x-api-key': DEMO_ADMIN_KEY };
@@ -57,7 +61,7 @@ export const relayOver = (
     ((await admin('risk-control/status')) as { api_key_statuses: Status[] }).api_key_statuses;
   const frozenMs = async (): Promise<readonly number[]> =>
     (await statuses()).map(({ frozen_until }) => (frozen_until === null ? 0 : Date.parse(frozen_until) - clock.now()));
-  return { clock, asked, world, settings, chat, say, admin, statuses, frozenMs };
+  return { clock, handler, keyOf, post, asked, world, settings, chat, say, admin, statuses, frozenMs };
 };
 
 /** A demo relay before a gateway whose backend is `answer`, set up as docs/relays.md says but for `variables`. */

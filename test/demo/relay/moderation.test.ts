@@ -86,6 +86,8 @@ describe('a relay that gets no verdict', (check) => {
     await admin('risk-control/api-keys/test', 'POST', { prompt: 'hello' });
     assert.equal(await frozenMs(), [600_000]);
     isDown = false;
+    await admin('risk-control/api-keys/test', 'POST', { prompt: 'hello' });
+    assert.equal(await frozenMs(), [600_000], 'a test with a prompt thaws nothing');
     const { audit_result } = (await admin('risk-control/api-keys/test', 'POST', {})) as { audit_result: object };
     assert.equal(audit_result, { flagged: false, category_scores: {} });
     assert.equal(await frozenMs(), [0]);
@@ -125,7 +127,7 @@ describe('a relay that gets a verdict', (check) => {
     for (let hit = 0; hit < 11; hit++) assert.is(await say('hello', 1), 'content_policy_violation');
     await admin(`risk-control/users/${ALICE}/unban`, 'POST');
     assert.is(world.users.find(({ id }) => id === ALICE)?.status, 'active');
-    settings.is_auto_ban_on = false;
+    settings.auto_ban_enabled = false;
     for (let hit = 0; hit < 11; hit++) assert.is(await say('hello'), 'content_policy_violation');
   });
   check('forgets hits after 720 hours', async () => {

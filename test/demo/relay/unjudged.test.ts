@@ -130,7 +130,7 @@ describe('an outage with NO_VERDICT=flag', (check) => {
     const relay = relayBefore(() => received(400, ''), FLAG);
     for (let tried = 0; tried < 10; tried++) assert.is(await relay.say('good morning'), BLOCKED);
     assert.is(await relay.say('good morning'), 'USER_INACTIVE');
-    relay.settings.is_auto_ban_on = false;
+    relay.settings.auto_ban_enabled = false;
     for (let tried = 0; tried < 11; tried++) assert.is(await relay.say('good morning', CAROL), BLOCKED);
   });
 });

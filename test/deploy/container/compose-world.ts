@@ -35,8 +35,7 @@ type Ports = {
   readonly gateway: number;
   readonly agent: number;
   readonly bridge: number;
-  readonly replica1: number;
-  readonly replica2: number;
+  readonly replicas: number;
   readonly agent1: number;
   readonly agent2: number;
   readonly bridgeReplicas: number;
@@ -68,8 +67,7 @@ const settingsFor = (ports: Ports): Readonly<Record<string, string | number>> =>
   PUBLISH_GATEWAY: `127.0.0.1:${ports.gateway}`,
   PUBLISH_AGENT: `127.0.0.1:${ports.agent}`,
   PUBLISH_BRIDGE: `127.0.0.1:${ports.bridge}`,
-  PUBLISH_REPLICA_1: `127.0.0.1:${ports.replica1}`,
-  PUBLISH_REPLICA_2: `127.0.0.1:${ports.replica2}`,
+  PUBLISH_REPLICAS: `127.0.0.1:${ports.replicas}`,
   PUBLISH_AGENT_1: `127.0.0.1:${ports.agent1}`,
   PUBLISH_AGENT_2: `127.0.0.1:${ports.agent2}`,
   PUBLISH_BRIDGE_REPLICAS: `127.0.0.1:${ports.bridgeReplicas}`,
@@ -122,8 +120,7 @@ export const openProject = async (engine: Engine): Promise<Project> => {
     gateway: await freePort(),
     agent: await freePort(),
     bridge: await freePort(),
-    replica1: await freePort(),
-    replica2: await freePort(),
+    replicas: await freePort(),
     agent1: await freePort(),
     agent2: await freePort(),
     bridgeReplicas: await freePort(),

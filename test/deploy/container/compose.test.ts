@@ -6,6 +6,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { readTracingSettings, TracingVariables } from '../../../src/adapter/opentelemetry/settings.ts';
 import { readAgentSettings } from '../../../src/agent/settings.ts';
 import { readBridgeSettings } from '../../../src/bridge/settings.ts';
+import { readGatewayConfig } from '../../../src/gateway/settings/config.ts';
 import { describe } from '../../check.ts';
 import { ROOT } from '../../runtime/processes.ts';
 
@@ -25,6 +26,7 @@ type Service = {
   readonly stop_grace_period?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly stop_signal?: string;
+  readonly network_mode?: string;
   readonly tmpfs?: readonly string[];
   readonly healthcheck?: { readonly test: readonly string[] };
 };
@@ -111,7 +113,7 @@ describe('compose.yaml', (check) => {
       'bridge-replicas 127.0.0.1:4101',
       'redis undefined',
       'replica-1 8001',
-      'replica-2 8002',
+      'replica-2 undefined',
     ]);
   });
   check('gives .env to gateways alone, without the secrets that are for other services', () => {
@@ -179,6 +181,14 @@ describe('compose.yaml', (check) => {
     const { AGENT_BASE_URL = '' } = SERVICES['bridge-replicas']?.environment ?? {};
     const { agent } = readBridgeSettings({ AGENT_BASE_URL }, () => undefined);
     assert.equal(agent.baseUrls, ['http://agent-1:4000', 'http://agent-2:4000']);
+  });
+  check('runs two gateways on one port and one Redis that are alike in all but where the port is published', () => {
+    const [one, other] = [SERVICES['replica-1'], SERVICES['replica-2']];
+    const own = { ports: undefined, network_mode: undefined };
+    assert.equal({ ...one, ...own }, { ...other, ...own });
+    assert.equal([one?.ports?.length, other?.ports, other?.network_mode], [1, undefined, 'service:replica-1']);
+    const { settings } = readGatewayConfig(one?.environment ?? {});
+    assert.equal([settings.REUSE_PORT, settings.REDIS_URL], ['true', 'redis://redis:6379']);
   });
   check("keeps the database on a volume, and ends it in the way that does not wait for the agents' connections", () => {
     const { volumes, stop_signal, environment, tmpfs } = SERVICES.postgres ?? {};

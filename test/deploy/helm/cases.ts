@@ -23,7 +23,11 @@ export const CASES: Readonly<Record<string, Values>> = {
   'created-secret': {
     secrets: { create: true, values: { BACKEND_API_KEYS: 'backend-one,backend-two', MODERATION_API_KEYS: 'client' } },
   },
-  'own-backend': { ...LEAST, backend: { baseUrl: 'http://ollama.models.svc:11434' }, networkPolicy: { enabled: true } },
+  'own-backend': {
+    ...LEAST,
+    backend: { baseUrl: 'http://ollama.models.svc:11434' },
+    networkPolicy: { egress: { gateway: [11434] } },
+  },
   ingress: { ...LEAST, ingress: { enabled: true }, gateway: { env: { MAX_BODY_BYTES: 8388608 } } },
   scaled: {
     ...LEAST,
@@ -33,6 +37,7 @@ export const CASES: Readonly<Record<string, Values>> = {
     proxy: { httpsProxy: 'http://proxy.corp.test:3128', noProxy: '.svc,.cluster.local' },
     networkPolicy: {
       enabled: true,
+      egress: { gateway: [3128, 6379] },
       clients: {
         gateway: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress-nginx' } } }],
       },
@@ -90,7 +95,7 @@ export const CASES: Readonly<Record<string, Values>> = {
       samplerArg: 0.01,
       resourceAttributes: { 'deployment.environment.name': 'production', team: 'trust & safety' },
     },
-    networkPolicy: { egress: { agent: [8080] } },
+    networkPolicy: { egress: { gateway: [4318], agent: [4318, 8080], bridge: [4318] } },
   },
   // Nothing but DNS for the agent, and no rule without ports, which would let it out everywhere.
   'agent-kept-in': { ...ALL, networkPolicy: { enabled: true, egressPorts: [] } },
@@ -98,24 +103,24 @@ export const CASES: Readonly<Record<string, Values>> = {
     ...LEAST,
     agent: { ...AGENT, relay: RELAY, persistence: { existingClaim: 'old-sessions' } },
     proxy: { httpsProxy: 'http://proxy.corp.test:3128', httpProxy: 'http://proxy.corp.test:3128', noProxy: '.svc' },
-    networkPolicy: { enabled: true },
+    networkPolicy: { enabled: true, egress: { agent: [3128, 8080] } },
   },
   'agents-on-postgresql': {
     gateway: { enabled: false },
     agent: {
       ...AGENT,
       replicaCount: 3,
-      database: { existingSecret: 'agent-database', key: 'uri', port: 6543 },
+      database: { existingSecret: 'agent-database', key: 'uri' },
       env: { AGENT_LEASE_SECONDS: 8, AGENT_RETENTION_DAYS: 30, AGENT_RETENTION_SESSIONS: 100000 },
       drainSeconds: 60,
     },
     bridge: BRIDGE,
-    networkPolicy: { enabled: true },
+    networkPolicy: { enabled: true, egress: { agent: [6543] } },
   },
   'relay-on-postgresql': {
     gateway: { enabled: false },
     agent: { ...AGENT, relay: RELAY, database: DATABASE },
-    networkPolicy: { enabled: true },
+    networkPolicy: { enabled: true, egress: { agent: [5432, 8080] } },
   },
   'bridge-alone': {
     gateway: { enabled: false },
@@ -127,6 +132,6 @@ export const CASES: Readonly<Record<string, Values>> = {
       env: { DEFAULT_MODEL: 'cloud/gpt-oss-120b', BRIDGE_HEARTBEAT: 'off' },
       ingress: { enabled: true, hosts: [{ host: 'chat.corp.test' }], tls: [] },
     },
-    networkPolicy: { enabled: true },
+    networkPolicy: { enabled: true, egress: { bridge: [4096] } },
   },
 };

@@ -44,7 +44,10 @@ describe('the notes after an install', (check) => {
       return stringify({ ...rest, networkPolicy: { ...policy, enabled: false } });
     };
     assert.match(notesFor(REAL, earlier), 'No network policies, as networkPolicy.enabled is false.');
-    assert.match(notesFor({ ...REAL, networkPolicy: { enabled: 'auto' } }, earlier), 'gateway: calls only what');
+    assert.match(
+      notesFor({ ...REAL, networkPolicy: { enabled: true } }, earlier),
+      'gateway: calls only DNS, port 443;',
+    );
   });
   check.needing(MISSING, 'says how to reach the gateway without an ingress', () => {
     assert.match(
@@ -95,26 +98,22 @@ describe('the notes after an install', (check) => {
     assert.match(notes, 'WARNING: metrics.rules.labels is empty.');
     assert.not.match(notesFor(metricsOf({ release: 'prometheus' })), 'WARNING');
   });
-  check.needing(MISSING, 'says for each service what its network policy limits, and why not', () => {
+  check.needing(MISSING, 'says for each service what its network policy limits', () => {
     const lines = (values: Values) =>
       notesFor({ ...REAL, ...values })
         .split('\n')
         .filter((line) => /^No net|^Net|^ {2}\w+: /.test(line));
     const agent = AGENT;
-    assert.equal(lines({ agent, networkPolicy: { clients: { agent: [{ namespaceSelector: {} }] } } }), [
+    const networkPolicy = { egress: { gateway: [6379] }, clients: { agent: [{ namespaceSelector: {} }] } };
+    assert.equal(lines({ agent, networkPolicy }), [
       'Network policies (networkPolicy.enabled: auto):',
-      '  gateway: calls only what its values name; is called by anyone, as networkPolicy.clients.gateway is empty',
-      '  agent: calls anything, as its models and tools are where its configuration says (networkPolicy.egress.agent); is called by its clients only',
+      '  gateway: calls only DNS, port 443, port 6379; is called by anyone, as networkPolicy.clients.gateway is empty',
+      '  agent: calls anything, as networkPolicy.egress.agent is empty; is called by its clients only',
     ]);
-    const redis = { existingSecret: 'redis' };
-    const extraEnv = [{ name: 'HOST_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
-    assert.match(
-      lines({ redis, gateway: { extraEnv } })[1] ?? '',
-      'gateway: calls anything, as redis.port is empty, HOST_IP of its extraEnv is taken from elsewhere (networkPolicy.egress.gateway);',
-    );
-    assert.equal(lines({ agent, networkPolicy: { enabled: true } }).slice(1), [
-      '  gateway: calls only what its values name; is called by anyone, on its port',
-      '  agent: calls only what its values name; is called by its clients only',
+    assert.equal(lines({ agent, bridge: BRIDGE, networkPolicy: { enabled: true } }).slice(1), [
+      '  gateway: calls only DNS, port 443; is called by anyone, on its port',
+      '  agent: calls only DNS, port 443; is called by its clients only',
+      '  bridge: calls only DNS, the agent; is called by anyone, on its port',
     ]);
     assert.equal(lines({ networkPolicy: { enabled: false } }), [
       'No network policies, as networkPolicy.enabled is false.',

@@ -68,17 +68,6 @@ describe('the gateway in the chart', (check) => {
       assert.equal([target.kind, target.name], ['Deployment', only(scaled, 'Deployment').metadata.name]);
     },
   );
-  check.needing(MISSING, 'may reach its backend, its proxy, Redis and names, and nothing else', () => {
-    const ports = (values: Values) =>
-      policyOf(values, 'gateway').egress.flatMap((rule: Manifest) =>
-        (rule.ports ?? []).map(({ port }: Manifest) => port),
-      );
-    assert.equal(ports(LEAST), [...NAMES, 443]);
-    assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama:11434/v1' } }), [...NAMES, 443, 11434]);
-    assert.equal(ports({ ...LEAST, backend: { baseUrl: 'http://ollama' } }), [...NAMES, 443, 80]);
-    const proxy = { httpsProxy: 'http://proxy.test:3128' };
-    assert.equal(ports({ ...LEAST, proxy, redis: { existingSecret: 'r' } }), [...NAMES, 443, 6379, 3128]);
-  });
 });
 
 describe('the agent in the chart', (check) => {
@@ -134,16 +123,6 @@ describe('the agent in the chart', (check) => {
       assert.is(variablesOf(only(all, 'Deployment', 'agent')).AGENT_DATABASE_URL, 'agent-database/AGENT_DATABASE_URL');
     },
   );
-
-  check.needing(MISSING, 'may reach its database where policies are on, at the port that is named', () => {
-    const ports = (database: Values) =>
-      policyOf({ ...LEAST, agent: { ...AGENT, database } }, 'agent').egress.flatMap((rule: Manifest) =>
-        (rule.ports ?? []).map(({ port }: Manifest) => port),
-      );
-    assert.equal(ports({}), [...NAMES, 443]);
-    assert.equal(ports(DATABASE), [...NAMES, 443, 5432]);
-    assert.equal(ports({ ...DATABASE, port: 6543 }), [...NAMES, 443, 6543]);
-  });
 
   check.needing(MISSING, 'may reach names alone where no ports are left, and not everything', () => {
     const values = (egressPorts: readonly number[] | null) => ({
@@ -266,18 +245,6 @@ describe('the bridge in the chart', (check) => {
     const [, , rule, ...more] = policyOf(ALL, 'bridge').egress;
     assert.equal([rule.ports, more], [[{ port: 4000, protocol: 'TCP' }], []]);
     assert.is(rule.to[0].podSelector.matchLabels[COMPONENT], 'agent');
-    const agent = { baseUrl: 'http://agent-0:4000,https://agent-1, http://agent-2:4000' };
-    const [, , several] = policyOf({ ...LEAST, bridge: { ...BRIDGE, agent } }, 'bridge').egress;
-    assert.equal(
-      several.ports.map(({ port }: Manifest) => port),
-      [443, 4000],
-    );
-  });
-  check.needing(MISSING, 'may reach an agent elsewhere whose pods have another port than its address', () => {
-    const bridge = { ...BRIDGE, agent: { baseUrl: 'http://opencode' } };
-    const all = manifests({ ...LEAST, bridge, networkPolicy: { enabled: true, egressPorts: [4096] } });
-    const [, , rule, ...more] = only(all, 'NetworkPolicy', 'bridge').spec.egress;
-    assert.equal([rule, more], [{ ports: [4096, 80].map((port) => ({ port, protocol: 'TCP' })) }, []]);
   });
 });
 
@@ -315,16 +282,13 @@ describe('the console in the chart', (check) => {
       gatewayUrl: 'http://gateway.llm.svc:8000',
       agentUrls: 'http://agent-1.llm.svc:4000,http://agent-2.llm.svc:4000',
     };
-    const networkPolicy = { enabled: true, egressPorts: [] };
-    const all = manifests({ gateway: { enabled: false }, console, networkPolicy });
+    const all = manifests({ gateway: { enabled: false }, console });
     const variables = variablesOf(only(all, 'Deployment'));
     assert.equal(
       [variables.CONSOLE_AGENT_URLS, variables.AGENT_SERVER_PASSWORD, variables.GATEWAY_ADMIN_KEY],
       [console.agentUrls, 'console-secrets/agent', 'console-secrets/gateway'],
     );
     assert.is(variables.CONSOLE_BRIDGE_URL, undefined);
-    const ports = only(all, 'NetworkPolicy').spec.egress[2].ports.map(({ port }: { port: number }) => port);
-    assert.equal(ports, [8000, 4000]);
   });
 
   check.needing(MISSING, 'is refused without a Secret', () => {

@@ -37,7 +37,7 @@ const hostsWith = (...lines: readonly string[]) => {
 
 describe("the specification's values", (check) => {
   check.needing(MISSING, 'render no ingress and no Secret unless asked', () => {
-    assert.equal(kindsOf(manifests(LEAST)), ['Deployment', 'NetworkPolicy', 'Service', 'ServiceAccount']);
+    assert.equal(kindsOf(manifests(LEAST)), ['Deployment', 'Service', 'ServiceAccount']);
     const withSecret = Object.keys(CASES).filter((name) => kindsOf(manifests(CASES[name] ?? {})).includes('Secret'));
     assert.equal(withSecret, ['created-secret']);
   });
@@ -245,7 +245,6 @@ describe('values that cannot work', (check) => {
       "at '/agent/env': additional properties 'AGENT_DATABASE_URL' not allowed",
     ],
     ['agent.database.url=postgres', "at '/agent/database': additional properties 'url' not allowed"],
-    ['agent.database.port=0', "at '/agent/database/port'"],
     ['agent.drainSeconds=0', "at '/agent/drainSeconds'"],
     ['agent.persistance.size=1Gi', "at '/agent': additional properties 'persistance' not allowed"],
     ['bridge.env.BRIDGE_API_KEYS=key', "at '/bridge/env': additional properties 'BRIDGE_API_KEYS' not allowed"],
@@ -329,7 +328,8 @@ describe('settings by name', (check) => {
   /** Given by other values, or by the chart itself. */
   const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     gateway: [
-      ...['HOST', 'PORT', 'APP_ENV', 'GATEWAY_ADMIN_KEY', 'MODERATION_API_KEY', 'MODERATION_API_KEYS'],
+      // A pod has one gateway.
+      ...['HOST', 'PORT', 'REUSE_PORT', 'APP_ENV', 'GATEWAY_ADMIN_KEY', 'MODERATION_API_KEY', 'MODERATION_API_KEYS'],
       ...[
         'BACKEND_API_KEYS',
         'BACKEND_BASE_URL',
@@ -337,6 +337,7 @@ describe('settings by name', (check) => {
         'MODERATION_POLICY',
         'MODERATION_POLICY_FILE',
         'REDIS_URL',
+        'REDIS_HMAC_KEY',
       ],
     ],
     agent: [

@@ -14,7 +14,6 @@ const createWorld = () => {
     clock,
     isStopping: () => isStopping,
     onBug: (error) => bugs.push(error),
-    exchange: undefined,
   });
   const open = (lastId?: string) =>
     feed.stream(
@@ -100,7 +99,7 @@ describe('the feed', (check) => {
   });
 
   check(
-    'goes on for a reader whose last event is of another replica, or of before the clock was set back',
+    'goes on for a reader whose last event is of another process, or of before the clock was set back',
     async () => {
       const { clock, open, publish } = createWorld();
       const before = readEvents(open());

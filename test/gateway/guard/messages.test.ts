@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { askGuard, contentOf, guarding } from '../harness/guards.ts';
 import { type Answer, gatewayOver, shownTextOf } from '../harness/world.ts';
-import { called, chat, user } from './world.ts';
+import { called, chat, SIGNATURE, user } from './world.ts';
 
 /** What of a message is read, and as which text. */
 const READ: readonly (readonly [name: string, text: string, message: object])[] = [
@@ -38,8 +38,8 @@ const READ: readonly (readonly [name: string, text: string, message: object])[] 
     {
       role: 'assistant',
       tool_calls: [
-        { function: { name: 'a', arguments: '{}', provider_specific_fields: { thought_signature: 'x' } } },
-        { function: { name: 'b', arguments: '{}' }, extra_content: { google: { thought_signature: 'x' } } },
+        { function: { name: 'a', arguments: '{}', provider_specific_fields: { thought_signature: SIGNATURE } } },
+        { function: { name: 'b', arguments: '{}' }, extra_content: { google: { thought_signature: SIGNATURE } } },
       ],
     },
   ],
@@ -49,9 +49,9 @@ const READ: readonly (readonly [name: string, text: string, message: object])[] 
     {
       role: 'assistant',
       tool_calls: [
-        { ...called('a', '{}'), provider_specific_fields: { thought_signature: 'x' } },
+        { ...called('a', '{}'), provider_specific_fields: { thought_signature: SIGNATURE } },
         { ...called('b', '{}'), caller: { type: 'code_execution_20250825', tool_id: 'srvtoolu_1' } },
-        { id: 'x', type: 'function', function: { name: 'c', arguments: '{}', thought_signature: 'x' } },
+        { id: 'x', type: 'function', function: { name: 'c', arguments: '{}', thought_signature: SIGNATURE } },
       ],
     },
   ],
@@ -81,8 +81,8 @@ const READ: readonly (readonly [name: string, text: string, message: object])[] 
       { type: 'tool_result', tool_use_id: 'x', content: 'result' },
       { type: 'tool_result', tool_use_id: 'x', content: [{ type: 'text', text: 'one' }] },
       { type: 'tool_result', tool_use_id: 'x' },
-      { type: 'thinking', thinking: 'why', signature: 'x' },
-      { type: 'redacted_thinking', data: 'x' },
+      { type: 'thinking', thinking: 'why', signature: SIGNATURE, cache_control: { type: 'ephemeral', ttl: '1h' } },
+      { type: 'redacted_thinking', data: SIGNATURE },
       { type: 'refusal', refusal: 'no' },
     ]),
   ],
@@ -114,7 +114,7 @@ const READ: readonly (readonly [name: string, text: string, message: object])[] 
     'run\n{}',
     {
       role: 'assistant',
-      tool_calls: [{ ...called('run', '{}'), id: `call_1|fc_2__thought__${'aB1+/'.repeat(99)}==` }],
+      tool_calls: [{ ...called('run', '{}'), id: `call_1|fc_2__thought__${SIGNATURE}` }],
     },
   ],
 ];
@@ -188,21 +188,21 @@ describe('the messages of a chat for the guard face', (check) => {
     const world = gatewayOver(guarding());
     const messages = [
       { role: 'system', content: 'You are a safety classifier.' },
-      { role: 'system', content: 'one' },
+      { role: 'system', content: 'one.' },
       { role: 'user', content: 'two' },
       { role: 'developer', content: 'three' },
     ];
     await contentOf(await askGuard(world, { model: 'guard-json', messages }));
-    assert.equal(world.calls.map(shownTextOf).sort(), ['one', 'three', 'two']);
+    assert.equal(world.calls.map(shownTextOf).sort(), ['one.', 'three', 'two']);
   });
 
   check('takes what clients send along without a content of its own', async () => {
     const world = gatewayOver(guarding());
     const messages = [
       { role: 'assistant', content: 'a', refusal: null, tool_calls: [], function_call: null, name: '' },
-      { role: 'tool', tool_call_id: 'call_1', content: [{ text: 'b' }, { type: null, text: 'c' }] },
+      { role: 'tool', tool_call_id: 'call_1', content: [{ text: 'b.' }, { type: null, text: 'c' }] },
     ];
     assert.is(await contentOf(await askGuard(world, chat(...messages))), 'Safety: Safe\nCategories: None');
-    assert.equal(world.calls.map(shownTextOf).sort(), ['a', 'b\nc']);
+    assert.equal(world.calls.map(shownTextOf).sort(), ['a', 'b.\nc']);
   });
 });

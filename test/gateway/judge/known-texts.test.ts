@@ -86,9 +86,9 @@ describe('a text that came before', (check) => {
     assert.is(calls.length, 0);
   });
 
-  check('is told apart from another one, another model and a batch', async () => {
+  check('is told apart from another one and another model, also among others in a request', async () => {
     const { ask, calls } = gatewayOver(finding, {
-      variables: { JUDGE_BATCH: '4', MODERATION_MODELS: '{"other":"gemma4:31b"}' },
+      variables: { MODERATION_MODELS: '{"other":"gemma4:31b"}' },
     });
     await ask({ input: HIDDEN });
     const before = calls.length;

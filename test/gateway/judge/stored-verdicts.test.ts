@@ -7,23 +7,20 @@ import { type Answer, gatewayOver, replying, systemMessageOf, userMessageOf } fr
 
 const numberOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE(0);
 const CODED = /^([A-Z]+\d*) \(.*$/gm;
-const MARKED = /\[\[text (\d{12})\]\]\n([\s\S]*?)\n\[\[end \1\]\]/g;
+const MARKED = /\[\[text (\d{12})\]\]\n([\s\S]*?)\n\[\[end \1\]\]/;
 
 /** A judge whose scores depend on the text, the model, its effort, and all that its policy says: mostly low ones. */
 const particular: Answer = (sent) => {
   const system = systemMessageOf(sent);
-  const isBatch = system.includes('This call holds several texts');
-  const policy = system.slice(0, system.indexOf(isBatch ? '\n\nThis call holds' : '\n\nThe answer is one JSON'));
+  const policy = system.slice(0, system.indexOf('\n\nThe answer is one JSON'));
   const { model, think, reasoning_effort: effort } = JSON.parse(sent.body ?? '') as Record<string, unknown>;
-  const verdicts = [...userMessageOf(sent).matchAll(MARKED)].map(([, nonce, text]) => {
-    const scores = [...system.matchAll(CODED)].map(([line, code = '']): [string, number] => {
-      const number = numberOf([policy, line, model, think, effort, text].join('\0'));
-      return [code, 5 * ((number >>> 8) % (number % 40 === 0 ? 21 : 4))];
-    });
-    const word = scores.some(([, score]) => score >= 50) ? 'over' : 'under';
-    return { ...Object.fromEntries(scores), word, nonce };
+  const [, nonce, text] = MARKED.exec(userMessageOf(sent)) ?? [];
+  const scores = [...system.matchAll(CODED)].map(([line, code = '']): [string, number] => {
+    const number = numberOf([policy, line, model, think, effort, text].join('\0'));
+    return [code, 5 * ((number >>> 8) % (number % 40 === 0 ? 21 : 4))];
   });
-  return replying(sent, JSON.stringify(isBatch ? { verdicts } : verdicts[0]));
+  const word = scores.some(([, score]) => score >= 50) ? 'over' : 'under';
+  return replying(sent, JSON.stringify({ ...Object.fromEntries(scores), word, nonce }));
 };
 
 const OWN = { 'weapon sales': { definition: 'offers or seeks weapons for sale.', threshold: 0.6 } };
@@ -60,7 +57,7 @@ const TEXTS = [
 ];
 
 describe('stored verdicts', (check) => {
-  check('make no answer another one, whatever policy, alias, key, face, replica or batch they come from', async () => {
+  check('make no answer another one, whatever policy, alias, key, face or replica they come from', async () => {
     const needs = { policies: selectionOf(FILE) };
     const variables = {
       MODERATION_API_KEYS: KEYS.join(','),
@@ -68,10 +65,8 @@ describe('stored verdicts', (check) => {
       MODERATION_MODELS: '{"omni-moderation-latest":{"model":"gpt-oss:20b","think":"high"}}',
     };
     const { shared } = createReplicas();
-    const storing = ['1', '4'].map((JUDGE_BATCH) =>
-      gatewayOver(particular, { variables: { ...variables, JUDGE_BATCH }, needs: { ...needs, shared } }),
-    );
-    const [one = gatewayOver(particular), other = one] = storing;
+    const storing = () => gatewayOver(particular, { variables, needs: { ...needs, shared } });
+    const [one, other] = [storing(), storing()];
     const plain = gatewayOver(particular, { variables: { ...variables, CACHE_MAX_ENTRIES: '0' }, needs });
     const requests = thorough(200, 2000);
     for (let turn = 0; turn < requests; turn++) {
@@ -95,7 +90,7 @@ describe('stored verdicts', (check) => {
       };
       assert.equal(await answerOf(pick([one, other], 'replica')), await answerOf(plain), `${model}, turn ${turn}`);
     }
-    const calls = storing.reduce((sum, world) => sum + world.calls.length, 0);
+    const calls = one.calls.length + other.calls.length;
     assert.ok(calls < plain.calls.length / 2, `${calls} of ${plain.calls.length} calls`);
   });
 });

@@ -105,31 +105,6 @@ describe('several policies in one file', (check) => {
     },
   );
 
-  check('judge several texts in one call as well', async () => {
-    const { ask, calls } = worldOf(
-      (sent) => {
-        const nonces = [
-          ...(JSON.parse(sent.body ?? '') as { messages: { content: string }[] }).messages[1]!.content.matchAll(
-            /\[\[text (\d{12})\]\]/g,
-          ),
-        ];
-        const verdicts = nonces.map(([, nonce = '']) => {
-          const { nonce: number, ...rest } = JSON.parse(verdictJson(nonce, { OWN1: 20 })) as Record<string, unknown>;
-          return { nonce: number, ...rest };
-        });
-        return replying(sent, JSON.stringify({ verdicts }));
-      },
-      FILE,
-      { JUDGE_BATCH: '4' },
-    );
-    const results = await resultsOf(await ask({ input: ['good morning', 'good night'] }));
-    assert.is(calls.length, 1);
-    assert.equal(
-      results.map(({ x_categories }) => x_categories),
-      [1, 2].map(() => ({ 'weapon sales': { flagged: false, score: 0.2 } })),
-    );
-  });
-
   check('may be the built-in one for coding agents alone', async () => {
     const { ask } = worldOf(judging(), { version: '1', use: { default: 'coding-agent' } });
     assert.is(versionOf(await ask({ input: 'a' })), 'coding-agent/2026-11-22');

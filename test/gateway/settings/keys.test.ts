@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import type { ConfigError } from '../../../src/core/config.ts';
 import { readGatewayConfig } from '../../../src/gateway/settings/config.ts';
 import { describe } from '../../check.ts';
+import { gatewayOver, judging } from '../harness/world.ts';
 import { problemsOf, read } from './world.ts';
 
 describe('production', (check) => {
@@ -13,6 +14,37 @@ describe('production', (check) => {
   check('is fine with one, and development without', () => {
     assert.equal(problemsOf({ APP_ENV: 'production', MODERATION_API_KEY: 'a', BACKEND_API_KEYS: 'k' }), []);
     assert.equal(problemsOf({ BACKEND_API_KEYS: 'k' }), []);
+  });
+});
+
+describe('a key that everybody knows or can guess', (check) => {
+  const KEYS = {
+    MODERATION_API_KEY: 'choose-a-key',
+    MODERATION_API_KEYS: 'choose-a-key',
+    GATEWAY_ADMIN_KEY: 'choose-a-key',
+  };
+  check('is refused in production, unquoted, if it is the example of the docs', () => {
+    for (const [name, key] of Object.entries(KEYS)) {
+      const keys = { MODERATION_API_KEYS: 'a-key-of-our-own-1', BACKEND_API_KEYS: 'k', [name]: `${key}` };
+      assert.equal(problemsOf({ ...keys, APP_ENV: 'production' }), [
+        `${name}: expected a key of your own when APP_ENV is production, not the example of the docs`,
+      ]);
+      assert.equal(problemsOf(keys), []);
+    }
+  });
+
+  check('is a warning in production under 16 characters, which does not repeat it', () => {
+    const keys = { MODERATION_API_KEYS: 'a-key-of-our-own-1,short-canary', GATEWAY_ADMIN_KEY: 'sixteen-chars-ok' };
+    for (const APP_ENV of ['production', 'development']) {
+      const { logged } = gatewayOver(judging(), { variables: { ...keys, APP_ENV } });
+      const warnings = logged.filter((line) => line.includes('doubtful-setting'));
+      assert.is(warnings.length, APP_ENV === 'production' ? 1 : 0);
+      assert.is(
+        warnings.every((line) => line.includes('"setting":"MODERATION_API_KEYS"')),
+        true,
+      );
+      assert.not.match(logged.join(), 'canary');
+    }
   });
 });
 

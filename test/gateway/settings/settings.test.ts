@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
 import { readGatewayConfig } from '../../../src/gateway/settings/config.ts';
-import { settingsOfWorker, workersFor } from '../../../src/gateway/settings/workers.ts';
 import { describe } from '../../check.ts';
 import { BASE, problemsOf, read } from './world.ts';
 
@@ -14,7 +13,7 @@ describe('the configuration', (check) => {
         PORT: 8000,
         APP_ENV: 'development',
         LOG_LEVEL: 'info',
-        GATEWAY_WORKERS: 1,
+        REUSE_PORT: 'false',
         MODERATION_API_KEY: [],
         MODERATION_API_KEYS: [],
         BACKEND_API_KEYS: [],
@@ -31,7 +30,6 @@ describe('the configuration', (check) => {
         CACHE_MAX_ENTRIES: 10_000,
         CACHE_TTL_SECONDS: 3600,
         HEDGE_AFTER_MS: 0,
-        JUDGE_BATCH: 0,
       },
     );
     assert.equal(backend, { kind: 'cloud', baseUrl: 'https://ollama.com', keys: ['backend-key-1'], dialect: 'ollama' });
@@ -87,38 +85,5 @@ describe('a policy', (check) => {
       'MODERATION_POLICY: expected none beside MODERATION_POLICY_FILE: remove one of them',
     ]);
     assert.is(read({ ...inline, MODERATION_POLICY_FILE: ' ' }).settings.MODERATION_POLICY_FILE, undefined);
-  });
-});
-
-describe('the workers of a gateway', (check) => {
-  const settingsWith = (variables: Readonly<Record<string, string>>) => read(variables).settings;
-  check('are one unless set, auto, or a number within bounds', () => {
-    assert.is(settingsWith({}).GATEWAY_WORKERS, 1);
-    assert.is(settingsWith({ GATEWAY_WORKERS: ' auto ' }).GATEWAY_WORKERS, 'auto');
-    assert.is(settingsWith({ GATEWAY_WORKERS: '64' }).GATEWAY_WORKERS, 64);
-    for (const wrong of ['0', '65', '-1', '1.5', 'all', 'AUTO'])
-      assert.equal(problemsOf({ ...BASE, GATEWAY_WORKERS: wrong }), [
-        'GATEWAY_WORKERS: expected auto, or a whole number from 1 to 64',
-      ]);
-  });
-  check('are no more than the calls that they share', () => {
-    const [problem = ''] = problemsOf({ ...BASE, GATEWAY_WORKERS: '3', MAX_CONCURRENCY: '2' });
-    assert.match(problem, /^GATEWAY_WORKERS: expected no more than MAX_CONCURRENCY/);
-    assert.is(workersFor(settingsWith({ GATEWAY_WORKERS: 'auto', MAX_CONCURRENCY: '2' }), 8), 2);
-    assert.is(workersFor(settingsWith({ GATEWAY_WORKERS: 'auto' }), 96), 64);
-    assert.is(workersFor(settingsWith({ GATEWAY_WORKERS: '3' }), 1), 3);
-  });
-  check('share the calls and the bytes, to the last one', () => {
-    const settings = settingsWith({ MAX_CONCURRENCY: '8', MAX_BODY_BYTES_IN_FLIGHT: '10000' });
-    const parts = [1, 2, 3].map((number) => settingsOfWorker(settings, { number, of: 3 }));
-    assert.equal(
-      parts.map(({ MAX_CONCURRENCY }) => MAX_CONCURRENCY),
-      [3, 3, 2],
-    );
-    assert.equal(
-      parts.map(({ MAX_BODY_BYTES_IN_FLIGHT }) => MAX_BODY_BYTES_IN_FLIGHT),
-      [3333, 3333, 3333],
-    );
-    assert.is(settingsOfWorker(settingsWith({}), { number: 1, of: 2 }).MAX_BODY_BYTES_IN_FLIGHT, undefined);
   });
 });

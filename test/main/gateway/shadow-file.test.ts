@@ -10,12 +10,8 @@ import { describe, rejection } from '../../check.ts';
 
 const configWith = (shadow: object) =>
   readGatewayConfig({ MODERATION_SHADOW: JSON.stringify({ alias: 'moderation-accurate', share: 1, ...shadow }) });
-const openIn = (directory: string, name: string, worker?: number) =>
-  openShadowFile(
-    configWith({ file: join(directory, name) }),
-    worker === undefined ? undefined : { number: worker, of: 2 },
-    () => assert.unreachable(),
-  );
+const openIn = (directory: string, name: string) =>
+  openShadowFile(configWith({ file: join(directory, name) }), () => assert.unreachable());
 const inDirectory = async (body: (directory: string) => Promise<void>): Promise<void> => {
   const directory = mkdtempSync(join(tmpdir(), 'gatehouse-shadow-'));
   try {
@@ -26,17 +22,12 @@ const inDirectory = async (body: (directory: string) => Promise<void>): Promise<
 };
 
 describe("the shadow's file", (check) => {
-  check('is one for each process', () =>
+  check('is opened where one is set', () =>
     inDirectory(async (directory) => {
       await openIn(directory, 'shadow.jsonl');
-      for (const number of [1, 2]) await openIn(directory, 'shadow.jsonl', number);
-      assert.equal(readdirSync(directory).toSorted(), [
-        'shadow.jsonl',
-        'shadow.jsonl.worker-1',
-        'shadow.jsonl.worker-2',
-      ]);
-      assert.is(await openShadowFile(configWith({}), undefined, () => {}), undefined);
-      assert.is(await openShadowFile(readGatewayConfig({}), undefined, () => {}), undefined);
+      assert.equal(readdirSync(directory), ['shadow.jsonl']);
+      assert.is(await openShadowFile(configWith({}), () => {}), undefined);
+      assert.is(await openShadowFile(readGatewayConfig({}), () => {}), undefined);
     }),
   );
   check('ends the start where others may read it, without naming its path', () =>

@@ -34,7 +34,7 @@ export const refusals = (what: 'user' | 'account'): readonly (readonly [WriteAns
   [refused(0), { kind: 'upstream-unavailable', why: 'no connection' }],
   [refused(400), { kind: 'change-refused', status: 400 }],
   [refused(401), { kind: 'upstream-auth' }],
-  [refused(403), { kind: 'upstream-auth' }],
+  [refused(403), { kind: 'upstream-forbidden' }],
   [refused(404), { kind: 'not-found', what }],
   [refused(409), { kind: 'change-refused', status: 409 }],
   [refused(413), { kind: 'change-refused', status: 413 }],

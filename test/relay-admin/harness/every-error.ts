@@ -66,6 +66,7 @@ export const EVERY_PROBLEM: Details = {
   busy: [{ kind: 'busy' }],
   'journal-unavailable': [{ kind: 'journal-unavailable', why: 'ENOSPC' }],
   'upstream-auth': [{ kind: 'upstream-auth' }],
+  'upstream-forbidden': [{ kind: 'upstream-forbidden' }],
   'terms-not-accepted': [{ kind: 'terms-not-accepted' }],
   'upstream-refused': [{ kind: 'upstream-refused', status: 422 }],
   'upstream-rate-limit': [

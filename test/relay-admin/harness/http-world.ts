@@ -68,6 +68,8 @@ export const httpTools = (
 };
 
 type HttpWorld = HttpTools & {
+  /** The same tools over the same journal, with time for what has to succeed on a busy machine, too. */
+  readonly patient: HttpTools;
   readonly origin: string;
   readonly host: string;
   readonly control: RelayControl;

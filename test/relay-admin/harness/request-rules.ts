@@ -18,7 +18,7 @@ ops/dashboard/snapshot-v2 ops/dashboard/overview ops/dashboard/throughput-trend 
 ops/dashboard/error-trend ops/dashboard/error-distribution ops/dashboard/openai-token-stats
 ops/alert-events ops/alert-events/:id ops/alert-rules ops/request-errors ops/upstream-errors ops/ingress-rejections
 ops/ingress-rejections/health ops/auth-cache-invalidation/health
-risk-control/config risk-control/status risk-control/logs
+risk-control/config risk-control/status risk-control/logs prompt-audit/config
 settings/overload-cooldown settings/rate-limit-429-cooldown settings/panel-rate-limit settings/stream-timeout
 `
   .trim()

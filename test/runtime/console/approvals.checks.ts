@@ -46,10 +46,10 @@ describe('the approvals page in Chromium', ({ needing }) => {
   needing(MISSING_BROWSER, 'does not say that nothing waits where an agent server was not read', async () => {
     const [{ url }, browser] = await started;
     const { page } = await browser.person();
-    const event = 'event: approvals\ndata: {"open":[],"away":[0]}\n\n';
+    const event = 'event: approvals\ndata: {"open":[],"away":[0],"standing":[]}\n\n';
     await page.route('**/api/events', (route) => route.fulfill({ contentType: 'text/event-stream', body: event }));
     await page.route('**/api/approvals', (route) =>
-      route.fulfill({ json: { open: [], away: [0], decided: [], unread: [0] } }),
+      route.fulfill({ json: { open: [], away: [0], standing: [], decided: [], unread: [0] } }),
     );
     await logIn(page, url, 'bob');
     await page.getByText('Agent server 1 does not answer. Requests that wait there are not shown.').waitFor();
@@ -125,6 +125,29 @@ describe('the approvals page in Chromium', ({ needing }) => {
     await card.getByText('Rejected by you').waitFor();
     assert.is(agent.replies()[0]?.reply, 'reject');
     assert.is(agent.replies()[0]?.message, 'Not on a Friday');
+  });
+
+  needing(MISSING_BROWSER, 'allows always only in red, shows that it is active, and takes it back', async () => {
+    const [{ url, agent }, browser] = await started;
+    const { page } = await browser.person();
+    await logIn(page, url, 'bob');
+    const pay = agent.ask('pay_out', {}, { always: [] });
+    await cardOf(page, 'pay_out').getByText('Each such call needs a decision of its own').waitFor();
+    assert.is(await cardOf(page, 'pay_out').getByRole('button', { name: 'Always allow…' }).count(), 0);
+    agent.expire(pay.id);
+    agent.ask('find_page', {}, { alwaysMs: 3_600_000 });
+    await cardOf(page, 'find_page').getByRole('button', { name: 'Always allow…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.locator('.notice.bad').getByText('nobody is asked').waitFor();
+    await dialog.getByText('in this session, for 60 minutes').waitFor();
+    await dialog.locator('.button.danger', { hasText: 'Always allow' }).click();
+    await page.getByRole('navigation').getByRole('img', { name: 'Calls run without asking' }).waitFor();
+    const row = page.getByRole('row', { name: /find_page.* bob .* 2 / });
+    await page.getByRole('heading', { name: '1 rule is active' }).waitFor();
+    await row.getByRole('button', { name: /^Revoke: Every call of find_page/ }).click();
+    await page.getByText('Revoked. The next such call asks again.').waitFor();
+    await row.waitFor({ state: 'detached' });
+    assert.is(await page.getByRole('img', { name: 'Calls run without asking' }).count(), 0);
   });
 
   needing(MISSING_BROWSER, 'tells the second of two people who decided, also while a dialog is open', async () => {

@@ -12,6 +12,7 @@ export type FakeRequest = {
   readonly permission: string;
   readonly patterns: readonly string[];
   readonly always: readonly string[];
+  readonly alwaysMs?: number;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly agent?: string;
   readonly argumentsHash: string;
@@ -44,6 +45,8 @@ const WAIT_MS = 300_000;
 export const startFakeAgent = async (): Promise<FakeAgent> => {
   const open = new Map<string, FakeRequest>();
   const decided: FakeDecision[] = [];
+  /** The rules that answers of always have made, by id. */
+  const standing = new Map<string, Readonly<Record<string, unknown>>>();
   const titles = new Map<string, string>();
   const streams = new Set<ServerResponse>();
   let last = 0;
@@ -75,12 +78,19 @@ export const startFakeAgent = async (): Promise<FakeAgent> => {
       ...(by === undefined ? {} : { by }),
       ...(message === undefined ? {} : { message }),
     });
+    const { sessionID, permission, always: patterns, alwaysMs } = found;
+    const since = Date.now();
+    if (body.reply === 'always' && alwaysMs !== undefined)
+      standing.set(id, { id, sessionID, permission, patterns, by, since, until: since + alwaysMs, uses: 2 });
     send(response, 200, true);
   };
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://agent');
     const replied = /^\/permission\/(\w+)\/reply$/.exec(pathname)?.[1];
     if (replied !== undefined) void reply(request, response, replied);
+    else if (pathname === '/permission/standing') send(response, 200, [...standing.values()]);
+    else if (request.method === 'DELETE' && pathname.startsWith('/permission/standing/'))
+      send(response, standing.delete(pathname.split('/').at(-1) ?? '') ? 200 : 404, true);
     else if (pathname === '/permission') send(response, 200, [...open.values()]);
     else if (pathname === '/permission/decisions') send(response, 200, decided);
     else if (pathname === '/global/event') {

@@ -104,7 +104,7 @@ try {
   world.agent.ask(
     'relay-admin_update_user_limits',
     { user_id: 41, limits: { concurrency: 5, rpm: 600 } },
-    { sessionID: 'ses_2' },
+    { sessionID: 'ses_2', always: [] },
   );
   const { page: encoder } = await browser.person();
   for (const [look, how] of Object.entries(LOOKS)) {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createBatchPrompts } from '../../../src/gateway/judge/batch-prompt.ts';
 import { LLAMA_GUARD } from '../../../src/gateway/judge/guard-model/llama-guard.ts';
 import { readLikelihood } from '../../../src/gateway/judge/guard-model/probability.ts';
 import { createJudgePrompts } from '../../../src/gateway/judge/prompt.ts';
@@ -170,7 +169,6 @@ describe('the gateway before a real llama.cpp', (check) => {
   check.needing(missing, 'finds in its cache what every prompt begins with', () =>
     withLlamaCpp(async ({ address }) => {
       const prompts = createJudgePrompts(DEFAULT_POLICY);
-      const batchPrompts = createBatchPrompts(DEFAULT_POLICY);
       const cachedOf = async (system: string, user: string): Promise<readonly [cached: number, all: number]> => {
         const body = openai.createBody({ model: 'tiny', system, user, contextTokens: 0, outputTokens: 1 });
         const headers = { 'content-type': 'application/json' };
@@ -184,25 +182,7 @@ describe('the gateway before a real llama.cpp', (check) => {
       await cachedOf(prompts.system, single('hello there', '123456789012'));
       const [cached, all] = await cachedOf(prompts.system, single('another text', '987654321098'));
       assert.ok(cached / all > 0.75, `${cached} of ${all}`);
-      const batch = batchPrompts.user([
-        { text: 'hello', nonce: '111111111111' },
-        { text: 'hi', nonce: '222222222222' },
-      ]);
-      const [cachedOfBatch] = await cachedOf(batchPrompts.system, batch);
-      assert.ok(cachedOfBatch > 2500, `${cachedOfBatch}: the policy, which begins both`);
     }),
-  );
-
-  check.needing(missing, 'takes the schema of a batch, and each text has no verdict then either', () =>
-    withLlamaCpp(
-      async ({ gateway, ask }) => {
-        const { response, error } = await ask({ input: ['hello there', 'hello again', 'good night'] });
-        assert.equal([response.status, error.code], [502, 'backend_unusable_reply']);
-        // Three whole entries: it fails by what is in them.
-        assert.match(gateway.stderr(), /"reason":"a batch of 3: text 1: (?:wrong nonce|the scores|it lacks)/);
-      },
-      { JUDGE_BATCH: '4' },
-    ),
   );
 
   check.needing(missing, 'says once and in its own words that a prompt is too long', () =>

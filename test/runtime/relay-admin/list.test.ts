@@ -41,7 +41,7 @@ const CLOSED_SETS = [
   'setup_pending|redirect|not_json|unexpected_json|too_large|connection_refused|dns_failure|tls_failure|timeout|connection_failed|database_failing',
   'status_not_active|expired|rate_limited|overloaded|temporarily_unschedulable|quota_used_up',
   'update_user_limits|set_account_schedulable|relay_admin_ui|nothing',
-  'user_not_active|user_is_admin|large_amount|much_more_than_balance|running_usage|earlier_recharge_credited|earlier_recharge_balance_rose|earlier_recharge_unknown',
+  'user_not_active|user_is_admin|large_amount|much_more_than_balance|running_usage|balance_rounded|earlier_recharge_credited|earlier_recharge_balance_rose|earlier_recharge_unknown',
   'user|user_in_group|group|user_and_platform|api_key|account|model|price',
   'verified|accepted_unverified',
   'verified|accepted_unverified|already_set',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { SeenRequest } from '../../../src/demo/relay/interceptor.ts';
 import type { RelayControl } from '../../demo/relay/control.ts';
 import { type RunningRelay, startRelay } from '../../relay-admin/harness/relay-server.ts';
 import { bundle } from '../processes.ts';
@@ -17,6 +18,8 @@ type WorldNeeds = Partial<Omit<ProcessNeeds, 'variables'>> & { readonly variable
 export type RelayAdminWorld = {
   readonly relay: RunningRelay;
   readonly control: RelayControl;
+  /** The requests that starts have made about their key. */
+  readonly askedAboutKey: () => readonly SeenRequest[];
   /** An empty directory, in which the journal comes to be. */
   readonly directory: string;
   readonly journal: string;
@@ -27,6 +30,9 @@ export type RelayAdminWorld = {
   /** The SDK's own client with a process of its own, after the handshake. */
   readonly connect: (more?: Settings) => Promise<Client>;
 };
+
+/** What a start asks about its key, in the background. It is left out of the requests that a test looks at. */
+const isAboutKey = ({ target }: SeenRequest): boolean => /^\/api\/v1\/admin\/\w+\?page=1&page_size=1$/.test(target);
 
 /** Runs the body beside a relay, and ends the relay and all that was started, whatever came of it. */
 const withRelayAdmin = async (body: (world: RelayAdminWorld) => Promise<void>): Promise<void> => {
@@ -45,7 +51,8 @@ const withRelayAdmin = async (body: (world: RelayAdminWorld) => Promise<void>): 
   try {
     await body({
       relay,
-      control: relay.control,
+      control: { ...relay.control, requests: () => relay.control.requests().filter((one) => !isAboutKey(one)) },
+      askedAboutKey: () => relay.control.requests().filter(isAboutKey),
       directory,
       journal,
       journalText: () => (existsSync(journal) ? readFileSync(journal, 'utf8') : ''),

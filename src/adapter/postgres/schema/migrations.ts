@@ -107,7 +107,14 @@ const FIRST = `
     outcome text
   );
   CREATE INDEX ask_by_server ON ask (server_id);
-  CREATE TABLE allowed (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, data text NOT NULL);
+  -- What the reply always has allowed, in one session and for an hour.
+  CREATE TABLE standing_rule (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id ${ID} NOT NULL UNIQUE,
+    until bigint NOT NULL,
+    uses bigint NOT NULL DEFAULT 0,
+    data text NOT NULL
+  );
   -- Decisions about permission requests; they outlive their sessions.
   CREATE TABLE decision (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

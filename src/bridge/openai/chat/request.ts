@@ -118,7 +118,7 @@ export const parseChatRequest = (
   refuseForcedFunction(body);
   const clientTools = parseClientTools(body);
   const format = parseTextFormat(body.response_format, 'response_format');
-  const { system, history, input, files, prefill } = parseMessages(messages);
+  const { system, history, input, files, prefill, isByInstruction } = parseMessages(messages);
   const isStreamed = stream === true;
   const traits = { system, promptText: userTextIn(input), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = isBackgroundTask(traits);
@@ -137,6 +137,7 @@ export const parseChatRequest = (
     conversation: parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
+    ...(isByInstruction ? { approvals: [] } : {}),
     ...(format === undefined ? {} : { format }),
     ...(clientTools === undefined || isOwnTask ? {} : { clientTools }),
     ignored: ignoredChatMembers(body),

@@ -136,7 +136,7 @@ const parseItems = (input: unknown): readonly InputItem[] => {
 
 /** The messages of an input; of those before a response that it refers to, none. */
 export type ParsedInput = Dialogue & {
-  /** What the prompt decides, if it is nothing but decisions. */
+  /** What the prompt decides, if it is nothing but decisions; empty if it is not the user's. */
   readonly approvals: readonly ApprovalDecision[] | undefined;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
   readonly previousResponse: ResponseReference | undefined;
@@ -173,9 +173,11 @@ export const parseInput = (input: unknown): ParsedInput => {
   const decisions = since
     .slice(since.findLastIndex(isSaid) + 1)
     .flatMap(({ kind, decision }) => (kind === 'user' ? [decision] : []));
+  const areAllDecisions = decisions.length > 0 && decisions.every((decision) => decision !== undefined);
   return {
     ...dialogue,
-    approvals: decisions.length > 0 && decisions.every((decision) => decision !== undefined) ? decisions : undefined,
+    approvals:
+      areAllDecisions || dialogue.isByInstruction ? decisions.filter((decision) => decision !== undefined) : undefined,
     previousResponse: knownItem === undefined ? undefined : responseOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `${lost.at}.id`,
   };

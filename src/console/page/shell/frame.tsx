@@ -8,6 +8,7 @@ import { waitingCount } from '../state/approvals.ts';
 import { pageName } from '../state/attention.ts';
 import { connection, startLive } from '../state/live.ts';
 import { path, pathPieces } from '../state/route.ts';
+import { standingRules } from '../state/standing-rules.ts';
 import { showToast } from '../state/toasts.ts';
 import { logOut, me, visitor } from '../state/visitor.ts';
 import { texts } from '../texts.ts';
@@ -15,6 +16,14 @@ import { VIEWS, viewOf } from '../views/views.ts';
 import { Brand } from './brand.tsx';
 import { ServicesSummary, useServiceNews } from './service-states.tsx';
 import { Stage } from './stage.tsx';
+
+/** The sign that calls run without asking now. */
+const Standing = () =>
+  standingRules.value.length === 0 ? null : (
+    <span class="bad-text" role="img" aria-label={texts.nav.standing} title={texts.nav.standing}>
+      <Icon name="warning" />
+    </span>
+  );
 
 const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
   const current = viewOf(pathPieces.value);
@@ -29,6 +38,7 @@ const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
             <a href={`/${view.piece}`} aria-current={view === current ? 'page' : undefined}>
               <Icon name={view.icon} />
               <span>{view.name}</span>
+              {view.piece === '' ? <Standing /> : null}
               {view.piece === '' && waitingCount.value > 0 ? (
                 <span class="count">
                   {waitingCount}
@@ -105,6 +115,7 @@ export const Frame = () => {
         <a class="home" href="/">
           <Brand />
         </a>
+        <Standing />
         {waitingCount.value > 0 ? (
           <a class="count" href="/" aria-label={texts.nav.waiting(waitingCount.value)}>
             {waitingCount}

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import type { Approval, ApprovalList, Decision } from '../../protocol.ts';
+import type { Approval, ApprovalList, Decision, ShownRule } from '../../protocol.ts';
 import { ApiError } from '../api/request.ts';
 import type { ApprovalReply } from '../api/types.ts';
 import { api } from './visitor.ts';
@@ -35,6 +35,9 @@ export const awayAgents = signal<readonly number[]>([]);
 /** The agent servers whose decisions could not be read; nothing before any were asked for. */
 export const unreadAgents = signal<readonly number[] | undefined>(undefined);
 
+/** The rules that answers of `always` have made, as the console last listed them. */
+export const listedRules = signal<readonly ShownRule[]>([]);
+
 /** How many requests wait for somebody. */
 export const waitingCount = computed(() => (shownApprovals.value ?? []).filter(isOpen).length);
 
@@ -60,7 +63,7 @@ const bounded = (shown: readonly ShownApproval[]): readonly ShownApproval[] => {
   });
 };
 
-let list: ApprovalList = { open: [], away: [] };
+let list: ApprovalList = { open: [], away: [], standing: [] };
 let isFollowed = false;
 
 const updated = (shown: ShownApproval): ShownApproval => {
@@ -82,6 +85,7 @@ const updated = (shown: ShownApproval): ShownApproval => {
 export const takeOpen = (next: ApprovalList): void => {
   list = next;
   awayAgents.value = next.away;
+  listedRules.value = next.standing;
   const before = shownApprovals.peek() ?? [];
   const wasGone = new Set(before.flatMap(({ approval, missing }) => (missing === 'gone' ? [approval.id] : [])));
   const known = new Set(before.map(({ approval }) => approval.id));

@@ -58,9 +58,8 @@ export const createPromptAudit = ({ clock, settings, send }: PromptAuditNeeds) =
     return 'closed';
   };
 
-  /** Audits a chat's body. Never rejects; `allow` where the audit does not block, or the chat has no text. */
+  /** Audits a chat's body. Never rejects; `allow` where the chat has no text. */
   return async (body: string): Promise<AuditDecision> => {
-    if (!settings.enabled || !settings.blocking_enabled) return 'allow';
     const endpoints = settings.endpoints.filter(({ enabled }) => enabled);
     const [first] = endpoints;
     if (first === undefined) return 'unavailable';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseJson } from '../../../core/json.ts';
+import { isRecord, parseJsonValue } from '../../../core/json.ts';
 
 const AUDITED_ROLES: readonly string[] = ['user', 'system', 'developer', 'assistant', 'tool', 'model'];
 const TEXT_TYPES: readonly string[] = ['', 'text', 'input_text', 'output_text'];
@@ -8,12 +8,26 @@ const Part = v.looseObject({ type: v.nullish(v.string(), ''), text: v.fallback(v
 /** A message or a part in another form is left out alone: the others are audited. */
 const Parts = v.array(v.fallback(Part, { type: '', text: '' }));
 const Message = v.object({ role: v.string(), content: v.fallback(v.union([v.string(), Parts]), '') });
-const Chat = v.object({ messages: v.array(v.fallback(Message, { role: '', content: '' })) });
+const AnyMessage = v.fallback(Message, { role: '', content: '' });
 
 type Segment = { readonly role: string; readonly text: string };
 
+/** Messages, and what stands for one: the system's text, instructions, and items of `input`, which need no role. */
+const messagesIn = (text: string) => {
+  const body = parseJsonValue(text);
+  if (!isRecord(body)) return [];
+  const { system, instructions, messages, input } = body;
+  const items: readonly unknown[] = Array.isArray(input) ? input : [input];
+  return [
+    { role: 'system', content: system },
+    { role: 'system', content: instructions },
+    ...(Array.isArray(messages) ? messages : []),
+    ...items.map((item) => ({ role: 'user', ...(isRecord(item) ? item : { content: item }) })),
+  ].map((message) => v.parse(AnyMessage, message));
+};
+
 const segmentsOf = (body: string): readonly Segment[] =>
-  (parseJson(Chat, body)?.messages ?? [])
+  messagesIn(body)
     .filter(({ role }) => AUDITED_ROLES.includes(role))
     .flatMap(({ role, content }) => {
       const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
@@ -36,7 +50,8 @@ export const cutParts = (latest: string, rest: readonly string[], limit: number)
 ];
 
 /**
- * The chunks of a chat: texts of every role, without images and calls of tools. None where there is no text.
+ * The chunks of a chat, a message, a response or embeddings: texts of every role, without images and calls of tools. None where there is
+ * no text: parts of other types, results and descriptions of tools, names, and keys in another spelling are not seen.
  * Source: Wei-Shaw/sub2api 0.1.179, backend/internal/securityaudit/prompt_snapshot.go.
  */
 export const auditChunks = (body: string, limit: number): readonly string[] => {

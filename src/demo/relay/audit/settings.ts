@@ -19,8 +19,19 @@ export type AuditSettings = {
   /** Whether a prompt waits for its audit. Without it, nothing is ever blocked. */
   blocking_enabled: boolean;
   store_pass_events: boolean;
+  all_groups: boolean;
+  exempt_user_ids: readonly number[];
   scanners: readonly string[];
   endpoints: readonly AuditEndpoint[];
+};
+
+/** The mode in which the audit runs, as the platform shows it. Nothing is blocked in any but the first. */
+export const effectiveMode = (
+  { enabled, blocking_enabled: isBlocking }: AuditSettings,
+  isRiskControlOn: boolean,
+): 'blocking' | 'async_audit' | 'off' => {
+  if (!isRiskControlOn || !enabled) return 'off';
+  return isBlocking ? 'blocking' : 'async_audit';
 };
 
 /** What became of a prompt. `unavailable` and `invalid`: it could not be judged, and does not reach the model. */
@@ -60,6 +71,8 @@ export const createAuditSettings = (): AuditSettings => ({
   enabled: false,
   blocking_enabled: false,
   store_pass_events: false,
+  all_groups: true,
+  exempt_user_ids: [],
   scanners: SCANNERS,
   endpoints: [],
 });

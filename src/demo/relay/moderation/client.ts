@@ -7,13 +7,21 @@ import { createKeyRotation, type ModerationKey, recordCall } from './keys.ts';
 
 /** The platform's settings of moderation, under its names. Tests may change them. */
 export type ModerationSettings = {
+  enabled: boolean;
   mode: 'off' | 'observe' | 'pre_block';
   base_url: string;
   model: string;
   timeout_ms: number;
   retry_count: number;
   thresholds: Readonly<Record<string, number>>;
-  is_auto_ban_on: boolean;
+  /** Percent of the texts. */
+  sample_rate: number;
+  all_groups: boolean;
+  model_filter: { readonly type: string; readonly models: readonly string[] };
+  keyword_blocking_mode: 'keyword_only' | 'keyword_and_api' | 'api_only';
+  /** Newer releases have such users; what they call them could not be read. */
+  exempt_user_ids: readonly number[];
+  auto_ban_enabled: boolean;
   ban_threshold: number;
   violation_window_hours: number;
 };
@@ -27,8 +35,8 @@ export type ModerationOutcome = {
 /** Asks for a verdict on an input, by the platform's rules. Never rejects. */
 export type ModerationClient = {
   readonly check: (input: ModerationInput) => Promise<ModerationOutcome>;
-  /** One call with a key, frozen or not: how an admin tests it. */
-  readonly test: (key: ModerationKey, input: ModerationInput) => Promise<ModerationOutcome>;
+  /** One call with a key, frozen or not: how an admin tests it. Unless it is recorded, the key stays as frozen as it was. */
+  readonly test: (key: ModerationKey, input: ModerationInput, isRecorded: boolean) => Promise<ModerationOutcome>;
 };
 
 type ModerationClientNeeds = {
@@ -55,15 +63,21 @@ export const PLATFORM_THRESHOLDS: Readonly<Record<string, number>> = {
   'violence/graphic': 0.95,
 };
 
-/** Settings as a fresh platform has them, once moderation is on. */
+/** Settings as a fresh platform has them: off. */
 export const createModerationSettings = (): ModerationSettings => ({
+  enabled: false,
   mode: 'pre_block',
-  base_url: 'https://moderation.example',
+  base_url: 'https://api.openai.com',
   model: 'omni-moderation-latest',
   timeout_ms: 3000,
   retry_count: 2,
   thresholds: PLATFORM_THRESHOLDS,
-  is_auto_ban_on: true,
+  sample_rate: 100,
+  all_groups: true,
+  model_filter: { type: 'all', models: [] },
+  keyword_blocking_mode: 'keyword_and_api',
+  exempt_user_ids: [],
+  auto_ban_enabled: true,
   ban_threshold: 10,
   violation_window_hours: 720,
 });
@@ -111,9 +125,9 @@ export const createModerationClient = ({ clock, settings, keys, send }: Moderati
     }
   };
 
-  const attempt = async (key: ModerationKey, input: ModerationInput) => {
+  const attempt = async (key: ModerationKey, input: ModerationInput, isRecorded = true) => {
     const { status, scores } = await call(key, input);
-    recordCall(key, status, scores !== undefined, clock.now());
+    if (isRecorded) recordCall(key, status, scores !== undefined, clock.now());
     if (scores === undefined) return { status, outcome: NO_VERDICT };
     const isHit = Object.entries(settings.thresholds).some(([name, threshold]) => (scores[name] ?? 0) >= threshold);
     const outcome: ModerationOutcome = { action: isHit ? 'block' : 'allow', scores };
@@ -121,7 +135,7 @@ export const createModerationClient = ({ clock, settings, keys, send }: Moderati
   };
 
   return {
-    test: async (key, input) => (await attempt(key, input)).outcome,
+    test: async (key, input, isRecorded) => (await attempt(key, input, isRecorded)).outcome,
     async check(input) {
       const never = new AbortController().signal;
       for (let tried = 0; tried <= settings.retry_count; tried++) {

@@ -8,6 +8,14 @@ export type ModerationKey = {
   lastStatus: number | undefined;
 };
 
+export const createModerationKey = (key: string): ModerationKey => ({
+  key,
+  frozenUntilMs: 0,
+  failures: 0,
+  successes: 0,
+  lastStatus: undefined,
+});
+
 const MINUTE_MS = 60_000;
 
 /** How long a key is frozen after a failure with this status; 0 stands for no answer. */

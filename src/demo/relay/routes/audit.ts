@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { jsonResponse } from '../../../core/http/response.ts';
-import { type AuditDecision, type AuditEndpoint, auditEndpoint } from '../audit/settings.ts';
+import { type AuditDecision, type AuditEndpoint, auditEndpoint, effectiveMode } from '../audit/settings.ts';
 import { invalid, ok, parseBody, parsePage, refusedResponse, toPage } from '../envelope.ts';
 import type { RelayWorld } from '../world.ts';
 import type { RelayTable } from './table.ts';
@@ -39,9 +39,10 @@ export const auditRefusal = (decision: AuditDecision): Response | undefined => {
 };
 
 /** The admin's routes about the audit. A token is stored and never shown; an endpoint keeps what it comes without. */
-export const auditTable = ({ audit: { settings, events } }: RelayWorld): RelayTable => {
+export const auditTable = ({ audit: { settings, events }, settings: relay }: RelayWorld): RelayTable => {
   const shown = () => ({
     ...settings,
+    effective_mode: effectiveMode(settings, relay.isRiskControlOn),
     endpoints: settings.endpoints.map(({ token, ...rest }) => ({ ...rest, has_token: token !== '' })),
   });
   const toEndpoint = (given: v.InferOutput<typeof Endpoint>): AuditEndpoint =>

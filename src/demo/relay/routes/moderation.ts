@@ -1,19 +1,23 @@
 import * as v from 'valibot';
 import { jsonResponse } from '../../../core/http/response.ts';
 import { createPromptAudit } from '../audit/engine.ts';
-import type { AuditDecision } from '../audit/settings.ts';
+import { type AuditDecision, effectiveMode } from '../audit/settings.ts';
 import { guardError, ok, parseBody, refusedResponse } from '../envelope.ts';
 import { createModerationClient, type ModerationOutcome } from '../moderation/client.ts';
-import { moderationInputOf } from '../moderation/input.ts';
-import type { ModerationKey } from '../moderation/keys.ts';
+import { type ModerationInput, moderationInputOf } from '../moderation/input.ts';
+import { createModerationKey, type ModerationKey } from '../moderation/keys.ts';
 import { HOSTILE, SECRETS } from '../records/secrets.ts';
 import type { DemoUser } from '../records/users.ts';
 import type { RelayWorld } from '../world.ts';
 import { auditRefusal } from './audit.ts';
-import { parseId, type RelayTable } from './table.ts';
+import { parseId, type RelayRoute, type RelayTable } from './table.ts';
 
 const HOUR_MS = 3_600_000;
-const KeyTest = v.object({ prompt: v.optional(v.string(), 'hello') });
+const KeyTest = v.object({ prompt: v.exactOptional(v.string()) });
+/** Keys are added to those that there are, and never shown. */
+const Config = v.looseObject({ api_keys: v.exactOptional(v.array(v.string()), []) });
+/** Where users send chats, and whatever else both engines look at. */
+const FRONTS = ['chat/completions', 'messages', 'responses', 'embeddings'];
 
 const keyView = (key: ModerationKey, index: number, nowMs: number) => {
   const isFrozen = key.frozenUntilMs > nowMs;
@@ -56,6 +60,17 @@ export const moderationTable = (
   const audit = send === undefined ? undefined : createPromptAudit({ clock, settings: world.audit.settings, send });
   const statuses = () => keys.map((key, index) => keyView(key, index, clock.now()));
 
+  /** Whether a text is judged at all. Groups and models that are named are those of nobody here. */
+  const isJudged = (user: DemoUser, { text }: ModerationInput): boolean =>
+    world.settings.isRiskControlOn &&
+    settings.enabled &&
+    settings.mode !== 'off' &&
+    settings.keyword_blocking_mode !== 'keyword_only' &&
+    settings.all_groups &&
+    settings.model_filter.type === 'all' &&
+    text.length % 100 < settings.sample_rate &&
+    !settings.exempt_user_ids.includes(user.id);
+
   const record = (user: DemoUser, action: ModerationOutcome['action']): void => {
     const now = clock.now();
     logs.push({ userId: user.id, action, at: now });
@@ -63,12 +78,12 @@ export const moderationTable = (
       ({ userId, action: one, at }) =>
         userId === user.id && one === 'block' && at > now - settings.violation_window_hours * HOUR_MS,
     ).length;
-    if (settings.is_auto_ban_on && user.role !== 'admin' && hits >= settings.ban_threshold) user.status = 'disabled';
+    if (settings.auto_ban_enabled && user.role !== 'admin' && hits >= settings.ban_threshold) user.status = 'disabled';
   };
 
   const isPassing = async (user: DemoUser, body: string): Promise<boolean> => {
     const input = moderationInputOf(body);
-    if (client === undefined || input === undefined || settings.mode === 'off') return true;
+    if (client === undefined || input === undefined || !isJudged(user, input)) return true;
     const { action } = await client.check(input);
     record(user, action);
     return action !== 'block' || settings.mode !== 'pre_block';
@@ -76,35 +91,56 @@ export const moderationTable = (
 
   const auditOf = async (user: DemoUser, body: string): Promise<AuditDecision> => {
     const { events, settings: audited } = world.audit;
-    const decision = (await audit?.(body)) ?? 'allow';
+    const isAudited =
+      effectiveMode(audited, world.settings.isRiskControlOn) === 'blocking' &&
+      audited.all_groups &&
+      !audited.exempt_user_ids.includes(user.id);
+    const decision = (isAudited ? await audit?.(body) : undefined) ?? 'allow';
     const isStored = decision === 'allow' ? audited.store_pass_events : audited.enabled;
     if (isStored) events.push({ id: events.length + 1, userId: user.id, decision });
     return decision;
   };
 
+  const answerUser: RelayRoute = async ({ request, body }) => {
+    const key = (request.headers.get('authorization') ?? '').replace(/^Bearer /, '');
+    const user = world.users.find(
+      ({ api_keys, deleted_at }) => deleted_at === null && api_keys.some((one) => one.key === key),
+    );
+    if (user === undefined) return guardError(401, 'INVALID_API_KEY', 'Invalid API key');
+    if (user.status !== 'active') return guardError(401, 'USER_INACTIVE', 'User account is not active');
+    // Both run at once and both are waited for: a block by the first comes first.
+    const [isPassed, decision] = await Promise.all([isPassing(user, body), auditOf(user, body)]);
+    return isPassed ? (auditRefusal(decision) ?? completion()) : blocked();
+  };
+
+  const config = () => ({
+    ...settings,
+    api_key_configured: keys.length > 0,
+    api_key_count: keys.length,
+    api_key_masked: SECRETS.moderationMask,
+    api_key_masks: [SECRETS.moderationMask],
+    api_key_statuses: statuses(),
+    blocked_keywords: [],
+  });
+
   return {
-    'POST /v1/chat/completions': async ({ request, body }) => {
-      const key = (request.headers.get('authorization') ?? '').replace(/^Bearer /, '');
-      const user = world.users.find(
-        ({ api_keys, deleted_at }) => deleted_at === null && api_keys.some((one) => one.key === key),
-      );
-      if (user === undefined) return guardError(401, 'INVALID_API_KEY', 'Invalid API key');
-      if (user.status !== 'active') return guardError(401, 'USER_INACTIVE', 'User account is not active');
-      // Both run at once and both are waited for: a block by the first comes first.
-      const [isPassed, decision] = await Promise.all([isPassing(user, body), auditOf(user, body)]);
-      return isPassed ? (auditRefusal(decision) ?? completion()) : blocked();
+    ...Object.fromEntries(FRONTS.map((front) => [`POST /v1/${front}`, answerUser])),
+    'GET risk-control/config': () => ok(config()),
+    'PUT risk-control/config': ({ body }) => {
+      const { api_keys: added, ...given } = parseBody(Config, body) ?? { api_keys: [] };
+      keys.push(...added.filter((key) => !keys.some((known) => known.key === key)).map(createModerationKey));
+      for (const [name, value] of Object.entries(given))
+        if (Object.hasOwn(settings, name)) Object.assign(settings, { [name]: value });
+      return ok(config());
     },
-    'GET risk-control/config': () =>
+    'GET risk-control/status': () =>
       ok({
-        enabled: true,
-        ...settings,
-        api_key_configured: true,
-        api_key_masked: SECRETS.moderationMask,
-        api_key_masks: [SECRETS.moderationMask],
+        enabled: settings.enabled,
+        risk_control_enabled: world.settings.isRiskControlOn,
+        mode: settings.mode,
+        queue_length: 0,
         api_key_statuses: statuses(),
-        blocked_keywords: [],
       }),
-    'GET risk-control/status': () => ok({ enabled: true, queue_length: 0, api_key_statuses: statuses() }),
     'GET risk-control/logs': () => {
       const seeded = {
         id: 1,
@@ -124,11 +160,13 @@ export const moderationTable = (
       ];
       return ok({ items, total: items.length, page: 1, page_size: 20, pages: 1 });
     },
+    // It asks whatever the switches say, and a test with a prompt of its own leaves a frozen key frozen.
     'POST risk-control/api-keys/test': async ({ body }) => {
-      const { prompt } = parseBody(KeyTest, body) ?? { prompt: 'hello' };
+      const { prompt } = parseBody(KeyTest, body) ?? {};
+      const input = { text: prompt ?? 'hello', imageUrl: undefined };
       const outcomes: ModerationOutcome[] = [];
       for (const key of keys)
-        if (client !== undefined) outcomes.push(await client.test(key, { text: prompt, imageUrl: undefined }));
+        if (client !== undefined) outcomes.push(await client.test(key, input, prompt === undefined));
       const judged = outcomes.find(({ action }) => action !== 'error');
       const result = judged && { flagged: judged.action === 'block', category_scores: judged.scores };
       return ok({ items: statuses(), ...(result === undefined ? {} : { audit_result: result }), image_count: 0 });

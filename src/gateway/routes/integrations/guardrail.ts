@@ -13,8 +13,9 @@ import type { ReadInput } from '../read-input.ts';
 import type { ParsedItem } from '../request.ts';
 import { listed, verdictHeaders } from '../verdict-headers.ts';
 
-/** What a product has judged, all of it as one: texts in their order, and the addresses of images. */
-export type GuardrailInput = { readonly texts: readonly string[]; readonly images: readonly string[] };
+/** What a product has judged, all of it as one: texts in their order, those of a message together, and the addresses of images. */
+export type GuardrailInput = { readonly texts: readonly (readonly string[])[]; readonly images: readonly string[] };
+type CheckedInput = { readonly texts: readonly string[]; readonly images: readonly string[] };
 
 /** The categories that are over their threshold, by the names of the policy; none: nothing speaks against it. */
 export type GuardrailVerdict = {
@@ -67,14 +68,12 @@ export const groupTexts = (texts: readonly string[], most: number): readonly str
 const badInput = (code: string, message: string): Fault => new Fault({ kind: 'bad-input', code, param: null, message });
 
 /** What is left of texts that may come twice or be empty. Throws `bad-input` where they or the images are too many, too long, or none. */
-const checkedInput = (
-  { texts, images }: GuardrailInput,
-  { inputs, chars }: GuardrailNeeds['limits'],
-): GuardrailInput => {
-  const judged = [...new Set(texts)].filter((text) => text !== '');
+const checkedInput = ({ texts, images }: GuardrailInput, { inputs, chars }: GuardrailNeeds['limits']): CheckedInput => {
+  const together = texts.map((some) => some.filter((text) => text !== '').join('\n'));
+  const judged = [...new Set(together)].filter((text) => text !== '');
   const shown = [...new Set(images)];
   if (judged.length + shown.length === 0) throw badInput('empty_input', 'Expected a text or an image to judge');
-  if (judged.some(({ length }) => length > chars))
+  if (texts.some((some) => some.some(({ length }) => length > chars)))
     throw badInput('input_too_long', `Expected at most ${chars} characters in each text, as MAX_INPUT_CHARS allows`);
   if (shown.length > inputs - Math.min(1, judged.length))
     throw badInput('too_many_inputs', `Expected fewer images: ${inputs} texts and images, as MAX_INPUTS allows`);
@@ -94,7 +93,7 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
     readInput([{ type: 'image_url', image_url: { url } }], alias, signal);
 
   const readItems = async (
-    { texts, images }: GuardrailInput,
+    { texts, images }: CheckedInput,
     alias: ModelAlias,
     signal: AbortSignal,
   ): Promise<{ readonly items: readonly ModerationItem[]; readonly leftOut: readonly string[] }> => {

@@ -1,6 +1,7 @@
 import { jsonResponse, NEVER_RETRY, serverError } from '../../../core/http/response.ts';
 import { isRecord } from '../../../core/json.ts';
 import type { GatewayFault } from '../../errors.ts';
+import { isNothing } from '../../guard/members.ts';
 import { definitionsText, toolCallTexts } from '../../guard/message-text.ts';
 import type { VerdictRoute } from '../observer.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
@@ -26,13 +27,16 @@ export const readLitellm = (body: unknown): GuardrailInput => {
     messages === undefined || messages === null
       ? { texts: [], images: [] }
       : readChatMessages(messages, 'structured_messages');
-  const calls = toolCallTexts(body.tool_calls);
-  if (calls === undefined) throw unreadable('tool_calls', 'calls with a name and arguments');
+  const calls: string[] = [];
+  if (!isNothing(body.tool_calls) && !toolCallTexts(body.tool_calls, calls))
+    throw unreadable('tool_calls', 'calls with a name and arguments');
   const tools = definitionsText(body.tools);
   if (tools === undefined) throw unreadable('tools', 'fewer levels');
+  const inMessages = new Set(chat.texts.flat());
+  const others = stringsOf(body.texts, 'texts').filter((text) => !inMessages.has(text));
   // What stays comes first and what is new last, so that the groups of a growing conversation stay the same.
   return {
-    texts: [tools, ...chat.texts, ...stringsOf(body.texts, 'texts'), ...calls],
+    texts: [[tools], ...chat.texts, ...others.map((text) => [text]), calls],
     images: [...chat.images, ...stringsOf(body.images, 'images')],
   };
 };

@@ -1,6 +1,8 @@
 import { jsonResponse } from '../../../core/http/response.ts';
 import { isNestedBeyond, isRecord } from '../../../core/json.ts';
-import { contentTexts, isChatMessage, isNothing } from '../../guard/message-text.ts';
+import { contentTexts } from '../../guard/content-text.ts';
+import { isNothing } from '../../guard/members.ts';
+import { isChatMessage } from '../../guard/message-text.ts';
 import type { VerdictRoute } from '../observer.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
 import type { AskGuardrail, GuardrailInput, GuardrailVerdict } from './guardrail.ts';
@@ -23,21 +25,21 @@ const readPrompt = (value: unknown, param: string): GuardrailInput => {
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
   const known = texts.filter((text) => typeof text === 'string');
   if (known.length < texts.length) throw unreadable(param, 'a text or a list of texts');
-  return { texts: known, images: [] };
+  return { texts: known.map((text) => [text]), images: [] };
 };
 
 /** A text or blocks of it: the system prompt of Anthropic's API. */
 const readContent = (value: unknown, param: string): GuardrailInput => {
-  const texts = contentTexts(value);
-  if (texts === undefined) throw unreadable(param, 'nothing but texts and calls of tools');
-  return { texts, images: [] };
+  const texts: string[] = [];
+  if (!contentTexts(value, texts)) throw unreadable(param, 'nothing but texts and calls of tools');
+  return { texts: [texts], images: [] };
 };
 
 /** What a model reads of any other member: its texts as they stand, everything that holds more as JSON. */
 const readOther = (value: unknown, param: string): GuardrailInput => {
   if (typeof value === 'number' || typeof value === 'boolean' || isNothing(value)) return NO_INPUT;
   if (isNestedBeyond(value)) throw unreadable(param, 'fewer levels');
-  return { texts: [typeof value === 'string' ? value : JSON.stringify(value)], images: [] };
+  return { texts: [[typeof value === 'string' ? value : JSON.stringify(value)]], images: [] };
 };
 
 /** No text that a model reads; some of it is new with each request, and would cost a call each time. */

@@ -37,6 +37,8 @@ export const MIN_NOISE = 120;
 const SAMPLE_CHARS = 4000;
 const MIN_LETTERS = 10;
 const CERTAIN_LETTERS = 24;
+/** So many are enough where the text as it stands is noise. */
+const LIKELY_LETTERS = 16;
 const MIN_LEVEL = 6.4;
 /** How much better a reading has to be than the text as it stands. */
 const MIN_GAIN = 0.8;
@@ -94,23 +96,27 @@ const canReach = (level: number, pairs: Uint16Array, levels: Uint8Array): boolea
   return seenSum + (pairs.length - seen) * HIGHEST_LEVEL + 1e-6 >= level * pairs.length;
 };
 
-const decipher = (passage: string, passageLetters: Uint8Array): string | undefined => {
+type Deciphered = { readonly text: string; readonly cipher: (typeof CIPHERS)[number] };
+
+const decipher = (passage: string, passageLetters: Uint8Array): Deciphered | undefined => {
   const letters = passageLetters.subarray(0, SAMPLE_CHARS);
   const count = countLetters(letters);
   // Ids and words of other alphabets leave stray letters between other characters.
   if (count < MIN_LETTERS || count < passage.slice(0, SAMPLE_CHARS).replace(/\s+/g, '').length * 0.8) return undefined;
   const pairs = readPairs(letters);
   const before = meanLevel(pairs);
-  let best = { level: 0, alphabet: IDENTITY };
-  for (const { alphabet, levels } of CIPHERS) {
+  let best: { readonly level: number; readonly cipher: Deciphered['cipher'] } | undefined;
+  for (const cipher of CIPHERS) {
+    const { levels } = cipher;
     if (!canReach(Math.max(MIN_LEVEL, before + MIN_GAIN), pairs, levels)) continue;
     const level = meanLevel(pairs, levels);
-    if (level > best.level) best = { level, alphabet };
+    if (level > (best?.level ?? 0)) best = { level, cipher };
   }
-  if (best.level < MIN_LEVEL || best.level < before + MIN_GAIN) return undefined;
-  const text = substitute(passage, best.alphabet);
-  const isCertain = count >= CERTAIN_LETTERS && best.level >= 7 && best.level >= before + 1.5;
-  return isCertain || commonWordShare(text) >= 0.2 ? text : undefined;
+  if (best === undefined || best.level < MIN_LEVEL || best.level < before + MIN_GAIN) return undefined;
+  const text = substitute(passage, best.cipher.alphabet);
+  const gain = best.level - before;
+  const isCertain = best.level >= 7 && (count >= CERTAIN_LETTERS ? gain >= 1.5 : count >= LIKELY_LETTERS && gain >= 3);
+  return isCertain || commonWordShare(text) >= 0.2 ? { text, cipher: best.cipher } : undefined;
 };
 
 const decipherLines = (passage: string, letters: Uint8Array): string => {
@@ -118,21 +124,48 @@ const decipherLines = (passage: string, letters: Uint8Array): string => {
   const lines = passage.split('\n').map((line) => {
     const lineLetters = letters.subarray(from, from + line.length);
     from += line.length + 1;
-    return decipher(line, lineLetters) ?? line;
+    return decipher(line, lineLetters)?.text ?? line;
   });
   return lines.join('\n');
 };
 
-/** Tries the least fluent passage, then the text before and after it. */
+/** More characters between two words than a sentence has: the second belongs to another. */
+const MAX_GAP = 3;
+
+/** Where the words that a cipher makes no worse end, from a place on: words next to a passage may look like English by chance. */
+const extend = (letters: Uint8Array, place: number, step: 1 | -1, levels: Uint8Array): number => {
+  const letterAt = (index: number): number => letters[step === 1 ? index : index - 1] ?? 0;
+  let end = place;
+  for (;;) {
+    let from = end;
+    while (letterAt(from) === 0 && Math.abs(from - end) <= MAX_GAP) from += step;
+    let to = from;
+    while (letterAt(to) !== 0) to += step;
+    const pairs = readPairs(letters.subarray(Math.min(from, to), Math.max(from, to)));
+    if (to === from || meanLevel(pairs, levels) < meanLevel(pairs)) return end;
+    end = to;
+  }
+};
+
+/** Tries the least fluent passage, or its whole line, then the text before and after it. */
 const decipherPassages = (text: string, letters: Uint8Array, depth: number): string => {
   const passage = depth === 0 ? undefined : findLeastFluent(letters);
   if (passage === undefined) return text;
-  const { from, to } = passage;
+  const lineEnd = text.indexOf('\n', passage.to);
+  const line = { from: text.lastIndexOf('\n', passage.from) + 1, to: lineEnd === -1 ? text.length : lineEnd };
+  const readingOf = ({ from, to }: Passage) => decipher(text.slice(from, to), letters.subarray(from, to));
+  const found = readingOf(passage);
+  const whole = found === undefined ? readingOf(line) : undefined;
+  let { from, to } = whole === undefined ? passage : line;
+  if (found !== undefined) {
+    from = extend(letters, from, -1, found.cipher.levels);
+    to = extend(letters, to, 1, found.cipher.levels);
+  }
   const middle = text.slice(from, to);
-  const middleLetters = letters.subarray(from, to);
+  const { cipher } = found ?? whole ?? {};
   return (
     decipherPassages(text.slice(0, from), letters.subarray(0, from), depth - 1) +
-    (decipher(middle, middleLetters) ?? decipherLines(middle, middleLetters)) +
+    (cipher === undefined ? decipherLines(middle, letters.subarray(from, to)) : substitute(middle, cipher.alphabet)) +
     decipherPassages(text.slice(to), letters.subarray(to), depth - 1)
   );
 };

@@ -11,6 +11,24 @@ import { END, inWorld, REST, receivedBy } from './world.ts';
 describe('shared cool-downs', (check) => {
   check.needing(
     missing,
+    'that a replica fails to process end neither it nor what it receives later',
+    inWorld(async ({ connected }) => {
+      const [here, there] = [await connected(), await connected()];
+      let failures = 0;
+      there.coolDowns.subscribe(() => {
+        failures += 1;
+        throw new RangeError('a bug');
+      });
+      await there.verdicts(1).find('digest', 13);
+      for (const count of [1, 2]) {
+        here.coolDowns.publish(count === 1 ? REST : END);
+        await until(() => failures === count, `message ${count}`);
+      }
+    }),
+  );
+
+  check.needing(
+    missing,
     'a rest that one replica learns of is adopted by the others and not by itself',
     inWorld(async ({ connected }) => {
       const [here, there] = [await connected(), await connected()];

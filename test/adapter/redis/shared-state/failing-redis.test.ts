@@ -6,7 +6,7 @@ import { createRateLimit } from '../../../../src/gateway/rate-limit.ts';
 import { describe } from '../../../check.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
 import { freePort, missing, startRedis, until } from '../servers.ts';
-import { END, inWorld, REST, receivedBy, SCORES } from './world.ts';
+import { END, inWorld, REST, receivedBy, SCORES, signed } from './world.ts';
 
 describe('a Redis that fails', (check) => {
   check.needing(missing, 'is said once, gone on without, and its return is said once', async () => {
@@ -85,7 +85,8 @@ describe('a Redis that fails', (check) => {
     'is not taken for one by a process that was busy itself',
     inWorld(async ({ connected, lines, redis, prefix }) => {
       const state = await connected();
-      await redis.set(`${prefix}verdict:digest`, JSON.stringify(SCORES), 'PX', 60_000);
+      const name = `${prefix}verdict:digest`;
+      await redis.set(name, signed(name, JSON.stringify(SCORES)), 'PX', 60_000);
       const found = state.verdicts(60_000).find('digest', 13);
       for (const endsAt = performance.now() + 250; performance.now() < endsAt; );
       assert.equal((await found)?.scores, SCORES);

@@ -1,7 +1,9 @@
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../../src/adapter/node/clock.ts';
+import { createRedisSigner } from '../../../../src/adapter/redis/verdicts.ts';
 import { describe } from '../../../check.ts';
 import { missing, until } from '../servers.ts';
-import { inWorld, SCORES } from './world.ts';
+import { inWorld, SCORES, signed } from './world.ts';
 
 describe('shared verdicts', (check) => {
   check.needing(
@@ -18,7 +20,8 @@ describe('shared verdicts', (check) => {
       await redis.pexpire(`${prefix}verdict:digest`, 30_000);
       assert.ok(((await there.find('digest', 13))?.leftMs ?? 0) <= 30_000);
       await redis.pexpire(`${prefix}verdict:digest`, 60_000);
-      assert.is(await redis.get(`${prefix}verdict:digest`), JSON.stringify(SCORES));
+      const name = `${prefix}verdict:digest`;
+      assert.is(await redis.get(name), signed(name, JSON.stringify(SCORES)));
       const leftMs = await redis.pttl(`${prefix}verdict:digest`);
       assert.ok(leftMs > 50_000 && leftMs <= 60_000);
       (await connected()).verdicts(500).store('brief', SCORES);
@@ -42,6 +45,59 @@ describe('shared verdicts', (check) => {
 
   check.needing(
     missing,
+    'a verdict that no replica has signed for its place counts as not found, and the log says so once a minute',
+    inWorld(async ({ replica, redis, prefix, lines, events }) => {
+      let now = 0;
+      const state = replica(undefined, { ...systemClock, now: () => now });
+      await until(state.isUp, 'the connection');
+      const verdicts = state.verdicts(60_000);
+      verdicts.store('honest', SCORES);
+      const honest = `${prefix}verdict:honest`;
+      await until(async () => (await redis.exists(honest)) === 1, 'the honest verdict');
+      const written = (await redis.get(honest)) ?? '';
+      assert.equal((await verdicts.find('honest', 13))?.scores, SCORES);
+      const clean = JSON.stringify(SCORES.map(() => 0));
+      const forged = [
+        clean,
+        '',
+        written.slice(0, 43),
+        written.slice(0, 43) + clean,
+        `${'A'.repeat(43)}${clean}`,
+        signed(`${prefix}verdict:other`, clean),
+        createRedisSigner('another secret')(`${prefix}verdict:forged`, clean),
+        // Written for another text.
+        written,
+        `${written}\n`,
+        '\u{1f600}'.repeat(50),
+      ];
+      for (const text of forged) {
+        await redis.set(`${prefix}verdict:forged`, text, 'PX', 60_000);
+        assert.is(await verdicts.find('forged', 13), undefined, text);
+      }
+      assert.equal(events().filter((event) => event === 'shared-verdict-refused').length, 1);
+      now += 60_000;
+      await verdicts.find('forged', 13);
+      const [first, second, ...more] = lines
+        .map((line) => JSON.parse(line))
+        .filter(({ event }) => event === 'shared-verdict-refused');
+      assert.equal([first?.count, second?.count, more.length], [1, 10, 0]);
+    }),
+  );
+
+  check.needing(
+    missing,
+    'replicas with different secrets do not take each other for a judge',
+    inWorld(async ({ replica }) => {
+      const [here, there] = [replica(), replica(undefined, undefined, 'another secret')];
+      await until(() => here.isUp() && there.isUp(), 'the connections');
+      here.verdicts(60_000).store('digest', SCORES);
+      await until(async () => (await here.verdicts(60_000).find('digest', 13)) !== undefined, 'the verdict');
+      assert.is(await there.verdicts(60_000).find('digest', 13), undefined);
+    }),
+  );
+
+  check.needing(
+    missing,
     'what is not thirteen numbers from 0 to 1 counts as not found',
     inWorld(async ({ connected, redis, prefix, lines }) => {
       const state = await connected();
@@ -60,10 +116,11 @@ describe('shared verdicts', (check) => {
         JSON.stringify(SCORES.with(0, Number.NaN)),
       ];
       for (const text of odd) {
-        await redis.set(`${prefix}verdict:odd`, text, 'PX', 60_000);
+        await redis.set(`${prefix}verdict:odd`, signed(`${prefix}verdict:odd`, text), 'PX', 60_000);
         assert.is(await verdicts.find('odd', 13), undefined, text);
       }
-      await redis.set(`${prefix}verdict:endless`, JSON.stringify(SCORES));
+      const endless = `${prefix}verdict:endless`;
+      await redis.set(endless, signed(endless, JSON.stringify(SCORES)));
       assert.is(await verdicts.find('endless', 13), undefined);
       await redis.lpush(`${prefix}verdict:list`, 'a');
       assert.is(await verdicts.find('list', 13), undefined);

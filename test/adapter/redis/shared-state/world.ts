@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { systemClock } from '../../../../src/adapter/node/clock.ts';
 import { createRedisState, type RedisState } from '../../../../src/adapter/redis/shared-state.ts';
+import { createRedisSigner } from '../../../../src/adapter/redis/verdicts.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
 import { createLog } from '../../../../src/core/log.ts';
 import type { KeyChange, SharedCoolDown } from '../../../../src/llm/key-state.ts';
@@ -18,6 +19,10 @@ export const REST: KeyChange = {
 
 export const END: KeyChange = { fingerprint: 'key-1', state: 'active', coolDownMs: 0, strikes: 0 };
 
+const SECRET = 'a secret of all replicas';
+/** What a replica writes under a name. */
+export const signed = createRedisSigner(SECRET);
+
 let common: Promise<Awaited<ReturnType<typeof startRedis>>> | undefined;
 
 const commonRedis = () => {
@@ -29,7 +34,7 @@ type World = {
   readonly url: string;
   readonly prefix: string;
   /** One more replica of the gateway, with what it logs. */
-  readonly replica: (url?: string, clock?: Clock) => RedisState;
+  readonly replica: (url?: string, clock?: Clock, secret?: string) => RedisState;
   readonly connected: () => Promise<RedisState>;
   readonly lines: string[];
   readonly events: () => string[];
@@ -49,8 +54,8 @@ export const inWorld = (body: (world: World) => Promise<void>, url?: string) => 
   const log = createLog({ level: 'debug', service: 'check', clock: systemClock, write: (line) => lines.push(line) });
   const redis = new Redis(address, { protocol: 2, lazyConnect: true });
   redis.on('error', () => {});
-  const replica: World['replica'] = (of = address, clock = systemClock) => {
-    const state = createRedisState({ address: { kind: 'server', url: of }, log, clock, keyPrefix: prefix });
+  const replica: World['replica'] = (of = address, clock = systemClock, secret = SECRET) => {
+    const state = createRedisState({ address: { kind: 'server', url: of }, secret, log, clock, keyPrefix: prefix });
     states.push(state);
     return state;
   };

@@ -1,9 +1,17 @@
+import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
+import { toolNameFor } from '../../../../src/agent/mcp/agent-tools.ts';
 import { describe } from '../../../check.ts';
 import { configOf } from '../world.ts';
 
+type ListedTool = { readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } };
+const TOOLS: readonly ListedTool[] = JSON.parse(
+  readFileSync(new URL('../../../runtime/relay-admin/tools.json', import.meta.url), 'utf8'),
+).tools;
+
 describe('the rest of a configuration', (check) => {
   check('has its defaults', () => {
+    const { permissionOnceOnly } = configOf({});
     const { mcp, permissionTimeoutMs, turnTimeoutMs, steps, compaction, toolOutput, instructions, warnings } = configOf(
       {},
     );
@@ -11,17 +19,23 @@ describe('the rest of a configuration', (check) => {
     assert.equal(compaction, { isAuto: true, reservedTokens: undefined });
     assert.equal(toolOutput, { maxLines: 2000, maxBytes: 51_200 });
     assert.equal([instructions, warnings], [[], []]);
+    // Every tool of relay admin that changes something, and no other.
+    const changing = TOOLS.filter(({ annotations }) => !annotations.readOnlyHint).map(({ name }) => name);
+    assert.equal([...permissionOnceOnly].sort(), changing.map((name) => toolNameFor('relay-admin', name)).sort());
   });
 
   check('is what is written', () => {
     const config = configOf({
       permission_timeout: 1000,
+      permission_once_only: ['shop_*', '*_pay'],
       turn_timeout: 2000,
       steps: 5,
       compaction: { auto: false, reserved: 10 },
       tool_output: { max_lines: 1, max_bytes: 2 },
       default_agent: 'plan',
     });
+    assert.equal(config.permissionOnceOnly, ['shop_*', '*_pay']);
+    assert.equal(configOf({ permission_once_only: [] }).permissionOnceOnly, []);
     assert.equal([config.permissionTimeoutMs, config.turnTimeoutMs], [1000, 2000]);
     assert.equal([config.steps, config.defaultAgent], [5, 'plan']);
     assert.equal(config.compaction, { isAuto: false, reservedTokens: 10 });

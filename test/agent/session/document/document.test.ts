@@ -149,9 +149,18 @@ describe('the document of a session', (check) => {
       'line 6: part.state.status: expected',
     ],
     [
+      'a file whose data is cut in the middle',
+      changed(
+        QUESTION,
+        ['part'],
+        as({ ...file, url: `data:image/png;base64,${'A'.repeat(9000)}*${'A'.repeat(8999)}` }),
+      ),
+      'line 4: part.url: expected a data: URL with a media type and sound data',
+    ],
+    [
       'a file of the server',
       changed(QUESTION, ['part'], as({ ...file, url: 'file:///etc/passwd' })),
-      'line 4: part.url: expected a data: URL',
+      'line 4: part.url: expected a data: URL with a media type and sound data',
     ],
     [
       'the output of a part elsewhere',

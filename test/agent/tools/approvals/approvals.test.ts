@@ -90,7 +90,7 @@ describe('approvals', (check) => {
     void approvals.reply(id, { reply: 'reject', ...BY }).then((counts) => settled.push(`the second: ${counts}`));
     await turn();
     assert.equal(settled, []);
-    assert.equal(await approvals.allowed(), []);
+    assert.equal(await approvals.standing.list(), []);
     gate.resolve();
     await turn();
     assert.equal(settled.sort(), ['the call: always', 'the first: true', 'the second: false']);
@@ -113,7 +113,7 @@ describe('approvals', (check) => {
     assert.is(await rejection(approvals.reply(id, { reply: 'always', ...BY })), broken);
     await turn();
     assert.is(outcome, undefined);
-    assert.equal(await approvals.allowed(), []);
+    assert.equal(await approvals.standing.list(), []);
     isBroken = false;
     assert.ok(await approvals.reply(id, { reply: 'once', ...BY }));
     await turn();
@@ -150,17 +150,18 @@ describe('approvals', (check) => {
   );
 
   check('say of what another reply decided by whom and with which', async () => {
-    const { approvals, ask, kept } = world();
+    const { approvals, ask, kept, clock } = world();
     void ask('a', 'pay');
-    void ask('b', 'pay');
+    void ask('a', 'pay');
     await turn();
     const [first, second] = (await approvals.open()).map(({ id }) => id);
     await approvals.reply(second ?? '', { reply: 'always', ...BY });
+    const covers = [{ permission: 'pay', pattern: '*', action: 'allow' }];
     assert.equal(
-      kept.map(({ id, by, through, covers }) => ({ id, by, through, covers })),
+      kept.map(({ id, by, through, covers, until }) => ({ id, by, through, covers, until })),
       [
-        { id: second, by: 'ana', through: undefined, covers: [{ permission: 'pay', pattern: '*', action: 'allow' }] },
-        { id: first, by: 'ana', through: second, covers: undefined },
+        { id: second, by: 'ana', through: undefined, covers, until: clock.now() + 3_600_000 },
+        { id: first, by: 'ana', through: second, covers: undefined, until: undefined },
       ],
     );
   });

@@ -72,7 +72,10 @@ describe('approvals', (check) => {
             if (one === undefined) assert.not.ok(await approvals.reply('per_x', { ...given.reply, ...BY }));
             else {
               const { reply: word } = given.reply;
-              if (word === 'always') expect((other) => other.permission === one.permission, given.reply, expected);
+              if (word === 'always') {
+                const isCovered = (other: Open) => other.permission === one.permission && other.session === one.session;
+                expect(isCovered, given.reply, expected);
+              }
               if (word === 'reject' && !('message' in given.reply))
                 expect((other) => other.session === one.session, { reply: 'cancelled' }, expected);
               expected.set(one.id, given.reply);

@@ -41,6 +41,7 @@ export const world = ({ publish, record, open }: WorldGiven = {}) => {
     ids,
     clock,
     timeoutMs: LIMIT_MS,
+    onceOnly: ['relay-admin_recharge'],
     digest: nodeHexDigest,
     publish: async (_directory, fact) => {
       await publish?.(fact);

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../../check.ts';
-import { ask, asksWhen, callsOf, outputOf, reply, textOf } from '../../harness/permission-requests.ts';
+import { ask, asksOf, asksWhen, callsOf, outputOf, reply, textOf, until } from '../../harness/permission-requests.ts';
 import { calling, replying, type Script, toolNamed } from '../../harness/world.ts';
 import { childOf, HANDING_ON, handing, rule, task, type World } from './world.ts';
 
@@ -92,7 +92,7 @@ describe('what a task may do', (check) => {
     assert.is(outputOf((await callsOf(world, child.id))[0]), 'done');
   });
 
-  check('is what people allowed for good, where all those above would be asked', async () => {
+  check('is not what people allowed with always in a session above: it is asked in its own', async () => {
     const scripts = [
       calling({ name: 'pay', input: {} }),
       task(),
@@ -103,7 +103,13 @@ describe('what a task may do', (check) => {
     const { world } = await handing(scripts, { tools: [toolNamed('pay')], rules: [rule('allow'), rule('ask', 'pay')] });
     const id = await world.session({ permission: [rule('ask', 'pay')] });
     const answer = ask(world, id);
-    await reply(world, (await asksWhen(world, 1))[0], { reply: 'always' });
+    const [first] = await asksWhen(world, 1);
+    await reply(world, first, { reply: 'always' });
+    const ofOther = async () => (await asksOf(world)).find(({ sessionID }) => sessionID !== id);
+    await until(world, async () => (await ofOther()) !== undefined);
+    const asked = await ofOther();
+    assert.is(asked?.sessionID, (await childOf(world, id)).id);
+    await reply(world, asked, { reply: 'always' });
     assert.is(textOf(await answer), 'done');
     assert.is(outputOf((await callsOf(world, (await childOf(world, id)).id))[0]), 'done');
   });

@@ -60,11 +60,11 @@ describe('a cascade', (check) => {
     assert.ok(calls.length > 3);
     assert.match(shownTextOf(large[0]!), 'odd');
   });
-  check('has several inputs judged each by itself, whatever JUDGE_BATCH says', async () => {
-    const { ask, calls } = cascade(
-      { small: (sent) => says(shownTextOf(sent) === 'odd' ? { HA: 50 } : {})(sent), large: says({ HA: 70 }) },
-      { variables: { JUDGE_BATCH: '8' } },
-    );
+  check('has several inputs judged each by itself', async () => {
+    const { ask, calls } = cascade({
+      small: (sent) => says(shownTextOf(sent) === 'odd' ? { HA: 50 } : {})(sent),
+      large: says({ HA: 70 }),
+    });
     const answer = await ask({ ...BODY, input: ['one', 'odd', 'three'] });
     assert.is(askedOf(answer), 'small, large; for="hate"');
     assert.equal(

@@ -1,5 +1,4 @@
 import * as assert from 'uvu/assert';
-import { packVerdict, unpackScores } from '../../../../src/adapter/node/workers/verdicts.ts';
 import { fromStored, storedCount, toStored } from '../../../../src/gateway/judge/chain/stored-verdict.ts';
 import { type ModelAlias, parseModelAliases } from '../../../../src/gateway/models.ts';
 import { describe } from '../../../check.ts';
@@ -77,10 +76,5 @@ describe('a stored verdict', (check) => {
     assert.equal([storedCount(before(guard), 3), storedCount(before(chat), 3)], [6, 3]);
     assert.equal(fromStored(toStored(verdict, guard), 3), verdict);
     assert.equal(fromStored(toStored(verdict, chat), 3), { scores: verdict.scores });
-  });
-  check('is shared between workers as it is', () => {
-    const packed = packVerdict('key', toStored(verdict, guard))?.split(' ')[1] ?? '';
-    assert.equal(fromStored(unpackScores(packed, 6) ?? [], 3), verdict);
-    assert.is(unpackScores(packed, 3), undefined, 'no verdict of an alias without types');
   });
 });

@@ -96,6 +96,8 @@ describe('a path to read', (check) => {
     check(`is refused with the id ${id.slice(0, 20)}`, () => {
       assert.is(kindFor(`users/${id}`), 'invalid-argument');
       assert.is(kindFor(`/api/v1/admin/accounts/${id}/stats`), 'invalid-argument');
+      const text = formatErrorText(errorTextFor(problemOf(() => matchRoute(`users/${id}`)).detail));
+      assert.match(text, 'path: expected an id from 1 to 9007199254740991, without leading zeros.');
     });
   }
   check('is refused with a hint where parameters go when it carries them itself', () => {

@@ -29,7 +29,7 @@ const OUTCOMES: readonly (readonly [string, Answer | Error, RelayErrorDetail, nu
   ['304', { status: 304 }, { kind: 'upstream-contract', why: 'not-json' }, 1],
   ['400', { status: 400 }, { kind: 'upstream-refused', status: 400 }, 1],
   ['401', { status: 401 }, { kind: 'upstream-auth' }, 1],
-  ['403', { status: 403 }, { kind: 'upstream-auth' }, 1],
+  ['403', { status: 403 }, { kind: 'upstream-forbidden' }, 1],
   ['404', { status: 404 }, { kind: 'not-found', what: 'resource' }, 1],
   ['405', { status: 405 }, { kind: 'upstream-refused', status: 405 }, 1],
   ['409', { status: 409 }, { kind: 'upstream-refused', status: 409 }, 1],

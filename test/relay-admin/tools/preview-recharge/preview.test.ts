@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { HttpClient } from '../../../../src/core/http/client.ts';
+import { parseFormatted } from '../../../../src/relay-admin/money.ts';
 import { describe } from '../../../check.ts';
 import { createWorld, previewed, refusalOf, resultOf } from '../../harness/world.ts';
 import { bentFile, changesAt, codeOf, inTime, paid } from '../../recharge/steps.ts';
@@ -32,6 +33,18 @@ describe('a preview of a recharge', (check) => {
     assert.match(String(preview_token), /^rp1\./);
     assert.equal(changesAt(world), []);
     assert.equal(world.control.credits(), []);
+  });
+
+  check('says that a balance is rounded which a double does not hold to the last decimal', async () => {
+    for (const [balance, expected] of [
+      ['90071991.5', []],
+      ['90071992', ['balance_rounded']],
+      ['123456789.12', ['balance_rounded']],
+    ] as const) {
+      const world = createWorld();
+      world.control.user(ALICE).balance = parseFormatted(balance) ?? 0n;
+      assert.equal(codesOf(await preview(world, ALICE, '1')), expected, balance);
+    }
   });
 
   check('gives a token of its own each time', async () => {
@@ -151,6 +164,8 @@ describe('a preview of a recharge', (check) => {
     ]) {
       assert.is(codeOf(await refusalOf(admin, 'preview_recharge', given)), 'INVALID_ARGUMENT');
     }
+    const tooLarge = await refusalOf(admin, 'preview_recharge', { user_id: 2 ** 53, amount: '1' });
+    assert.match(tooLarge, 'user_id: expected a whole number from 1 to 9007199254740991.');
     assert.equal(world.control.requests(), []);
   });
 

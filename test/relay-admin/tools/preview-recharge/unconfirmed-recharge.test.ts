@@ -66,8 +66,14 @@ describe('a preview after a recharge that was never confirmed', (check) => {
   });
 
   check('says that it was credited when the relay itself had said yes, at once and without a row', async () => {
-    const { world } = await unconfirmed('no-history');
-    assert.equal(codesOf(await preview(world, ALICE, '1')), ['earlier_recharge_credited']);
+    const { world, marker } = await unconfirmed('no-history');
+    const result = await preview(world, ALICE, '10');
+    assert.equal(codesOf(result), ['earlier_recharge_credited']);
+    assert.match(
+      String(result.summary),
+      `Recharge ${marker} of the same user and amount was accepted by the relay and could not be verified: this would be a second credit.`,
+    );
+    assert.not.match(String(result.summary), 'unknown');
   });
 
   check('warns of a credit that came late and without a row, and does not say that nothing was credited', async () => {
@@ -85,7 +91,7 @@ describe('a preview after a recharge that was never confirmed', (check) => {
     const [earlier] = late.earlier_recharges as Record<string, unknown>[];
     assert.equal([earlier?.seems_credited, earlier?.balance_change], [true, '10']);
     assert.is(late.acknowledge_doubt, marker);
-    assert.match(String(late.summary), `Recharge ${marker} of the same user and amount has an unknown outcome`);
+    assert.match(String(late.summary), `Recharge ${marker} of the same user and amount was probably credited, because`);
   });
 
   check('warns never of another user’s', async () => {

@@ -58,6 +58,7 @@ describe('a field that the tool may show', (check) => {
       `ops/${name}.items[].api_key_id`,
       `ops/${name}[].api_key_id`,
     ]),
+    'prompt-audit/config.endpoints[].has_token',
     'risk-control/config.api_key_configured',
     'risk-control/config.api_key_count',
     'risk-control/logs.items[].api_key_id',

@@ -201,6 +201,7 @@ export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
           </SteadyButton>
         </div>
       ) : null}
+      {isWaiting && mayDecide.value && approval.always.length === 0 ? <p class="muted">{words.onceOnly}</p> : null}
       {isWaiting && !mayDecide.value ? <p class="muted">{words.mayNot}</p> : null}
       {asking.value === 'always' ? (
         <AlwaysDialog shown={shown} isBusy={isBusy} onClose={close} onConfirm={() => void decide('always')} />

@@ -33,7 +33,11 @@ export const DecisionTable = () => (
                 <Time at={decision.at} />
               </td>
               <td data-label={columns.what}>
-                <Badge tone={toneOfReply(decision.reply)}>{words.replies[decision.reply]}</Badge>
+                <Badge tone={toneOfReply(decision.reply)}>
+                  {decision.reply === 'always' && decision.through !== undefined
+                    ? words.underRule
+                    : words.replies[decision.reply]}
+                </Badge>
                 {decision.covers === undefined || decision.covers.length === 0 ? null : (
                   <span class="muted">
                     {' '}

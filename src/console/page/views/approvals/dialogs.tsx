@@ -40,7 +40,7 @@ export const AlwaysDialog = ({
   <Dialog title={texts.approvals.alwaysTitle} onClose={onClose}>
     <Tool shown={shown} />
     <EndedNotice shown={shown} />
-    <p>{texts.approvals.alwaysIntro}</p>
+    <p class="notice bad">{texts.approvals.alwaysIntro}</p>
     <ul class="covers">
       {shown.approval.always.map((covered) => (
         <li key={covered}>
@@ -51,7 +51,7 @@ export const AlwaysDialog = ({
     <p class="muted">{texts.approvals.alwaysOthers}</p>
     <footer class="dialog-actions">
       <Button onClick={onClose}>{texts.common.cancel}</Button>
-      <SteadyButton kind="primary" isBusy={isBusy} isDisabled={!canDecide(shown)} onClick={onConfirm}>
+      <SteadyButton kind="danger" isBusy={isBusy} isDisabled={!canDecide(shown)} onClick={onConfirm}>
         {texts.approvals.alwaysConfirm}
       </SteadyButton>
     </footer>

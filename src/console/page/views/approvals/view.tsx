@@ -12,6 +12,7 @@ import { useResource } from '../../state/resource-hook.ts';
 import { texts } from '../../texts.ts';
 import { ApprovalCard } from './card.tsx';
 import { DecisionTable } from './decisions.tsx';
+import { StandingTable } from './standing.tsx';
 
 const words = texts.approvals;
 
@@ -90,6 +91,7 @@ export const ApprovalsView = () => {
         <AwayAgents />
         <Requests />
       </div>
+      <StandingTable />
       <DecisionTable />
     </>
   );

@@ -48,13 +48,13 @@ describe("LiteLLM's generic guardrail", (check) => {
       {
         role: 'user',
         content: [
-          { type: 'text', text: 'hello' },
+          { type: 'text', text: 'hello,' },
           { type: 'text', text: 'there' },
         ],
       },
     ];
-    await askIntegration(world, PATH, bodyOf({ texts: ['be kind', 'hello', 'there', 'hello'], structured_messages }));
-    assert.equal(world.calls.map(shownTextOf).sort(), ['be kind', 'hello', 'there']);
+    await askIntegration(world, PATH, bodyOf({ texts: ['be kind', 'hello,', 'there', 'hello,'], structured_messages }));
+    assert.equal(world.calls.map(shownTextOf).sort(), ['be kind', 'hello,\nthere']);
   });
 
   check('finds the earlier texts of a growing conversation again, of any length', async () => {

@@ -1,0 +1,21 @@
+/** So much of a text is read on either side of the place where it meets the next one. */
+export const CONTEXT_CHARS = 500;
+const ENDS_IN_WORD = /[^\s\p{P}\p{S}]$/u;
+const BEGINS_IN_WORD = /^[^\s\p{P}\p{S}]/u;
+
+const splitsWord = (before: string, after: string): boolean =>
+  ENDS_IN_WORD.test(before.slice(-2)) && BEGINS_IN_WORD.test(after.slice(0, 2));
+
+const edgesOf = (text: string): string =>
+  text.length <= 2 * CONTEXT_CHARS ? text : `${text.slice(0, CONTEXT_CHARS)}\n${text.slice(-CONTEXT_CHARS)}`;
+
+/**
+ * Texts one behind the other without a break, as some servers show them to a model; empty where no word is split over two of them. The
+ * middle of a long text is left out: it is judged as it stands.
+ */
+export const joinedText = (texts: readonly string[]): string => {
+  const shown = texts.filter((text) => text !== '');
+  return shown.some((text, index) => index > 0 && splitsWord(shown[index - 1] ?? '', text))
+    ? shown.map(edgesOf).join('')
+    : '';
+};
