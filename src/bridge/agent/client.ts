@@ -9,7 +9,7 @@ import type { RunInSlices, Steps } from '../../core/time-slices.ts';
 import { isNotFound, toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
 import { ConfigRecord, ProvidersRecord, toAgentModels } from './models.ts';
 import { sendWithClaim } from './prompt-claim.ts';
-import { promptBody, sessionBody, toolResultsBody } from './request-bodies.ts';
+import { forkedSessionBody, promptBody, sessionBody, toolResultsBody } from './request-bodies.ts';
 import { ClientToolCounts, HealthRecord, MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 import { type AgentHttpClient, type AgentLocation, createAgentUrls, type QueryParameters } from './servers.ts';
 import { createTracedPost } from './traced-post.ts';
@@ -189,6 +189,12 @@ export const createAgentClient = ({
         checksRevisions = answer.header(IF_REVISION_HEADER) !== null;
         return 'stored';
       });
+    },
+    async forkSession(id, { before, metadata }, signal) {
+      const fork = { method: 'POST', path: `/session/${pathSegment(id)}/fork`, schema: SessionRecord } as const;
+      const made = await callInTime({ ...fork, body: before === undefined ? {} : { messageID: before } }, signal);
+      const path = `/session/${pathSegment(made.id)}`;
+      return callInTime({ method: 'PATCH', path, schema: SessionRecord, body: forkedSessionBody(metadata) }, signal);
     },
     async deleteSession(id, signal) {
       await callInTime({ method: 'DELETE', path: `/session/${pathSegment(id)}`, schema: SuccessBody }, signal);

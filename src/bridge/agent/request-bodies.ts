@@ -12,6 +12,9 @@ const HEADLESS_RULES = ['question', 'plan_enter', 'plan_exit'].map((permission) 
 /** The body that creates a session. */
 export const sessionBody = ({ title, metadata }: NewSession) => ({ title, metadata, permission: HEADLESS_RULES });
 
+/** The body that makes a copy of a session one of ours: OpenCode copies neither metadata nor rules. */
+export const forkedSessionBody = (metadata: NewSession['metadata']) => ({ metadata, permission: HEADLESS_RULES });
+
 const clientToolsBody = ({ tools, choice, isParallel }: ClientFunctions) => ({
   tools: tools.map(({ at: _at, ...tool }) => tool),
   choice,

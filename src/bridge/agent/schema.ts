@@ -58,6 +58,8 @@ export const MessageInfo = v.variant('role', [
     time: v.object({ created: v.number(), completed: v.optional(v.number()) }),
     tokens: v.fallback(v.optional(Tokens), undefined),
     finish: v.optional(v.string()),
+    /** The value where the answer had to be one. */
+    structured: v.optional(v.unknown()),
     error: v.optional(MessageErrorRecord),
     summary: v.fallback(v.optional(v.boolean()), undefined),
   }),

@@ -36,7 +36,7 @@ export type Prompt = {
   /** Whether the model may call tools. */
   readonly hasTools: boolean;
   /** The answer has to be one JSON value that fits the schema. */
-  readonly format?: PromptFormat;
+  readonly format?: Readonly<Record<string, unknown>>;
   /** It is stored for later turns, and not answered. The call resolves to the stored message. */
   readonly isContext?: boolean;
   /** Functions of the client that the model may call beside the agent's tools; only for an agent that takes them. */
@@ -97,6 +97,12 @@ export type AgentClient = {
     signal: AbortSignal,
     ifRevision?: number,
   ) => Promise<'stored' | 'outdated'>;
+  /** A copy of a session with the messages before one of them, or with all. */
+  readonly forkSession: (
+    id: string,
+    given: { readonly before: string | undefined; readonly metadata: Readonly<Record<string, unknown>> },
+    signal: AbortSignal,
+  ) => Promise<SessionRecord>;
   readonly deleteSession: (id: string, signal: AbortSignal) => Promise<void>;
   /** Sends a prompt and waits for the whole turn. Resolves to its last message. */
   readonly prompt: (sessionID: string, prompt: Prompt, signal: AbortSignal) => Promise<MessageRecord>;

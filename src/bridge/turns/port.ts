@@ -60,6 +60,8 @@ export type TurnRequest = {
   readonly history: readonly GivenMessage[];
   /** The history is new to the conversation and is added to it: nothing is compared. */
   readonly isAppended: boolean;
+  /** An empty history is compared, too. Else only what comes with a history that is not empty is. */
+  readonly isCompared: boolean;
   /** It is not looked for by its history. */
   readonly isNew: boolean;
   /** User messages, and results of the client's calls before them. Empty with `decisions`, or where the history ends in results. */
@@ -71,13 +73,17 @@ export type TurnRequest = {
    * turn and begins this one.
    */
   readonly ifWaiting: 'refuse' | 'abort';
+  /** It begins nothing: it joins the turn of an equal request, if there is one. */
+  readonly isJoinOnly: boolean;
   readonly agent: string | undefined;
   readonly model: { readonly providerID: string; readonly modelID: string } | undefined;
   readonly variant: string | undefined;
+  /** Of a session that is new. */
+  readonly title: string;
   /** Instructions in addition to the agent's own; empty for none. */
   readonly system: string;
   /** The answer has to be one JSON value that fits the schema. */
-  readonly format: { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> } | undefined;
+  readonly format: Readonly<Record<string, unknown>> | undefined;
   /** Only for a port that takes them. */
   readonly clientTools: TurnTools | undefined;
   /** Whether the model may call tools of the agent. */
@@ -180,6 +186,7 @@ export type TurnEntry =
       readonly type: 'call-ended';
       readonly callID: string;
       readonly name: string;
+      readonly arguments: string;
       readonly output: string;
       readonly isError: boolean;
     } & EntryPlace)
@@ -207,7 +214,7 @@ export type TurnEvents = AsyncIterable<TurnEvent, void, undefined>;
 
 /**
  * `begun` by this request, or `joined`: an equal one has begun it. `reader`: what `leave` names. `waiting`: nothing was begun, as a turn
- * waits for a decision.
+ * waits for a decision. `none`: no equal request has begun one, and the request only joins.
  */
 export type BegunTurn =
   | {
@@ -216,7 +223,8 @@ export type BegunTurn =
       readonly turn: TurnView;
       readonly events: TurnEvents;
     }
-  | { readonly outcome: 'waiting'; readonly turn: TurnView };
+  | { readonly outcome: 'waiting'; readonly turn: TurnView }
+  | { readonly outcome: 'none' };
 
 /** A conversation of a client. */
 export type ConversationView = {
@@ -284,6 +292,8 @@ export type TurnsPort = {
   readonly view: (turnID: string, by: Caller) => Promise<TurnView>;
   /** The messages that the turn's request has stored, and those with the calls whose results it brought, in their order. */
   readonly input: (turn: TurnView, by: Caller) => Promise<readonly MessageRecord[]>;
+  /** The turns of one prompt, the oldest first. */
+  readonly turnsOfPrompt: (promptID: string, by: Caller) => Promise<readonly TurnView[]>;
   /** Turns of the owner that wait for a decision. */
   readonly waitingTurns: (by: Caller) => Promise<readonly TurnView[]>;
   /**

@@ -296,6 +296,10 @@ export const createFakeAgent = (clock: Clock): FakeAgent => {
         await called('features', signal);
         return [PROMPT_METADATA_FEATURE];
       },
+      async forkSession(_id, _given, signal) {
+        await called('forkSession', signal);
+        throw notFound();
+      },
       async giveToolResults(_sessionID, _answer, signal) {
         await called('giveToolResults', signal);
         throw notFound();

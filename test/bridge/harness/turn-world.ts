@@ -98,6 +98,7 @@ export const createTurnWorld = (given: Partial<Pick<AgentTurnNeeds, 'autoRejecti
     sessions: unused,
     setMetadata: unused,
     deleteSession: unused,
+    forkSession: unused,
     deleteMessage: unused,
     async session(id, signal) {
       await called('session', id, signal);
