@@ -105,7 +105,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   ],
   agent: [
     ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'session'],
-    ...['tools', 'mcp', 'turn', 'settings', 'context', 'parts', 'http', 'app'],
+    ...['tools', 'mcp', 'turn', 'turns', 'settings', 'context', 'parts', 'http', 'app'],
   ],
   bridge: [
     ...['errors', 'metrics', 'request', 'output', 'agent', 'stream', 'readiness'],

@@ -1,5 +1,6 @@
 import type { EventDraft } from '../agent/protocol/events.ts';
 import type { PermissionDecision } from '../agent/protocol/permissions.ts';
+import type { ChainEnd, Conversation, Turn } from '../agent/protocol/turns.ts';
 import type { Message, Part, Session } from '../agent/protocol/types.ts';
 import { StoreUnavailableError } from '../agent/store/errors.ts';
 import type {
@@ -74,6 +75,15 @@ export const rowToEventSpan = (row: StoredRow | undefined): EventSpan => ({
 });
 
 export const rowToDecision = (row: StoredRow): PermissionDecision => parseColumn(row, 'data');
+
+export const rowToTurn = (row: StoredRow): Turn => parseColumn(row, 'data');
+export const rowToConversation = (row: StoredRow): Conversation => parseColumn(row, 'data');
+export const rowToChainEnd = (row: StoredRow): ChainEnd => ({
+  digest: columnText(row, 'end_digest'),
+  sessionID: columnText(row, 'session_id'),
+  turnID: columnText(row, 'id'),
+  promptID: columnText(row, 'prompt_id'),
+});
 
 export const rowToSessionOutline = (row: StoredRow): SessionOutline => ({
   id: columnText(row, 'id'),

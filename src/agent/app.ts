@@ -91,6 +91,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       pruning.start();
       retention.start();
       expiry.start();
+      others.turns.leaving.start();
     },
     async stop() {
       state = 'stopping';
@@ -98,6 +99,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       pruning.stop();
       retention.stop();
       expiry.stop();
+      others.turns.leaving.stop();
       const { signal } = new AbortController();
       if (needs.drainMs > 0) await pauseUntil(clock, { ms: needs.drainMs, woken: runs.idle() }, signal);
       await pauseUntil(clock, { ms: RUNS_LIMIT_MS, woken: runs.stop() }, signal);

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { RequestSpans } from '../core/http/tracing.ts';
 import type { Log } from '../core/log.ts';
+import type { RunInSlices } from '../core/time-slices.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
 import type { Publisher } from './events/publisher.ts';
 import type { OpenStreams } from './events/readers.ts';
@@ -15,6 +16,7 @@ import type { Sessions } from './session/sessions.ts';
 import type { Store } from './store/store.ts';
 import type { Approvals } from './tools/approvals.ts';
 import type { createClientResults } from './tools/client-results.ts';
+import type { Turns } from './turns/turns.ts';
 
 /** Everything that routes of the agent server work with. Each group of routes names the part that it takes. */
 export type RouteContext = {
@@ -43,6 +45,10 @@ export type RouteContext = {
   readonly sessionLimitBytes: number;
   /** Takes the results of client tools. */
   readonly takeClientResults: ReturnType<typeof createClientResults>;
+  readonly turns: Turns;
+  /** SHA-256 in hexadecimal. */
+  readonly digest: (text: string) => string;
+  readonly runInSlices: RunInSlices;
   /** Bodies of the routes that show the configuration, without its secrets. */
   readonly configViews: ConfigViews;
   /** Aborts when the server stops. */

@@ -32,6 +32,8 @@ import { createTaskTool, createTaskTracker, MAX_TASKS_PER_PROMPT } from './tools
 import type { AgentTool } from './tools/tool.ts';
 import { createAnswering } from './turn/prompt-run.ts';
 import { STRUCTURED_OUTPUT } from './turn/structured-output.ts';
+import { createAnswerEnd } from './turns/answer-end.ts';
+import { createTurns } from './turns/turns.ts';
 
 /** What the agent server is made of: the surroundings of the process, the configuration, and adapters. */
 export type AgentServerNeeds = {
@@ -158,6 +160,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     budget,
     taskTracker,
     metrics,
+    answerEnd: createAnswerEnd({ store, digest: needs.digest, runInSlices }),
     onFailure: (reason) => log('warn', 'trouble', { reason }),
     onBug,
     ending,
@@ -189,6 +192,26 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     isClosing,
   });
   const expiry = createAwaitedCallsExpiry({ store, sessions, publisher, clock, onBug });
+  const turns = createTurns({
+    ...{
+      store,
+      publisher,
+      sessions,
+      approvals,
+      runs,
+      catalog,
+      ids,
+      clock,
+      runInSlices,
+      acceptPrompt,
+      takeClientResults,
+    },
+    digest: needs.digest,
+    outputLimits: needs.outputLimits,
+    clientToolTimeoutMs: needs.clientToolTimeoutMs,
+    ending,
+    onBug,
+  });
   const streams = createOpenStreams();
   metrics.watch(() => {
     const { running, waiting } = runs.counts();
@@ -216,5 +239,8 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     expiry,
     streams,
     bodies,
+    turns,
+    runInSlices,
+    digest: needs.digest,
   };
 };

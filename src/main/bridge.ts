@@ -7,11 +7,12 @@ import { isMain, type ProcessContext, runService, type Service } from '../adapte
 
 import { createPrometheusBridgeMetrics } from '../adapter/prometheus/bridge.ts';
 import { newId } from '../adapter/web/crypto.ts';
+import { createAgentCalls } from '../bridge/agent/calls.ts';
 import { createAgentClient } from '../bridge/agent/client.ts';
-import { createAgentEventStream } from '../bridge/agent/event-stream.ts';
 import { createAgentTransport } from '../bridge/agent/servers.ts';
 import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
+import { createAgentTurns } from '../bridge/turns/agent/turns.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
@@ -41,16 +42,15 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const { httpClient, close } = createNodeHttpClient(limits);
   const stream = createNodeHttpStream(limits);
   const reach = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
-  const feed = createAgentEventStream({ ...reach, clock, log, chance: Math.random });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
+  const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
   const bridge = createBridge({
     settings,
     isForThisMachine: isLoopback(settings.host),
-    agent: createAgentClient({ ...reach, clock, runInSlices }),
-    feed,
+    agent: createAgentClient(callAgent),
+    turns: createAgentTurns({ transport: reach, callAgent, clock, chance: Math.random, runInSlices }),
     servers: reach.servers,
     clock,
-    chance: Math.random,
     log,
     meter: createPrometheusBridgeMetrics(VERSION),
     beginSpan: tracing.beginSpan,

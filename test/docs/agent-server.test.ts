@@ -11,6 +11,7 @@ import { openApiDocument } from '../../src/agent/http/openapi.ts';
 import { BUNDLED_ADAPTERS } from '../../src/agent/model/adapters.ts';
 import { createIds } from '../../src/agent/protocol/ids.ts';
 import { actionForAll } from '../../src/agent/protocol/permission-rules.ts';
+import { decisionAbout } from '../../src/agent/protocol/permissions.ts';
 import { PermissionReplyBody, PromptBody, SessionBody } from '../../src/agent/protocol/request-schemas.ts';
 import { AgentVariables } from '../../src/agent/settings.ts';
 import { STORE_TROUBLES, type StoreTrouble } from '../../src/agent/store/errors.ts';
@@ -18,6 +19,7 @@ import { BridgeVariables } from '../../src/bridge/settings.ts';
 import type { CoreFault } from '../../src/core/fault.ts';
 import { isRecord } from '../../src/core/json.ts';
 import { RelayVariables } from '../../src/relay-admin/settings.ts';
+import { permissionRequest } from '../agent/store/samples.ts';
 import { describe } from '../check.ts';
 import { decisions, defaultsOf, ROOT, read, tableOfVariables, unique } from './pages.ts';
 
@@ -248,14 +250,7 @@ describe('the page of the agent server', (check) => {
     const { forFault, forBug } = AGENT_ERROR_RESPONSES;
     const troubles = Object.keys(STORE_TROUBLES) as StoreTrouble[];
     const ofStore = troubles.map((trouble) => forFault(storeFault(trouble).detail));
-    const decision = {
-      id: 'per_1',
-      sessionID: 'ses_1',
-      permission: 'pay',
-      patterns: [],
-      reply: 'once',
-      at: 5,
-    } as const;
+    const decision = decisionAbout(permissionRequest('per_1'), { reply: 'once' }, 5);
     const ofPermissions = [permissionDecided(decision), argumentsChanged()].map(({ detail }) => forFault(detail));
     const ofRevision = forFault({ kind: 'conflict', message: '', code: 'revision_changed' });
     const replies = [...Object.values(FAULTS).map(forFault), ...ofStore, ...ofPermissions, ofRevision, forBug()];

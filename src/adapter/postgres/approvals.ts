@@ -1,17 +1,12 @@
-import {
-  decisionAbout,
-  outcomeOf,
-  type PermissionOutcome,
-  type PermissionRequest,
-} from '../../agent/protocol/permissions.ts';
+import { outcomeOf, type PermissionOutcome, type PermissionRequest } from '../../agent/protocol/permissions.ts';
 import type { Rule } from '../../agent/protocol/types.ts';
 import type { PermissionBoard } from '../../agent/store/cluster.ts';
 import { columnText } from '../sql-store.ts';
 import type { PostgresConnection } from './connection.ts';
-import { insertDecision, keepDecision } from './decisions.ts';
 import { isForeignKeyViolation } from './errors.ts';
 import type { Membership } from './membership.ts';
 import type { NotificationChannel } from './notifications.ts';
+import { keepDecision } from './queries/decisions.ts';
 
 type ApprovalsParts = {
   readonly connection: PostgresConnection;
@@ -29,26 +24,16 @@ export const createPostgresApprovals = ({
   membership,
   channel,
 }: ApprovalsParts): PostgresApprovals => {
-  const listeners = new Map<
-    string,
-    { readonly request: PermissionRequest; readonly onOutcome: (outcome: PermissionOutcome) => void }
-  >();
+  const listeners = new Map<string, (outcome: PermissionOutcome) => void>();
   const deliver = async (requestID: string, outcome: PermissionOutcome): Promise<void> => {
-    const listener = listeners.get(requestID);
+    const onOutcome = listeners.get(requestID);
     listeners.delete(requestID);
-    listener?.onOutcome(outcome);
+    onOutcome?.(outcome);
     await query((sql) => sql`DELETE FROM ask WHERE id = ${requestID}`);
-  };
-  /** A server of the release before stores the outcome alone. */
-  const keepAndDeliver = async (requestID: string, outcome: PermissionOutcome): Promise<void> => {
-    const listener = listeners.get(requestID);
-    if (listener !== undefined)
-      await query((sql) => insertDecision(sql, decisionAbout(listener.request, outcome, Date.now())));
-    await deliver(requestID, outcome);
   };
   return {
     async add(request, onOutcome) {
-      listeners.set(request.id, { request, onOutcome });
+      listeners.set(request.id, onOutcome);
       const id = membership.serverID();
       try {
         await query(
@@ -104,7 +89,7 @@ export const createPostgresApprovals = ({
       const rows = await query(
         (sql) => sql`SELECT id, outcome FROM ask WHERE server_id = ${membership.serverID()} AND outcome IS NOT NULL`,
       );
-      for (const row of rows) await keepAndDeliver(columnText(row, 'id'), JSON.parse(columnText(row, 'outcome')));
+      for (const row of rows) await deliver(columnText(row, 'id'), JSON.parse(columnText(row, 'outcome')));
     },
   };
 };

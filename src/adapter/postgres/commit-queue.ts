@@ -1,4 +1,10 @@
-import { LeaseLostError, OrphanError, StaleSessionError, StoreUnavailableError } from '../../agent/store/errors.ts';
+import {
+  LeaseLostError,
+  OrphanError,
+  StaleSessionError,
+  StaleTurnError,
+  StoreUnavailableError,
+} from '../../agent/store/errors.ts';
 import type { DirectoryEvent } from '../../agent/store/store.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isRejected, isTransactionConflict, type RefusedTask, refusedTask } from './errors.ts';
@@ -26,6 +32,7 @@ const KINDS = ['session', 'message', 'part', 'output'] as const;
 /** The error for a refused task. */
 const toRefusal = ({ reason }: RefusedTask): Error => {
   if (reason === 'stale') return new StaleSessionError();
+  if (reason === 'turn') return new StaleTurnError();
   if (reason === 'lease') return new LeaseLostError();
   const kind = KINDS.find((one) => one === reason);
   return kind === undefined ? new Error('Cannot read what the store has answered') : new OrphanError(kind);

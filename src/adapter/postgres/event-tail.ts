@@ -1,5 +1,5 @@
 import type { DirectoryEvent } from '../../agent/store/store.ts';
-import type { createPostgresReads } from './reads.ts';
+import type { createPostgresReads } from './queries/reads.ts';
 import { beforeGroup, groupOf } from './schema/commit-function.ts';
 
 const PAGE = { limit: 500, limitBytes: 4 * 1024 * 1024 };

@@ -43,7 +43,7 @@ export const joinCluster = async (
   const register = async (): Promise<void> => {
     await connection.query(async (sql) => {
       await sql`DELETE FROM allowed WHERE NOT EXISTS (SELECT 1 FROM server)`;
-      await sql`INSERT INTO server (id, reads_settled) VALUES (${id}, true) ON CONFLICT (id) DO NOTHING`;
+      await sql`INSERT INTO server (id) VALUES (${id}) ON CONFLICT (id) DO NOTHING`;
     });
   };
   const registerAnew = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { SessionReader } from '../../agent/session/list.ts';
 import { columnText, databaseConfigError } from '../sql-store.ts';
 import { openPostgres, type PostgresOptions, type Sql } from './connection.ts';
-import { createPostgresReads } from './reads.ts';
+import { createPostgresReads } from './queries/reads.ts';
 import { POSTGRES_MIGRATIONS } from './schema/migrations.ts';
 
 const NOT_THIS_RELEASE = 'expected a database that a server of this release has used';

@@ -1,6 +1,7 @@
 import { type EventDraft, sessionIDOf } from '../../agent/protocol/events.ts';
 import { isUnfinished, type Session } from '../../agent/protocol/types.ts';
 import { foldTitle, type LeaseRequest, type StoreChange } from '../../agent/store/store.ts';
+import { serializeTurnChange } from './queries/turns.ts';
 
 /** An event before it has an id. */
 type DraftEvent = { readonly directory: string; readonly draft: EventDraft };
@@ -57,12 +58,12 @@ const serializeChange = (change: StoreChange, isDeferred: boolean): Readonly<Rec
     case 'answer':
       return { kind, id: change.promptID, session: change.sessionID, state: change.state };
     default:
-      return change satisfies never;
+      return serializeTurnChange(change);
   }
 };
 
-/** The session that a change is of. */
-const changedSession = (change: StoreChange): string => {
+/** What a change is of: its session, or its conversation. */
+const changedID = (change: StoreChange): string => {
   switch (change.kind) {
     case 'session':
     case 'session-begun':
@@ -71,6 +72,16 @@ const changedSession = (change: StoreChange): string => {
       return change.message.sessionID;
     case 'part':
       return change.part.sessionID;
+    case 'conversation':
+      return change.conversation.id;
+    case 'conversation-removed':
+      return change.conversationID;
+    case 'turn':
+      return change.turn.conversationID;
+    case 'turn-removed':
+      return change.turnID;
+    case 'chain':
+      return change.end.turnID;
     default:
       return change.sessionID;
   }
@@ -97,7 +108,7 @@ const serializeEvents = (tasks: readonly CommitTask[]): readonly object[] => {
 
 /** A group of commits as JSON for `commit_group` in the database. Throws a `RangeError` where that is longer than a text can be. */
 export const serializeGroup = (tasks: readonly CommitTask[]) => ({
-  sessions: JSON.stringify([...new Set(tasks.flatMap(({ changes }) => changes.map(changedSession)))]),
+  sessions: JSON.stringify([...new Set(tasks.flatMap(({ changes }) => changes.map(changedID)))]),
   steps: JSON.stringify(
     tasks.flatMap(({ changes, deferred, leaseID, leaseRequest }, task) => [
       ...(leaseID === undefined ? [] : [{ task, kind: 'lease', id: leaseID }]),

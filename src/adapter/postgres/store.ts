@@ -2,13 +2,14 @@ import type { Store } from '../../agent/store/store.ts';
 import { createGrowingParts } from '../sql-store.ts';
 import { createCommitQueue } from './commit-queue.ts';
 import type { PostgresConnection } from './connection.ts';
-import { createPostgresDecisions } from './decisions.ts';
 import { isTransactionConflict } from './errors.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { joinCluster, type Membership } from './membership.ts';
 import { createNotificationChannel, type NotificationChannel } from './notifications.ts';
 import { pruneEvents } from './prune.ts';
-import { createPostgresReads } from './reads.ts';
+import { createPostgresDecisions } from './queries/decisions.ts';
+import { createPostgresReads } from './queries/reads.ts';
+import { createPostgresTurnReads } from './queries/turns.ts';
 
 type PostgresStoreOptions = {
   readonly connection: PostgresConnection;
@@ -51,6 +52,7 @@ export const openPostgresStore = async ({
   const growing = createGrowingParts(() => performance.now(), GROWING_EVERY_MS);
   const reads = createPostgresReads(connection, growing.newest);
   const decisions = createPostgresDecisions(connection);
+  const turns = createPostgresTurnReads(connection);
   let isClosed = false;
   const tail = createEventTail({ reads, from: await reads.settledGroup(), isClosing: connection.isClosed });
   const channel = createNotificationChannel(connection);
@@ -96,6 +98,18 @@ export const openPostgresStore = async ({
     decision: open(decisions.decision),
     decisions: open(decisions.decisions),
     recordDecision: open(decisions.recordDecision),
+    turns: {
+      turn: open(turns.turn),
+      byKey: open(turns.byKey),
+      byDigest: open(turns.byDigest),
+      ofConversation: open(turns.ofConversation),
+      ofPrompt: open(turns.ofPrompt),
+      due: open(turns.due),
+      conversation: open(turns.conversation),
+      conversationByName: open(turns.conversationByName),
+      chainOf: open(turns.chainOf),
+      chains: open(turns.chains),
+    },
     pruneEvents: open(prune),
     async close() {
       if (isClosed) return;

@@ -8,6 +8,7 @@ import { createSqliteHealth } from './health.ts';
 import { createWriteQueue } from './queue.ts';
 import { createSqliteReads } from './reads.ts';
 import { type OnStoreMade, openDatabase } from './schema.ts';
+import { createSqliteTurnReads } from './turns.ts';
 import { createSqliteWrites } from './writes.ts';
 
 /** Splits messages into groups of about `limitBytes`. No group is empty; a larger message gets a group of its own. */
@@ -85,6 +86,7 @@ export const createSqliteStore = (
   const growing = createGrowingParts(nowMs, GROWING_EVERY_MS);
   const writes = createSqliteWrites({ statement, ids, eventLimitBytes });
   const reads = createSqliteReads(statement, growing.newest);
+  const turns = createSqliteTurnReads(statement);
   let isClosed = false;
   const refuseWhenClosed = (): void => {
     if (isClosed) throw new Error('Cannot use the store: it is closed');
@@ -156,6 +158,18 @@ export const createSqliteStore = (
     async recordDecision(decision) {
       refuseWhenClosed();
       return queue.add(() => writes.recordDecision(decision));
+    },
+    turns: {
+      turn: (owner, id) => read(() => turns.turn(owner, id)),
+      byKey: (owner, key) => read(() => turns.byKey(owner, key)),
+      byDigest: (owner, digest, limit) => read(() => turns.byDigest(owner, digest, limit)),
+      ofConversation: (owner, id, asked) => read(() => turns.ofConversation(owner, id, asked)),
+      ofPrompt: (sessionID, promptID) => read(() => turns.ofPrompt(sessionID, promptID)),
+      due: (nowMs, limit) => read(() => turns.due(nowMs, limit)),
+      conversation: (owner, id) => read(() => turns.conversation(owner, id)),
+      conversationByName: (owner, name) => read(() => turns.conversationByName(owner, name)),
+      chainOf: (turnID) => read(() => turns.chainOf(turnID)),
+      chains: (owner, digests) => read(() => turns.chains(owner, digests)),
     },
     async pruneEvents(keep) {
       refuseWhenClosed();

@@ -6,6 +6,7 @@ import { OrphanError, StaleSessionError } from '../../agent/store/errors.ts';
 import { DECISIONS_KEPT, type DirectoryEvent, foldTitle, type StoreChange } from '../../agent/store/store.ts';
 import { columnText } from '../sql-store.ts';
 import type { Statements } from './database.ts';
+import { createSqliteTurnWrites } from './turns.ts';
 
 const PUT_SESSION = `
   INSERT INTO session (id, directory, parent_id, folded_title, updated, data) VALUES (?, ?, ?, ?, ?, ?)
@@ -91,6 +92,7 @@ type SqliteWritesParts = {
 export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWritesParts): SqliteWrites => {
   // The bytes that an earlier process has left are unknown until the first check.
   let uncheckedBytes = eventLimitBytes;
+  const applyToTurns = createSqliteTurnWrites(statement);
   const runOwned = (kind: OrphanError['kind'], sql: string, values: readonly (string | number | null)[]): void => {
     if (Number(statement(sql).run(...values).changes) === 0) throw new OrphanError(kind);
   };
@@ -185,7 +187,7 @@ export const createSqliteWrites = ({ statement, ids, eventLimitBytes }: SqliteWr
           putAnswerState(change);
           break;
         default:
-          change satisfies never;
+          applyToTurns(change);
       }
     },
     addEvents(events) {

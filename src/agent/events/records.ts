@@ -53,7 +53,7 @@ export const mergeDeltas = (drafts: readonly EventDraft[]): readonly EventDraft[
       last.properties.partID === draft.properties.partID
     ) {
       const delta = last.properties.delta + draft.properties.delta;
-      result[result.length - 1] = { ...draft, properties: { ...draft.properties, delta } };
+      result[result.length - 1] = { ...last, properties: { ...last.properties, delta } };
     } else result.push(draft);
   }
   return result;
@@ -65,8 +65,9 @@ export type Answered = { readonly session: Session; readonly user: UserMessage; 
 /** Id and time of a new message. */
 type NewMessage = { readonly id: string; readonly now: number };
 
-const createAnswer = (
-  { session, user }: Pick<Answered, 'session' | 'user'>,
+/** An answer without parts that is not complete. */
+export const createAnswer = (
+  { session, user }: { readonly session: Pick<Session, 'id' | 'directory'>; readonly user: Pick<UserMessage, 'id'> },
   { agent, model }: { readonly agent: string; readonly model: ModelRef },
   { id, now }: NewMessage,
 ): AssistantMessage => {

@@ -4,6 +4,7 @@ import { jsonResponse } from '../../core/http/response.ts';
 import type { PermissionDecision } from '../protocol/permissions.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { toMessageError } from '../turn/errors.ts';
+import { REFUSALS, type TurnRefusal } from '../turns/refusals.ts';
 
 /** Every failure that the agent server expects. */
 type AgentFault =
@@ -17,7 +18,8 @@ type AgentFault =
   /** A path of OpenCode 2.x. */
   | { readonly kind: 'newer-api' }
   /** A permission request is about other arguments than the client has seen. */
-  | { readonly kind: 'arguments-changed' };
+  | { readonly kind: 'arguments-changed' }
+  | TurnRefusal;
 
 /** The fault for a store that does not work. */
 export const storeFault = (trouble: StoreTrouble): Fault<AgentFault> =>
@@ -97,6 +99,13 @@ const namedError = (
   headers: Readonly<Record<string, string>> = {},
 ): Response => jsonResponse(status, { name, data }, headers);
 
+const REFUSAL_NAMES = {
+  400: 'BadRequest',
+  404: 'NotFoundError',
+  409: 'TurnConflictError',
+  503: 'ServiceUnavailable',
+} as const;
+
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
 /** The one place where a fault of the agent server becomes a response. */
@@ -150,6 +159,12 @@ const toErrorResponse = (detail: AgentFault): Response => {
       return detail.code === 'revision_changed'
         ? namedError(409, 'RevisionChangedError', { message: detail.message, code: detail.code })
         : namedError(409, 'SessionBusyError', { message: detail.message });
+    case 'turn-refused': {
+      const { code, message, more } = detail;
+      const status = REFUSALS[code];
+      const headers = status === 503 ? retryAfter(RETRY_AFTER_MS) : {};
+      return namedError(status, REFUSAL_NAMES[status], { message, code, ...more }, headers);
+    }
     case 'method-not-allowed': {
       const allow = detail.allow.join(', ');
       return namedError(405, 'MethodNotAllowed', { message: `This path answers ${allow}` }, { allow });

@@ -123,7 +123,7 @@ const mcpRoutes = ({ mcp }: Pick<RouteContext, 'mcp'>): RouteTable => {
 };
 
 /** What this server offers beside OpenCode's API, for clients that can do without. */
-const FEATURES = ['client-tools', PROMPT_METADATA_FEATURE];
+const FEATURES = ['client-tools', PROMPT_METADATA_FEATURE, 'turns'];
 
 /** Events, permissions, tool servers, and what the configuration shows. */
 export const otherRoutes = (context: RouteContext): RouteTable => ({

@@ -17,6 +17,7 @@ import { messageRoutes } from './messages.ts';
 import { openApiDocument } from './openapi.ts';
 import { partRoutes } from './parts.ts';
 import { conversationRoutes, sessionRoutes } from './sessions.ts';
+import { turnRoutes } from './turns.ts';
 
 const USUAL_PORT = /:(?:80|443)$/;
 
@@ -87,6 +88,7 @@ const createRouteTable = (
     ...conversationRoutes(context),
     ...partRoutes(context),
     ...clientToolRoutes(context),
+    ...turnRoutes(context),
     ...exportRoutes(context),
     ...otherRoutes(context),
     ...compatRoutes(context),

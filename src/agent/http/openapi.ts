@@ -15,6 +15,7 @@ import {
   SummarizeBody,
 } from '../protocol/request-schemas.ts';
 import { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
+import { DecisionsBody, LeaveBody, TurnBody } from '../turns/body.ts';
 
 const NONE = 'an empty list: there are none here';
 const NONE_WITH_LOCATION = 'location, and data: an empty list';
@@ -146,6 +147,31 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /mcp': { summary: 'Tool servers, their status and last error', answers: 'a map of statuses' },
   'POST /mcp/{name}/connect': { summary: 'Connects a tool server', answers: 'true' },
   'POST /mcp/{name}/disconnect': { summary: 'Disconnects a tool server', answers: 'true' },
+  'POST /gatehouse/turns': {
+    summary: 'Begins a turn of a conversation, or joins the one that an equal request has begun',
+    body: TurnBody,
+    answers: 'outcome, reader and turn; with stream, the same as the first of server-sent events',
+  },
+  'GET /gatehouse/turns/{id}': { summary: 'One turn', answers: 'the turn' },
+  'DELETE /gatehouse/turns/{id}': {
+    summary: 'Forgets a turn, with its session if nothing else is in that',
+    answers: 'true, or 409 while it is under way',
+  },
+  'GET /gatehouse/turns/{id}/output': {
+    summary: 'The output of a turn after a position; with stream=true as it comes, for the reader that is named',
+    answers: 'entries and turn, or server-sent events',
+  },
+  'POST /gatehouse/turns/{id}/leave': {
+    summary: 'Says that a reader has left, or has read up to a position',
+    body: LeaveBody,
+    answers: 'the turn',
+  },
+  'POST /gatehouse/turns/{id}/cancel': { summary: 'Aborts a turn', answers: 'the turn as it is then' },
+  'POST /gatehouse/turns/{id}/decisions': {
+    summary: 'Replies to permission requests of a turn',
+    body: DecisionsBody,
+    answers: 'the turn',
+  },
   'GET /config': { summary: 'The configuration without its secrets', answers: 'the configuration' },
   'GET /config/providers': {
     summary: 'Providers with their models, and the default of each',

@@ -7,6 +7,7 @@ import { isId } from '../protocol/ids.ts';
 import type { PermissionReply, PermissionRequest } from '../protocol/permissions.ts';
 import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
 import type { Session } from '../protocol/types.ts';
+import { readAncestors, topSession } from '../session/ancestors.ts';
 import { argumentsChanged, permissionDecided } from './errors.ts';
 import { parseQuery, wholeNumberParameter } from './query.ts';
 
@@ -20,20 +21,6 @@ const permissionNotFound = (id: string) =>
 const UNKNOWN = 'unknown';
 const DECISIONS = 50;
 const MOST_DECISIONS = 1000;
-/** Sessions above one: tasks may have tasks of their own, and a parent circle in the store does not loop here. */
-const LEVELS = 20;
-
-/** The session in which a person writes: the highest one above the session of a task. */
-const conversationOf = (session: Session, known: ReadonlyMap<string, Session>): Session => {
-  let top = session;
-  for (let level = 0; level < LEVELS; level++) {
-    const above = top.parentID === undefined ? undefined : known.get(top.parentID);
-    if (above === undefined) break;
-    top = above;
-  }
-  return top;
-};
-
 /** Lists permission requests, takes the replies to them, and shows what was decided. */
 export const permissionRoutes = ({
   approvals,
@@ -42,22 +29,10 @@ export const permissionRoutes = ({
   userName = UNKNOWN,
   readBody,
 }: Pick<RouteContext, 'approvals' | 'sessions' | 'store' | 'userName' | 'readBody'>): RouteTable => {
-  /** The sessions of all requests and those above them, by id: one read for each level, however many requests are open. */
-  const readSessions = async (requests: readonly PermissionRequest[]): Promise<ReadonlyMap<string, Session>> => {
-    const known = new Map<string, Session>();
-    let wanted = new Set(requests.map(({ sessionID }) => sessionID));
-    for (let level = 0; level <= LEVELS && wanted.size > 0; level++) {
-      const found = await store.sessionsByID([...wanted]);
-      for (const session of found) known.set(session.id, session);
-      const above = found.flatMap(({ parentID }) => (parentID === undefined ? [] : [parentID]));
-      wanted = new Set(above.filter((id) => !known.has(id)));
-    }
-    return known;
-  };
   /** A request with what a person needs to decide. The arguments are the value that the call is made with, and never cut. */
   const shown = (request: PermissionRequest, known: ReadonlyMap<string, Session>) => {
     const session = known.get(request.sessionID);
-    const top = session && conversationOf(session, known);
+    const top = session && topSession(session, known);
     return {
       ...request,
       arguments: request.metadata.input,
@@ -76,7 +51,10 @@ export const permissionRoutes = ({
     '/permission': {
       async GET() {
         const open = await approvals.open();
-        const known = await readSessions(open);
+        const known = await readAncestors(
+          store,
+          open.map(({ sessionID }) => sessionID),
+        );
         return jsonResponse(
           200,
           open.map((request) => shown(request, known)),

@@ -7,6 +7,7 @@ import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
 import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
+import { createFamilyDeletion } from '../session/family.ts';
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, removeWhileIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
@@ -33,28 +34,7 @@ export const sessionRoutes = ({
   directory,
   readBody,
 }: Pick<RouteContext, 'clock' | 'store' | 'sessions' | 'catalog' | 'runs' | 'directory' | 'readBody'>): RouteTable => {
-  /** Aborts what runs in a session and its child sessions, and allows nothing to begin there. Returns their ids, children first. */
-  const closeFamily = async (id: string): Promise<readonly string[]> => {
-    await runs.close(id);
-    // Read after nothing in it can create further children.
-    const children = await store.sessions({ parentID: id });
-    const below = await Promise.all(children.map((child) => closeFamily(child.id)));
-    return [...below.flat(), id];
-  };
-  const removeFamily = async (id: string): Promise<void> => {
-    const family = await closeFamily(id);
-    try {
-      for (const one of family) {
-        await sessions.remove(one).catch((error: unknown) => {
-          // Another client may have removed it meanwhile.
-          if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
-        });
-      }
-    } finally {
-      // They are removed, or else an error kept them: then prompts may run again.
-      for (const one of family) runs.open(one);
-    }
-  };
+  const removeFamily = createFamilyDeletion({ store, sessions, runs });
   return {
     '/session': {
       async GET(request) {

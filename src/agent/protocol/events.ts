@@ -37,6 +37,8 @@ export type EventDraft =
         readonly partID: string;
         readonly field: 'text';
         readonly delta: string;
+        /** Of this server: the length of the text before it. */
+        readonly at: number;
       };
     }
   | { readonly type: 'permission.asked'; readonly properties: PermissionRequest }

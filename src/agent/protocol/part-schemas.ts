@@ -63,7 +63,8 @@ const PartMetadata = v.pipe(
 const metadata = v.optional(PartMetadata);
 
 const TextBody = v.object({ type: v.literal('text'), text: v.string(), synthetic: v.optional(v.boolean()), metadata });
-const FileBody = v.object({
+/** A file, as clients send it. */
+export const FileBody = v.object({
   metadata,
   type: v.literal('file'),
   mime: v.pipe(TextUpTo(NAME_CHARS), v.regex(MEDIA_TYPE)),

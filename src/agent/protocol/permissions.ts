@@ -11,14 +11,13 @@ export type PermissionRequest = {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Patterns that the reply `always` allows from then on. */
   readonly always: readonly string[];
-  readonly tool?: { readonly messageID: string; readonly callID: string };
-  // Those of a server of the release before have none of the following.
+  readonly tool: { readonly messageID: string; readonly callID: string };
   /** The agent that wants to make the call. */
-  readonly agent?: string;
+  readonly agent: string;
   /** Of the arguments in `metadata.input`, which the call is made with. */
-  readonly argumentsHash?: string;
+  readonly argumentsHash: string;
   /** When it was asked, and when it ends without an answer, in milliseconds since the epoch. */
-  readonly time?: { readonly asked: number; readonly ends: number };
+  readonly time: { readonly asked: number; readonly ends: number };
 };
 
 /** A person's reply to a permission request. */
@@ -50,7 +49,7 @@ export type PermissionDecision = Decider &
     /** The rules that hold from then on, in every session. */
     readonly covers?: readonly Rule[];
     /** When it was asked and when it was decided, in milliseconds since the epoch. */
-    readonly asked?: number;
+    readonly asked: number;
     readonly at: number;
   };
 
@@ -64,14 +63,14 @@ export const decisionAbout = (
   sessionID,
   permission,
   patterns,
-  ...(tool === undefined ? {} : { tool }),
-  ...(agent === undefined ? {} : { agent }),
-  ...(argumentsHash === undefined ? {} : { argumentsHash }),
+  tool,
+  agent,
+  argumentsHash,
   ...outcome,
   ...(outcome.reply === 'always' && outcome.through === undefined
     ? { covers: always.map((pattern): Rule => ({ permission, pattern, action: 'allow' })) }
     : {}),
-  ...(time === undefined ? {} : { asked: time.asked }),
+  asked: time.asked,
   at,
 });
 

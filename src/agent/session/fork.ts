@@ -9,7 +9,7 @@ import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import { createIDReplacement } from './new-ids.ts';
 import { findRevertedContent, messagesBefore, promptIDOf } from './revert.ts';
 import type { RunQueue } from './run-queue.ts';
-import { createSlug, notFound, type Sessions } from './sessions.ts';
+import { createSlug, notFound, type Sessions, sessionCreation } from './sessions.ts';
 
 /** `Plan` becomes `Plan (fork #1)`, and that `Plan (fork #2)`. */
 export const toForkTitle = (title: string): string => {
@@ -126,35 +126,66 @@ async function* copyMessages(
   yield group;
 }
 
-/**
- * Creates a session with copies of another session's finished messages before one of them, or of all. No query returns it
- * before it is complete. Ids are new, and references to messages and parts lead to the copies.
- */
-export const forkSession = async (
-  { store, publisher, sessions, runs, ids, clock }: ForkNeeds,
-  sessionID: string,
-  before: string | undefined,
+/** Copies messages into a session that no query returns until it is stored as a `session`. */
+const prepareFork = async (
+  { store, ids, clock }: Pick<ForkNeeds, 'store' | 'ids' | 'clock'>,
+  original: Session,
+  copied: readonly MessageShape[],
 ): Promise<Session> => {
-  const original = await sessions.get(sessionID);
-  const isBusy = Object.hasOwn(await runs.statuses(), sessionID);
-  const stored = await readMessageShapes(store, sessionID);
-  if (before !== undefined && !stored.some(({ info }) => info.id === before)) throw notFound('message', before);
-  const copied = messagesToFork(original, stored, { before, isBusy });
   const messages = copied.map(({ info }) => info.id);
-  const replaceIDs = createIDReplacement({ sessions: [{ id: sessionID, messages }] }, ids);
+  const replaceIDs = createIDReplacement({ sessions: [{ id: original.id, messages }] }, ids);
   const begun = replaceIDs({ kind: 'session', session: original });
   const session = toForkedSession(original, begun.kind === 'session' ? begun.session.id : ids('session'), clock.now());
   const target = { sessionID: session.id, replaceIDs };
   await store.commit([{ kind: 'session-begun', session }], []);
   try {
     for await (const changes of copyMessages(store, copied, target)) await store.commit(changes, []);
-    await publisher.publish(session.directory, {
-      changes: [{ kind: 'session', session }],
-      drafts: [{ type: 'session.created', properties: { sessionID: session.id, info: session } }],
-    });
   } catch (error) {
-    // Should this fail as well: what is left is hidden, and pruned later.
-    await store.commit([{ kind: 'session-given-up', sessionID: session.id }], []).catch(() => {});
+    await giveUpFork({ store }, session);
+    throw error;
+  }
+  return session;
+};
+
+/** Removes a prepared session. Should this fail: what is left is hidden, and pruned later. */
+export const giveUpFork = async ({ store }: Pick<ForkNeeds, 'store'>, { id }: Pick<Session, 'id'>): Promise<void> => {
+  await store.commit([{ kind: 'session-given-up', sessionID: id }], []).catch(() => {});
+};
+
+/**
+ * Prepares a session with copies of another session's messages up to one of them, in the order in which a model receives them.
+ * All of them must be finished. It is hidden until it is stored as a `session`.
+ */
+export const prepareForkThrough = async (
+  needs: Pick<ForkNeeds, 'store' | 'ids' | 'clock'>,
+  original: Session,
+  messageID: string,
+): Promise<Session> => {
+  const stored = withoutReverted(await readMessageShapes(needs.store, original.id), original);
+  const before = new Set(messagesBefore(stored, messageID).map(({ info }) => info.id));
+  const copied = stored.filter(({ info }) => before.has(info.id) || info.id === messageID);
+  return prepareFork(needs, original, copied);
+};
+
+/**
+ * Creates a session with copies of another session's finished messages before one of them, or of all. No query returns it
+ * before it is complete. Ids are new, and references to messages and parts lead to the copies.
+ */
+export const forkSession = async (
+  needs: ForkNeeds,
+  sessionID: string,
+  before: string | undefined,
+): Promise<Session> => {
+  const { store, publisher, sessions, runs } = needs;
+  const original = await sessions.get(sessionID);
+  const isBusy = Object.hasOwn(await runs.statuses(), sessionID);
+  const stored = await readMessageShapes(store, sessionID);
+  if (before !== undefined && !stored.some(({ info }) => info.id === before)) throw notFound('message', before);
+  const session = await prepareFork(needs, original, messagesToFork(original, stored, { before, isBusy }));
+  try {
+    await publisher.publish(session.directory, sessionCreation(session));
+  } catch (error) {
+    await giveUpFork(needs, session);
     throw error;
   }
   return session;

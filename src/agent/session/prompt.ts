@@ -21,7 +21,7 @@ import type { LeaseRequest, MessageWithParts, Store } from '../store/store.ts';
 import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
 import { createClientMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
-import { notFound, requireCapacity, type Sessions, toSessionModel } from './sessions.ts';
+import { notFound, requireCapacity, type Sessions, sessionCreation, toSessionModel } from './sessions.ts';
 
 /** What `createPromptAcceptance` works with. */
 type PromptAcceptanceNeeds = {
@@ -47,8 +47,20 @@ export type AcceptedPrompt = {
   readonly message: MessageWithParts;
 };
 
-/** `ifRevision`: only if the metadata of the session has this revision, else a `conflict`. */
-type PromptConditions = { readonly isOwed: boolean; readonly ifRevision?: string | null };
+/** Messages to store before a prompt, and the id of the last of them. */
+type EarlierMessages = { readonly publication: Publication; readonly lastID: string | undefined };
+
+type PromptConditions = {
+  readonly isOwed: boolean;
+  /** Only if the metadata of the session has this revision, else a `conflict`. */
+  readonly ifRevision?: string | null;
+  /** A new or hidden session, which is stored with the prompt. */
+  readonly opened?: Session | undefined;
+  /** Messages that are stored before it; it is given the id of the last one that the session has. */
+  readonly earlier?: ((lastID: string | undefined) => EarlierMessages) | undefined;
+  /** What else is stored and sent in its commit. */
+  readonly also?: (user: UserMessage) => Publication;
+};
 
 /** Stores a prompt, and with it the metadata of its session that it brings. */
 export type AcceptPrompt = (
@@ -70,6 +82,18 @@ const toModelRef = (session: Session): ModelRef | undefined => {
 export const agentFor = (catalog: AgentCatalog, session: Session, requested: string | undefined): KnownAgent => {
   const own = session.agent === undefined ? undefined : catalog.agents.get(session.agent);
   return requested === undefined && own !== undefined ? own : requireAgent(catalog, requested ?? catalog.defaultAgent);
+};
+
+/** The agent and the model that answer a prompt. A `bad-input` fault when there is no such agent or model. */
+export const responderFor = (
+  catalog: AgentCatalog,
+  session: Session,
+  prompt: Pick<PromptBody, 'agent' | 'model' | 'variant'>,
+): { readonly agent: KnownAgent; readonly model: ModelRef } => {
+  const agent = agentFor(catalog, session, prompt.agent);
+  const requested = prompt.model ?? agent.model ?? toModelRef(session) ?? catalog.defaultModel;
+  const { variant } = prompt;
+  return { agent, model: requireModel(catalog, variant === undefined ? requested : { ...requested, variant }) };
 };
 
 /** The format that is stored with a prompt; undefined for a text. A `bad-input` fault where its schema cannot be used. */
@@ -134,18 +158,13 @@ export const createPromptAcceptance = ({
   const requireOpen = (sessionID: string): void => {
     if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
-  return async (sessionID, prompt, { isOwed, ifRevision = null }) => {
-    const before = await sessions.get(sessionID);
+  return async (sessionID, prompt, { isOwed, ifRevision = null, opened, earlier, also = () => ({}) }) => {
+    const before = opened ?? (await sessions.get(sessionID));
     const stored = await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
-    const agent = agentFor(catalog, before, prompt.agent);
+    const { agent, model } = responderFor(catalog, before, prompt);
     const format = usableFormat(prompt, compileSchema);
     const clientTools = usableClientTools(prompt.clientTools);
-    const requested = prompt.model ?? agent.model ?? toModelRef(before) ?? catalog.defaultModel;
-    const model = requireModel(
-      catalog,
-      prompt.variant === undefined ? requested : { ...requested, variant: prompt.variant },
-    );
-    const storePrompt = async (id: string): Promise<AcceptedPrompt> => {
+    const storePrompt = async (id: string, first: Publication = {}): Promise<AcceptedPrompt> => {
       const user: UserMessage = {
         id,
         sessionID,
@@ -172,9 +191,13 @@ export const createPromptAcceptance = ({
         return { ...going, ...written, agent: agent.name, model: toSessionModel(model) };
       };
       const owed = isOwed ? answerStatePublication(user, 'owed') : {};
-      const asked = joinPublications(promptPublication(user, parts), owed);
+      const asked = joinPublications(first, promptPublication(user, parts), owed, also(user));
+      const creation = opened === undefined ? {} : sessionCreation(opened);
       const storeWith = async (leaseRequest: LeaseRequest | undefined): Promise<Session> => {
-        const within = (changed: Publication) => ({ ...joinPublications(changed, removal, asked), leaseRequest });
+        const within = (changed: Publication) => ({
+          ...joinPublications(creation, changed, removal, asked),
+          leaseRequest,
+        });
         const session = await sessions.update(sessionID, rememberChoices, within, before);
         requireOpen(sessionID);
         return session;
@@ -186,8 +209,9 @@ export const createPromptAcceptance = ({
       return { session, user, message: { info: user, parts } };
     };
     const { messageID } = prompt;
-    return messageID === undefined
-      ? storePrompt(ids('message', stored.at(-1)?.id))
-      : withClientID(sessionID, messageID, () => storePrompt(messageID));
+    if (messageID !== undefined) return withClientID(sessionID, messageID, () => storePrompt(messageID));
+    const last = stored.at(-1)?.id;
+    const { publication, lastID } = earlier?.(last) ?? { publication: {}, lastID: last };
+    return storePrompt(ids('message', lastID), publication);
   };
 };

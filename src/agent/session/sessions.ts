@@ -32,6 +32,8 @@ type SessionsNeeds = {
 /** Creates, reads, changes and removes sessions, and publishes each change. */
 export type Sessions = {
   readonly create: (given: NewSession) => Promise<Session>;
+  /** A session that the caller stores. */
+  readonly build: (given: NewSession) => Session;
   /** The session of an id; a `not-found` fault when there is none. */
   readonly get: (id: string) => Promise<Session>;
   /**
@@ -68,6 +70,12 @@ export const notFound = (kind: 'session' | 'message' | 'part' | 'output of part'
     hint: notFoundText(kind, isId(kind === 'output of part' ? 'part' : kind, id) ? id : undefined),
   });
 
+/** Stores a new session, or one that was hidden, and sends that it was created. */
+export const sessionCreation = (session: Session): Publication => ({
+  changes: [{ kind: 'session', session }],
+  drafts: [{ type: 'session.created', properties: { sessionID: session.id, info: session } }],
+});
+
 /** How often a change is tried. Two servers that change one session at a time get their turns within a few tries. */
 const TRIES = 20;
 
@@ -77,6 +85,27 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
     const session = await store.session(id);
     if (session === undefined) throw notFound('session', id);
     return session;
+  };
+  const build: Sessions['build'] = ({ directory, parentID, title, agent, model, metadata, permission }) => {
+    const id = ids('session');
+    const now = clock.now();
+    const kind = parentID === undefined ? 'New' : 'Child';
+    return {
+      id,
+      slug: createSlug(id),
+      version,
+      projectID: 'global',
+      directory,
+      title: title ?? `${kind} session - ${new Date(now).toISOString()}`,
+      cost: 0,
+      tokens: NO_TOKENS,
+      time: { created: now, updated: now },
+      ...(parentID === undefined ? {} : { parentID }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined ? {} : { model: toSessionModel(model) }),
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(permission === undefined ? {} : { permission }),
+    };
   };
   const changing = new Map<string, Promise<unknown>>();
   /** One change of a session at a time: each begins with the result of the one before. */
@@ -92,33 +121,13 @@ export const createSessions = ({ store, publisher, ids, clock, version }: Sessio
   };
   return {
     get,
-    async create({ directory, parentID, title, agent, model, metadata, permission }) {
-      if (parentID !== undefined) await get(parentID);
-      const id = ids('session');
-      const now = clock.now();
-      const kind = parentID === undefined ? 'New' : 'Child';
-      const session: Session = {
-        id,
-        slug: createSlug(id),
-        version,
-        projectID: 'global',
-        directory,
-        title: title ?? `${kind} session - ${new Date(now).toISOString()}`,
-        cost: 0,
-        tokens: NO_TOKENS,
-        time: { created: now, updated: now },
-        ...(parentID === undefined ? {} : { parentID }),
-        ...(agent === undefined ? {} : { agent }),
-        ...(model === undefined ? {} : { model: toSessionModel(model) }),
-        ...(metadata === undefined ? {} : { metadata }),
-        ...(permission === undefined ? {} : { permission }),
-      };
-      await publisher.publish(directory, {
-        changes: [{ kind: 'session', session }],
-        drafts: [{ type: 'session.created', properties: { sessionID: id, info: session } }],
-      });
+    async create(given) {
+      if (given.parentID !== undefined) await get(given.parentID);
+      const session = build(given);
+      await publisher.publish(session.directory, sessionCreation(session));
       return session;
     },
+    build,
     update(id, change, within = (changed) => changed, known = undefined) {
       // What waits here changes it.
       const first = changing.has(id) ? undefined : known;

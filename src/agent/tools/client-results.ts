@@ -17,6 +17,7 @@ import type { Store } from '../store/store.ts';
 import { callEndPublication } from './call-end.ts';
 import type { UsableClientTools } from './client-tools-check.ts';
 import type { OutputLimits } from './output-limit.ts';
+import type { ToolOutcome } from './tool.ts';
 
 type ResultsNeeds = {
   readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
@@ -31,7 +32,10 @@ type ResultsNeeds = {
   readonly isClosing: (sessionID: string) => boolean;
 };
 
-type Result = ClientToolResultsBody['results'][number];
+type Result = ClientToolResultsBody['results'][number] & Pick<ToolOutcome, 'files'>;
+
+/** Results as a request brings them, maybe with files. */
+export type GivenResults = Omit<ClientToolResultsBody, 'results'> & { readonly results: readonly Result[] };
 
 /** What became of results, by the ids of their calls. */
 type TakenResults = {
@@ -94,12 +98,12 @@ const resumedPrompt = (
 export const createClientResults = (needs: ResultsNeeds) => {
   const { store, sessions, clock, usableClientTools, compileSchema, metrics, isClosing } = needs;
 
-  const endOf = (part: ToolPart, { output, isError }: Result): Publication => {
+  const endOf = (part: ToolPart, { output, isError, files = [] }: Result): Publication => {
     const now = clock.now();
     const { start = now, written } =
       part.state.status === 'running' ? { start: part.state.time.start, written: part.state.metadata?.arguments } : {};
     const metadata = { ...CLIENT_TOOL, ...(written === undefined ? {} : { arguments: written }) };
-    const outcome = { output, title: part.tool, metadata, isError };
+    const outcome = { output, title: part.tool, metadata, isError, files };
     return callEndPublication(needs, { part, outcome, time: { start, end: now } });
   };
   const promptOf = async ({ id, awaitedCalls }: Session): Promise<UserMessage | undefined> => {
@@ -107,7 +111,12 @@ export const createClientResults = (needs: ResultsNeeds) => {
     const user = answer?.role === 'assistant' ? (await store.message(id, answer.parentID))?.info : undefined;
     return user?.role === 'user' ? user : undefined;
   };
-  return async (sessionID: string, body: ClientToolResultsBody): Promise<TakenResults> => {
+  /** `also`: what else is stored in the commit; it is given the prompt that goes on. */
+  return async (
+    sessionID: string,
+    body: GivenResults,
+    also: (resumed: UserMessage | undefined) => Publication = () => ({}),
+  ): Promise<TakenResults> => {
     const { results, noReply, system } = body;
     // An empty list, and the format of a text: none from here on.
     const tools = body.clientTools && { now: usableClientTools(body.clientTools) };
@@ -134,7 +143,7 @@ export const createClientResults = (needs: ResultsNeeds) => {
       const prompt = goesOn ? await promptOf(session) : undefined;
       user = prompt && resumedPrompt(prompt, { tools, output, system }, clock.now());
       const resuming = user === undefined ? [] : [messagePublication(user), answerStatePublication(user, 'owed')];
-      end = joinPublications(...answered.map(({ part, result }) => endOf(part, result)), ...resuming);
+      end = joinPublications(...answered.map(({ part, result }) => endOf(part, result)), ...resuming, also(user));
       const { awaitedCalls } = session;
       if (awaitedCalls === undefined || waiting.length === 0) return withoutAwaitedCalls(session);
       return { ...session, awaitedCalls: { ...awaitedCalls, callIDs: waiting } };

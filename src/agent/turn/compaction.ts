@@ -188,7 +188,7 @@ export const runSummary = async (
     const error = cause === undefined ? undefined : toMessageError(cause, message.providerID);
     closed = error === undefined ? message : { ...message, error };
     const failed = error === undefined ? {} : sessionErrorPublication(sessionID, error);
-    return joinPublications(messagePublication(closed), more, failed, await needs.atEnd());
+    return joinPublications(messagePublication(closed), more, failed, await needs.atEnd(undefined));
   };
   const busy = statusPublication(sessionID, { type: 'busy' });
   await publish(joinPublications(busy, answerStatePublication(request, 'begun')));

@@ -5,7 +5,7 @@ import type { CompileSchema } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
 import type { Responder } from '../agents/types.ts';
-import { joinPublications, type Publisher } from '../events/publisher.ts';
+import { joinPublications, type Publication, type Publisher } from '../events/publisher.ts';
 import { type Answered, createFailedAnswer, messagePublication, sessionErrorPublication } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import { countAttempts } from '../model/attempts.ts';
@@ -14,7 +14,7 @@ import { splitThinking } from '../model/think-tags.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { collectRules, type RuleScope } from '../protocol/permission-rules.ts';
-import type { AssistantMessage } from '../protocol/types.ts';
+import type { AssistantMessage, UserMessage } from '../protocol/types.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import type { AnswerPrompt, QueuedPrompt } from '../session/run-queue.ts';
@@ -32,7 +32,7 @@ import { createStructuredOutput } from './structured-output.ts';
 import { isSummaryRequest } from './summary-request.ts';
 import { createSessionNamer } from './title.ts';
 import { runTurn } from './turn.ts';
-import type { TurnContext, TurnRequest } from './types.ts';
+import type { EndedAnswer, TurnContext, TurnRequest } from './types.ts';
 
 /** A signal that aborts with the run's, or with `TurnTimeout` after `limitMs`. Call `clear` in a `finally`. */
 const createTurnDeadline = (
@@ -77,6 +77,8 @@ type AnswerNeeds = {
   /** How long the results of client tools are waited for. */
   readonly clientToolTimeoutMs: number;
   readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
+  /** What is stored with the end of an answer that did not fail. */
+  readonly answerEnd: (user: UserMessage, answer: EndedAnswer) => Promise<Publication>;
   readonly metrics: AgentMetrics;
   /** Called when work fails that no one waits for, such as a title. */
   readonly onFailure: (what: string) => void;
@@ -113,7 +115,7 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
 
   /** What a turn works with in this session. Everything that it publishes is stored under the lease of the run. */
   const createContext = (
-    { session, showStatus, atEnd, leaseID, isUntouched, span }: QueuedPrompt,
+    { session, user, showStatus, atEnd, leaseID, isUntouched, span }: QueuedPrompt,
     model: ChatModel,
     { onFailedAttempt }: FailureLog,
   ): TurnContext => {
@@ -137,7 +139,8 @@ export const createAnswering = (needs: AnswerNeeds): AnswerPrompt => {
       onFailedAttempt,
       publish: (fact) => publisher.publish(session.directory, { ...fact, leaseID }),
       show: showStatus,
-      atEnd,
+      atEnd: async (answer) =>
+        joinPublications(answer === undefined ? {} : await needs.answerEnd(user, answer), await atEnd()),
       clientToolTimeoutMs: needs.clientToolTimeoutMs,
       isUntouched,
       changeSession,

@@ -57,10 +57,11 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID, clientTo
     touched.set(growing.id, growing);
     streamed.set(growing.id, growing);
     const { id: partID } = growing;
+    const at = current.text.length;
     return [
       ...before,
       ...opened,
-      { type: 'message.part.delta', properties: { sessionID, messageID, partID, field: 'text', delta } },
+      { type: 'message.part.delta', properties: { sessionID, messageID, partID, field: 'text', delta, at } },
     ];
   };
   /** Some backends give several calls of one answer the same id, and then refuse a history with such calls. */
@@ -120,10 +121,14 @@ export const createResponseParts = ({ ids, clock, sessionID, messageID, clientTo
       drafts: mergeDeltas(drafts),
     };
   };
+  /** The texts of the output that still counts, in their order. */
+  const texts = (): readonly string[] =>
+    [...streamed.values()].flatMap((part) => (part.type === 'text' ? [part.text] : []));
   return {
     take: (events: readonly ModelEvent[]): Publication => factOf(events.flatMap(draftsFor)),
     /** The text output that still counts. */
-    text: (): string => [...streamed.values()].map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    text: (): string => texts().join(''),
+    texts,
     hasCalls: (): boolean => calls.length + pending.size > 0,
     /** Hands over the requested calls. From here on the caller must end them. */
     takeCalls(): readonly RequestedCall[] {

@@ -2,7 +2,7 @@ import { joinPublications, type Publication } from '../events/publisher.ts';
 import { messagePublication, partPublication, sessionErrorPublication } from '../events/records.ts';
 import { costOf } from '../model/cost.ts';
 import { ModelError, type ModelMessage, type ModelRequest, type ToolSpec } from '../model/types.ts';
-import type { AssistantMessage, MessageError } from '../protocol/types.ts';
+import type { AssistantMessage, MessageError, ToolPart } from '../protocol/types.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
 import { sessionBytes, sessionLimitBytes } from '../session/sessions.ts';
 import type { MessageWithParts } from '../store/store.ts';
@@ -32,8 +32,8 @@ type Closing = {
   readonly structured?: { readonly value: unknown } | undefined;
   /** Whether the turn ends with this message; false when another step follows. */
   readonly isEnd?: boolean;
-  /** Whether the turn goes on with the results of client tools. */
-  readonly isPause?: boolean;
+  /** The calls with whose results the turn goes on; none: it does not. */
+  readonly awaited?: readonly ToolPart[];
   /** Publishes the closed message, together with more where that is needed. */
   readonly publishEnd?: (fact: Publication) => Promise<unknown>;
 };
@@ -79,17 +79,20 @@ export const createStep = (
   const instruction = output?.instruction ?? '';
   const system = [responder.agent.prompt, instruction, user.system ?? ''].filter((text) => text !== '').join('\n\n');
 
+  /** Of all steps. */
+  const texts: string[] = [];
   const close = async (
     message: AssistantMessage,
-    { last, error, structured, isEnd = true, isPause = false, publishEnd = publish }: Closing,
+    { last, error, structured, isEnd = true, awaited = [], publishEnd = publish }: Closing,
   ): Promise<AssistantMessage> => {
     const time = { ...message.time, completed: clock.now() };
     const value = structured === undefined ? {} : { structured: structured.value, finish: 'stop' as const };
     const failure = error === undefined ? {} : { error, finish: 'error' as const };
     const closed: AssistantMessage = { ...message, time, ...value, ...failure };
     const failed = error === undefined ? {} : sessionErrorPublication(sessionID, error);
-    const over = isEnd && !isPause ? withoutClientTools(user) : {};
-    const end = joinPublications(messagePublication(closed), failed, over, isEnd ? await needs.atEnd() : {});
+    const over = isEnd && awaited.length === 0 ? withoutClientTools(user) : {};
+    const answer = error === undefined ? { texts, structured, calls: awaited } : undefined;
+    const end = joinPublications(messagePublication(closed), failed, over, isEnd ? await needs.atEnd(answer) : {});
     await publishEnd(joinPublications(last, end)).catch(async (reason: unknown) => {
       if (error === undefined) throw reason;
       // The last output could not be stored. The message must be closed all the same.
@@ -179,7 +182,7 @@ export const createStep = (
     const { awaitedCalls, publication } = handToClient(calls, handover);
     return close(message, {
       last: joinPublications(publication, finished()),
-      isPause: true,
+      awaited: calls.map(({ part }) => part),
       publishEnd: (closing) =>
         needs.changeSession(
           (now) => ({ ...now, awaitedCalls }),
@@ -200,6 +203,7 @@ export const createStep = (
       const { finish, tokens, unpublished } = await needs.messages.use(signal, (before, onSent) =>
         requestOutput(before, { parts, onSent }, isLast),
       );
+      texts.push(...parts.texts());
       const cost = costOf(tokens, responder.model.prices);
       const finishedMessage = { ...message, cost, tokens, finish };
       const finished = (): Publication => {

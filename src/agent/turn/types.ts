@@ -6,7 +6,7 @@ import type { Answered } from '../events/records.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { Ids } from '../protocol/ids.ts';
-import type { Action, MessageTokens, Session, SessionStatus } from '../protocol/types.ts';
+import type { Action, MessageTokens, Session, SessionStatus, ToolPart } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { OutputLimits } from '../tools/output-limit.ts';
@@ -14,6 +14,13 @@ import type { AgentTool } from '../tools/tool.ts';
 import type { OfferedClientTools } from './client-tools.ts';
 import type { FailureLog } from './failure-log.ts';
 import type { StructuredOutput } from './structured-output.ts';
+
+/** The answer of a run: the texts of its steps, or the value that was asked for, and the calls that it hands to the client. */
+export type EndedAnswer = {
+  readonly texts: readonly string[];
+  readonly structured: { readonly value: unknown } | undefined;
+  readonly calls: readonly ToolPart[];
+};
 
 /** What the steps of one turn work with. */
 export type TurnContext = {
@@ -31,8 +38,8 @@ export type TurnContext = {
   readonly span: Span | undefined;
   readonly publish: (fact: Publication) => Promise<unknown>;
   readonly show: (status: SessionStatus) => Promise<unknown>;
-  /** What is published together with the end of the turn. */
-  readonly atEnd: () => Promise<Publication>;
+  /** What is published together with the end of the turn. It is given the answer, if that did not fail. */
+  readonly atEnd: (answer: EndedAnswer | undefined) => Promise<Publication>;
   /** Since the prompt was stored, nothing came to the session but further prompts. */
   readonly isUntouched: boolean;
   /** Changes the session; `within` adds to the facts that are published with the change. */

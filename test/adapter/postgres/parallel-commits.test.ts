@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from 'postgres';
 import * as assert from 'uvu/assert';
-import { beforeGroup, groupOf } from '../../../src/adapter/postgres/schema/commit-function.ts';
-import { POSTGRES_MIGRATIONS } from '../../../src/adapter/postgres/schema/migrations.ts';
+import { groupOf } from '../../../src/adapter/postgres/schema/commit-function.ts';
 import type { StoreChange } from '../../../src/agent/store/store.ts';
 import { deltaOf, sessionOf } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';
@@ -190,96 +189,6 @@ describe('commits of several servers', (check) => {
       const namesOf = outcomes.map((one) => (one.status === 'rejected' ? one.reason.name : one.status));
       assert.equal(namesOf, ['fulfilled', 'LeaseLost', 'fulfilled', 'StaleSessionError']);
       assert.equal(await textsIn(a!.store), ['first', 'second']);
-    }),
-  );
-});
-
-describe('a server of the earlier release', (check) => {
-  const taskOf = (text: string) => ({
-    changes: [],
-    events: [
-      { id: 'evt_ffffffffffff', session: 'ses_1', directory: '"/"', data: JSON.stringify(deltaOf('ses_1', text)) },
-    ],
-  });
-  const commitEarlier = async (sql: Sql, batch: number, text: string): Promise<readonly string[]> => {
-    const tasks = JSON.stringify([taskOf(text)]);
-    const [row] = await sql`SELECT commit_tasks('earlier', ${batch}, ${tasks}::text::json) AS answer`;
-    return JSON.parse(row?.answer).tasks[0];
-  };
-
-  check('is served in the order that it expects until it is gone', () =>
-    withPeers(database, 2, async ([a, b], { root }) => {
-      listenAll([a!, b!]);
-      await a!.report('alone');
-      await root`INSERT INTO server (id) VALUES ('earlier')`;
-      const [first = ''] = await commitEarlier(root, 1, 'by the earlier one');
-      await a!.report('by a');
-      const { newest, after } = await root.begin(async (within) => {
-        await commitEarlier(within as never, 2, 'held by the earlier one');
-        const waiting = b!.report('by b');
-        assert.not.ok(await hasSettled(waiting));
-        const [mark] = await within`SELECT newest FROM event_mark`;
-        return { newest: String(mark?.newest), after: { waiting } };
-      });
-      await after.waiting;
-      const texts = ['alone', 'by the earlier one', 'by a', 'held by the earlier one', 'by b'];
-      assert.equal(await textsIn(a!.store), texts);
-      for (const peer of [a!, b!]) {
-        await until('all is told', () => peer.log.length === texts.length);
-        assert.equal(peer.log, texts);
-      }
-      const ids = (await a!.store.events({ afterID: '', limit: 10 })).map(({ event }) => event.id);
-      assert.equal([ids[1], ids[3]], [first, newest]);
-      const [mark] = await root`SELECT newest FROM event_mark`;
-      assert.is(mark?.newest, ids[4]);
-      await root`DELETE FROM server WHERE id = 'earlier'`;
-      const release = await holdCommits(root, 'session');
-      const held = a!.report('held', [changeOf('ses_held')]);
-      await untilOpen(root);
-      await b!.report('not held');
-      await release();
-      await held;
-    }),
-  );
-
-  check('comes back only between groups of commits', () =>
-    withPeers(database, 2, async ([a, b], { root }) => {
-      const release = await holdCommits(root, 'event');
-      const held = a!.store.commit([], [heldText('held')]);
-      await untilOpen(root);
-      const coming = root.begin((within) => within`INSERT INTO server (id) VALUES ('earlier')`);
-      // It would not see the group that is held when it reads up to this one.
-      await until('it waits', async () => {
-        const rows = await a!.connection.query(
-          (sql) => sql`
-            SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
-            WHERE datname = current_database() AND locktype = 'transactionid' AND NOT granted`,
-        );
-        return rows.length === 1;
-      }).catch(async (error) => {
-        await release();
-        throw error;
-      });
-      await release();
-      await Promise.all([held, coming]);
-      await b!.report('after');
-      assert.is((await commitEarlier(root, 1, 'last')).length, 1);
-      assert.equal(await textsIn(b!.store), ['held', 'after', 'last']);
-    }),
-  );
-
-  check('leaves ids behind after which the next ones come', () =>
-    withPeers(database, 1, async ([a], { root }) => {
-      // As its migrations have left it.
-      await root`UPDATE event_mark SET newest = 'evt_19a0f00d1234abcdefghijklmn'`;
-      await root.unsafe('DROP TRIGGER admit_earlier_release ON server; DROP FUNCTION admit_earlier_release');
-      await root.unsafe(`DROP FUNCTION event_id, next_event_group, settled_group, settled_events, commit_group, queue_ticket,
-        release_ticket; DROP SEQUENCE event_group; ALTER TABLE server DROP COLUMN reads_settled`);
-      await root.unsafe(POSTGRES_MIGRATIONS[2] ?? '');
-      await root`UPDATE server SET reads_settled = true`;
-      await a!.store.commit([], [heldText('next')]);
-      const [id = ''] = (await a!.store.events({ afterID: '', limit: 1 })).map(({ event }) => event.id);
-      assert.ok(id > 'evt_19a0f00d1234abcdefghijklmn' && id.startsWith(beforeGroup(0x19a0f00d1235)), id);
     }),
   );
 });

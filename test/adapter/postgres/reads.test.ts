@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { PostgresConnection } from '../../../src/adapter/postgres/connection.ts';
-import { createPostgresReads } from '../../../src/adapter/postgres/reads.ts';
+import { createPostgresReads } from '../../../src/adapter/postgres/queries/reads.ts';
 import { eventIDOf } from '../../../src/adapter/postgres/schema/commit-function.ts';
 import { reported, textPart, userMessage } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';

@@ -57,28 +57,9 @@ describe('the schema of a database', (check) => {
     database.close();
   });
 
-  check('of the second version keeps its prompts, and owes no answer to them', () => {
+  check('lets a search for a title read the index alone: sessions are as long as their metadata', () => {
     const database = new DatabaseSync(':memory:');
-    migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 2));
-    database.exec(`
-      INSERT INTO session (id, directory, folded_title, updated, data) VALUES ('ses_1', '"/"', 'title', 5, '{}');
-      INSERT INTO message VALUES ('msg_1', 'ses_1', 0, '{}')`);
     migrateSqlite(database);
-    assert.is(database.prepare('SELECT count(*) AS n FROM message').get()?.n, 1);
-    assert.is(database.prepare('SELECT count(*) AS n FROM owed').get()?.n, 0);
-    database.close();
-  });
-
-  check('of the fourth version keeps its sessions, and gets a table of decisions', () => {
-    const database = new DatabaseSync(':memory:');
-    migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 4));
-    database.exec(
-      `INSERT INTO session (id, directory, folded_title, updated, data) VALUES ('ses_1', '"/"', 'TITLE', 5, '{}')`,
-    );
-    migrateSqlite(database);
-    assert.is(database.prepare('SELECT count(*) AS n FROM session').get()?.n, 1);
-    assert.is(database.prepare('SELECT count(*) AS n FROM decision').get()?.n, 0);
-    // A search reads titles in the index: sessions are as long as their metadata.
     const search =
       "SELECT updated FROM session WHERE instr(folded_title, 'X') > 0 AND is_hidden = 0 ORDER BY updated DESC, id";
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${search}`).all();
@@ -86,24 +67,6 @@ describe('the schema of a database', (check) => {
       plan.map(({ detail }) => detail),
       ['SCAN session USING COVERING INDEX session_by_time'],
     );
-    database.close();
-  });
-
-  check('of the first version loses its events, goes on after their ids, and keeps all else', () => {
-    const database = new DatabaseSync(':memory:');
-    migrateSqlite(database, SQLITE_MIGRATIONS.slice(0, 1));
-    database.exec(`
-      INSERT INTO session VALUES ('ses_1', '"/"', NULL, 'title', 5, '{}');
-      INSERT INTO event VALUES ('evt_1', '"/"', '{}'), ('evt_2', '"/"', '{}')`);
-    migrateSqlite(database);
-    const rows = (sql: string) =>
-      database
-        .prepare(sql)
-        .all()
-        .map((row) => ({ ...row }));
-    assert.equal(rows('SELECT * FROM event'), []);
-    assert.equal(rows('SELECT newest, forgotten FROM event_mark'), [{ newest: 'evt_2', forgotten: 'evt_2' }]);
-    assert.equal(rows('SELECT id, updated, is_hidden FROM session'), [{ id: 'ses_1', updated: 5, is_hidden: 0 }]);
     database.close();
   });
 });

@@ -24,6 +24,18 @@ const withoutPrivileges = async (body: () => Promise<void>): Promise<void> => {
 
 const proc = existsSync('/proc/self') ? undefined : 'a /proc';
 
+const PAGE_BYTES = 4096;
+/** The bytes of a sound file, whose list of tables is whole, and whose tables and indexes are not. */
+const withDamagedTables = (file: string, sound: Buffer): Buffer => {
+  const damaged = Buffer.from(sound);
+  const pages = inDatabase(file, (database) => database.prepare('SELECT rootpage FROM sqlite_schema').all());
+  for (const { rootpage } of pages) {
+    const start = (Number(rootpage) - 1) * PAGE_BYTES;
+    damaged.fill(0xaa, start, start + PAGE_BYTES);
+  }
+  return damaged;
+};
+
 describe('the file of a SQLite store', (check) => {
   check('makes its file, and a directory for it, for their owner alone', () =>
     inDirectory(async (file) => {
@@ -120,10 +132,10 @@ describe('the file of a SQLite store', (check) => {
     inDirectory(async (file) => {
       await makeStore(file);
       const sound = readFileSync(file);
-      // The first page holds the header and the list of tables; the rest is what they hold.
+      const damagedTables = withDamagedTables(file, sound);
       writeFileSync(file, Buffer.concat([sound.subarray(0, 100), Buffer.alloc(sound.length - 100, 0xaa)]));
       assert.match(await problemAt(file), /^AGENT_DATABASE_URL: expected a sound database, and this one is damaged$/);
-      writeFileSync(file, Buffer.concat([sound.subarray(0, 4096), Buffer.alloc(sound.length - 4096, 0xaa)]));
+      writeFileSync(file, damagedTables);
       const store = await openAt(file);
       const damaged = /^StoreUnavailable: The database of the store is damaged$/;
       assert.match(String(await rejection(store.sessions({}))), damaged);

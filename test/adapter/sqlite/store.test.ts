@@ -2,9 +2,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
+import { decisionAbout } from '../../../src/agent/protocol/permissions.ts';
 import { DECISIONS_KEPT } from '../../../src/agent/store/store.ts';
 import { checkStore } from '../../agent/store/contract.ts';
-import { idsFrom, reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
+import { idsFrom, permissionRequest, reported, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
 import { describe, thorough } from '../../check.ts';
 import { deltasOf, inDatabase, inDirectory, makeStore, newDirectory, openAt } from './store-world.ts';
 
@@ -92,8 +93,11 @@ describe('a store in a SQLite file', (check) => {
     inDirectory(async (file) => {
       const store = await openAt(file);
       const numbers = Array.from({ length: DECISIONS_KEPT + 2 }, (_, index) => index);
-      const decision = { sessionID: 'ses_1', permission: 'pay', patterns: ['*'], reply: 'once', at: 5 } as const;
-      await Promise.all(numbers.map((number) => store.recordDecision({ ...decision, id: `per_${number}` })));
+      await Promise.all(
+        numbers.map((number) =>
+          store.recordDecision(decisionAbout(permissionRequest(`per_${number}`), { reply: 'once' }, 5)),
+        ),
+      );
       const kept = await store.decisions({ limit: DECISIONS_KEPT + 2 });
       assert.is(kept.length, DECISIONS_KEPT);
       assert.equal([kept[0]?.id, kept.at(-1)?.id], [`per_${DECISIONS_KEPT + 1}`, 'per_2']);

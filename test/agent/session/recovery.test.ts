@@ -9,6 +9,7 @@ import { createFakeClock } from '../../fake-clock.ts';
 import { ask, callsOf, eventsOf, isQuiet, messagesOf, outputOf, textOf } from '../harness/permission-requests.ts';
 import { createAgentWorld, replying } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
+import { permissionRequest } from '../store/samples.ts';
 
 const SESSION = 'ses_000000000000aaaaaaaaaaaaaa';
 const ASKED = 'msg_000000000001aaaaaaaaaaaaaa';
@@ -121,7 +122,7 @@ describe('a server that starts after another was killed', (check) => {
     const store = await leftBehind(PARTS);
     const asked = (id: string, sessionID = SESSION): EventDraft => ({
       type: 'permission.asked',
-      properties: { id, sessionID, permission: 'pay', patterns: ['*'], metadata: {}, always: ['*'] },
+      properties: permissionRequest(id, sessionID),
     });
     const answered: EventDraft = {
       type: 'permission.replied',

@@ -7,6 +7,7 @@ import { placesOf, type StoreKind } from './contract/places.ts';
 import { checkRandomCommits } from './contract/random-commits.ts';
 import { checkSessions } from './contract/sessions.ts';
 import { checkTexts } from './contract/texts.ts';
+import { checkTurns } from './contract/turns.ts';
 
 /** What every store promises, whatever it keeps things in. */
 export const checkStore = (check: Check, kind: StoreKind): void => {
@@ -16,6 +17,7 @@ export const checkStore = (check: Check, kind: StoreKind): void => {
   checkSessions(check, places);
   checkEvents(check, places);
   checkTexts(check, places);
+  checkTurns(check, places);
   checkRandomCommits(check, places);
   checkLasting(check, places);
 };

@@ -47,7 +47,7 @@ const isAsked = (
 
 /** A store that is gone with the process, for tests and for trying things out. Sessions in it are not bounded. */
 export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: MemoryStoreNeeds): Store => {
-  const { sessions, hidden, messages, parts, outputs, owed, apply } = createMemoryTables();
+  const { sessions, hidden, messages, parts, outputs, owed, turns, apply } = createMemoryTables();
   let events: DirectoryEvent[] = [];
   const decisions: PermissionDecision[] = [];
   let lastEventID = '';
@@ -178,6 +178,7 @@ export const createMemoryStore = ({ ids, eventLimit = DEFAULT_EVENT_LIMIT }: Mem
       refuseWhenClosed();
       return { oldest: events[0]?.event.id ?? '', forgotten, newest: lastEventID };
     },
+    turns,
     async pruneEvents(keep) {
       refuseWhenClosed();
       keepNewest(keep);

@@ -2,7 +2,8 @@ import type { Message, Part, Session } from '../../../src/agent/protocol/types.t
 
 import { OrphanError, StaleSessionError } from '../../../src/agent/store/errors.ts';
 
-import type { StoreChange } from '../../../src/agent/store/store.ts';
+import type { StoreChange, TurnReads } from '../../../src/agent/store/store.ts';
+import { createMemoryTurns } from './memory-turns.ts';
 
 type Placed = { readonly sessionID: string };
 type Owed = Placed & { readonly promptID: string; readonly isBegun: boolean };
@@ -19,6 +20,7 @@ type MemoryTables = {
   readonly outputs: ReadonlyMap<string, Output>;
   /** Answers that are owed, by the ids of their prompts. */
   readonly owed: ReadonlyMap<string, Owed>;
+  readonly turns: TurnReads;
   /** Makes all of the changes, or throws and has made none. */
   readonly apply: (changes: readonly StoreChange[]) => void;
 };
@@ -39,6 +41,7 @@ export const createMemoryTables = (): MemoryTables => {
     if (row === undefined) table.delete(id);
     else table.set(id, row);
   };
+  const turns = createMemoryTurns(put, (id) => sessions.has(id));
   const forget = <Row>(table: Map<string, Row>, isMeant: (row: Row) => boolean): void => {
     for (const [id, row] of table) if (isMeant(row)) put(table, id, undefined);
   };
@@ -55,6 +58,7 @@ export const createMemoryTables = (): MemoryTables => {
     forget(parts, isInSession);
     forget(outputs, isInSession);
     forget(owed, isInSession);
+    turns.forgetSession(sessionID);
   };
   const removeParts = (isMeant: (part: Part) => boolean): void => {
     forget(parts, isMeant);
@@ -130,7 +134,7 @@ export const createMemoryTables = (): MemoryTables => {
         break;
       }
       default:
-        change satisfies never;
+        turns.make(change);
     }
   };
   return {
@@ -140,6 +144,7 @@ export const createMemoryTables = (): MemoryTables => {
     parts,
     outputs,
     owed,
+    turns: turns.reads,
     apply(changes) {
       undo = [];
       try {

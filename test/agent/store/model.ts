@@ -93,6 +93,13 @@ const after = (model: Model, change: StoreChange): Model | undefined => {
       if (state === 'ended') return { ...model, owed: others };
       return { ...model, owed: [...others, { sessionID, promptID, isBegun: state === 'begun' }] };
     }
+    // A contract of their own.
+    case 'conversation':
+    case 'conversation-removed':
+    case 'turn':
+    case 'turn-removed':
+    case 'chain':
+      return model;
     default:
       return change satisfies never;
   }

@@ -1,5 +1,6 @@
 import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import { createIds, type Ids } from '../../../src/agent/protocol/ids.ts';
+import type { PermissionRequest } from '../../../src/agent/protocol/permissions.ts';
 import {
   type AssistantMessage,
   NO_TOKENS,
@@ -73,9 +74,21 @@ export const toolPart = (place: Place): ToolPart => ({
   state: { status: 'running', input: { words: ['a', null, 1.5] }, time: { start: CREATED } },
 });
 
+export const permissionRequest = (id: string, sessionID = 'ses_1'): PermissionRequest => ({
+  id,
+  sessionID,
+  permission: 'pay',
+  patterns: ['*'],
+  metadata: {},
+  always: ['*'],
+  tool: { messageID: 'msg_1', callID: 'call_1' },
+  agent: 'assistant',
+  argumentsHash: '0'.repeat(64),
+  time: { asked: 1, ends: 60_001 },
+});
 export const deltaOf = (sessionID: string, delta: string): EventDraft => ({
   type: 'message.part.delta',
-  properties: { sessionID, messageID: 'msg_1', partID: 'prt_1', field: 'text', delta },
+  properties: { sessionID, messageID: 'msg_1', partID: 'prt_1', field: 'text', delta, at: 0 },
 });
 
 /** Something that happened, told in a directory. */

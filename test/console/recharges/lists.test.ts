@@ -22,9 +22,16 @@ describe('the recharges of a journal', (check) => {
         result: { balance_after: '16', email: 'x' },
       });
       await journal.settle({ ...by, by: b, state: 'not_applied', isAccepted: false, status: 0 });
-      await journal.settle({ ...by, by: c, state: 'not_applied', isAccepted: false, status: 409, isProven: true });
-      // An unproven refusal, and an answer that never came.
-      await journal.settle({ ...by, by: d, state: 'not_applied', isAccepted: false, status: 409 });
+      await journal.settle({ ...by, by: c, state: 'not_applied', isAccepted: false, status: 409 });
+      // A refusal that proves nothing, and an answer that never came.
+      await journal.settle({
+        ...by,
+        by: d,
+        state: 'accepted_unverified',
+        isAccepted: false,
+        doubt: 'refused',
+        status: 400,
+      });
       await journal.settle({ ...by, by: e, state: 'accepted_unverified', isAccepted: false, doubt: 'timed-out' });
       await journal.note({ at: NOW, tool: 'update_user_limits', subject: 7, change: { rpm: 5 }, state: 'sent' });
       const { inDoubt, refused, verified, leftOut } = await listsOf(path);

@@ -47,12 +47,12 @@ const claimed = async (
 };
 
 describe('what is recorded of a recharge', (check) => {
-  check('is a refusal that credited nothing: not accepted, proven, and with its status', async () => {
+  check('is a refusal that credited nothing: not accepted, and with its status', async () => {
     const { claim, recorder, recorded } = await claimed(false);
     const refusal = { kind: 'refused', status: 429, isBeforeHandler: true } as const;
     assert.instance(await rejection(recorder.recordRefusal(claim, refusal, NEVER)), RelayError);
-    const [{ state, isAccepted, isProven, status }] = recorded();
-    assert.equal([state, isAccepted, isProven, status], ['not_applied', false, true, 429]);
+    const [{ state, isAccepted, status }] = recorded();
+    assert.equal([state, isAccepted, status], ['not_applied', false, 429]);
   });
 
   check('is there before a recharge without a record is recalled, which is no replay of the relay', async () => {

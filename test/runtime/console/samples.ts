@@ -36,7 +36,7 @@ export const writeJournal = (file: string): void => {
     const result = { balance_after: (Number(before) + 5 * index).toFixed(2) };
     add(index, String(5 * index), before, { state: 'verified', isAccepted: true, result });
   }
-  add(1, '500', '0.25', { state: 'not_applied', isAccepted: false, status: 409, isProven: true });
+  add(1, '500', '0.25', { state: 'not_applied', isAccepted: false, status: 409 });
   add(0, '12.5', '3.5', { state: 'accepted_unverified', isAccepted: false, doubt: 'no-answer' });
   writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`, { mode: 0o600 });
 };

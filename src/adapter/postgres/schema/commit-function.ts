@@ -1,3 +1,5 @@
+import { TURN_CHANGES } from './turn-tables.ts';
+
 /** The number of the group in an event id, and the place of the event in it. */
 const PLACE_DIGITS = 14;
 const NUMBER_DIGITS = 12;
@@ -17,11 +19,9 @@ export const groupOf = (eventID: string): number => Number.parseInt(eventID.slic
  * group has ended. PostgreSQL releases a lock after the rows are visible, and also when a connection dies.
  */
 export const EVENT_GROUPS = `
-  -- Ends the commits of servers of the earlier release that have given out ids already.
-  LOCK TABLE event_mark IN ACCESS EXCLUSIVE MODE;
-  ALTER TABLE server ADD COLUMN reads_settled boolean NOT NULL DEFAULT false; -- false: one of the earlier release
   CREATE SEQUENCE event_group;
-  SELECT setval('event_group', greatest(1, ('x' || lpad(substr(newest, 5, ${NUMBER_DIGITS}), 16, '0'))::bit(64)::bigint)) FROM event_mark;
+  -- Until the first number is taken, the last value would be one that no group has had.
+  SELECT nextval('event_group');
 
   CREATE FUNCTION event_id(number bigint, place bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT 'evt_' || lpad(to_hex(number), ${NUMBER_DIGITS}, '0') || lpad(place::text, ${PLACE_DIGITS}, '0')
@@ -59,19 +59,6 @@ export const EVENT_GROUPS = `
         AND (in_directory IS NULL OR directory = in_directory)
       ORDER BY id LIMIT rows_limit;
   END $$;
-
-  -- A server of the earlier release commits with commit_tasks, which has its ids from here.
-  CREATE OR REPLACE FUNCTION id_after(given_id text, last_id text) RETURNS text LANGUAGE sql VOLATILE AS $$
-    SELECT event_id(next_event_group(0), 1)
-  $$;
-  -- It expects that ids become visible in ascending order: groups that run do not know of it yet, and later ones will.
-  CREATE FUNCTION admit_earlier_release() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    PERFORM 1 FROM server ORDER BY id FOR NO KEY UPDATE;
-    RETURN NEW;
-  END $$;
-  CREATE TRIGGER admit_earlier_release BEFORE INSERT ON server
-    FOR EACH ROW WHEN (NOT NEW.reads_settled) EXECUTE FUNCTION admit_earlier_release();
 `;
 
 /** How many sessions a group locks one by one. */
@@ -86,11 +73,10 @@ const LOCKED_SESSIONS = 500;
  * missing row ends the group with the error GH001, whose detail is the number of the task.
  */
 export const COMMIT_GROUP = `
-  FUNCTION commit_group(own_id text, number bigint, known_group bigint, session_ids json, steps json, drafts json) RETURNS text LANGUAGE plpgsql AS $$
+  CREATE FUNCTION commit_group(own_id text, number bigint, known_group bigint, session_ids json, steps json, drafts json) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
     all_sessions constant bigint := hashtextextended(current_schema(), 2);
     known record;
-    members record;
     given record;
     last_id text;
     refusal text;
@@ -103,8 +89,6 @@ export const COMMIT_GROUP = `
     IF NOT FOUND THEN RETURN NULL; END IF;
     -- Sent again, or so late that a later group was stored: the server has given this one up.
     IF known.batch >= number THEN RETURN known.result; END IF;
-    SELECT bool_or(id <> own_id) AS are_others, NOT bool_and(reads_settled) AS has_earlier INTO members FROM server;
-    IF members.has_earlier THEN PERFORM 1 FROM event_mark FOR UPDATE; END IF;
     -- The database has some thousands of locks in all. A group of very many sessions, such as the removal of a large family,
     -- has all of them with one.
     IF json_array_length(session_ids) > ${LOCKED_SESSIONS} THEN
@@ -116,7 +100,7 @@ export const COMMIT_GROUP = `
       FROM (SELECT DISTINCT hashtextextended(value, 1) AS key FROM json_array_elements_text(session_ids) ORDER BY key) AS ordered;
     END IF;
     FOR given IN SELECT * FROM json_to_recordset(steps) AS one (task integer, kind text, id text, session text, message text,
-      data text, before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json, state text)
+      data text, before text, directory text, parent text, title text, updated bigint, unfinished boolean, ids json, state text, owner text, key text, digest text)
     LOOP
       CASE given.kind
       WHEN 'lease' THEN
@@ -183,7 +167,7 @@ export const COMMIT_GROUP = `
           ON CONFLICT (message_id) DO UPDATE SET is_begun = excluded.is_begun;
           IF NOT FOUND THEN refusal := 'message'; END IF;
         END IF;
-      WHEN 'ticket' THEN
+${TURN_CHANGES}      WHEN 'ticket' THEN
         -- The session's lock is held: nothing of it changes from here on.
         SELECT coalesce(tickets, '[]') || jsonb_build_object('task', given.task, 'seq', taken::text, 'isFirst', is_first,
           'isUntouched', NOT EXISTS (SELECT 1 FROM owed WHERE session_id = given.session AND is_begun)) INTO tickets
@@ -202,12 +186,12 @@ export const COMMIT_GROUP = `
         WITH ORDINALITY AS draft (session, directory, data, place)
       WHERE directory IS NOT NULL;
       GET DIAGNOSTICS stored = ROW_COUNT;
-      IF members.has_earlier OR stored < json_array_length(drafts) THEN
+      IF stored < json_array_length(drafts) THEN
         last_id := event_id(group_number, json_array_length(drafts));
         UPDATE event_mark SET newest = last_id WHERE newest < last_id;
       END IF;
     END IF;
-    answer := json_build_object('number', group_number, 'others', members.are_others, 'tickets', tickets)::text;
+    answer := json_build_object('number', group_number, 'others', EXISTS (SELECT 1 FROM server WHERE id <> own_id), 'tickets', tickets)::text;
     -- Counts as a heartbeat, which may have waited for this row.
     UPDATE server SET batch = number, result = answer, seen_at = clock_timestamp() WHERE id = own_id;
     RETURN answer;

@@ -1,19 +1,29 @@
 import { AWAITING } from '../../sql-store.ts';
 import { COMMIT_GROUP, EVENT_GROUPS } from './commit-function.ts';
-import { COMMIT_TASKS, PUT_CHANGE } from './earlier-commit-function.ts';
+import { TURN_SCHEMA } from './turn-tables.ts';
 
 /** Ids are compared byte by byte, which is the order of their creation. */
 const ID = 'text COLLATE "C"';
 
-/** Tickets of a session are created one after another: the lock makes `seq` their order. The oldest ticket holds the session. */
-const TAKE_TICKET = `
-  CREATE FUNCTION take_ticket(in_session text, own_id text) RETURNS bigint LANGUAGE plpgsql AS $$
-  DECLARE
-    taken bigint;
+/** The functions around tickets. The lock makes `seq` the order of a session's tickets. */
+const TICKET_FUNCTIONS = `
+  -- Takes a ticket, and says whether it holds the session at once.
+  CREATE FUNCTION queue_ticket(in_session text, own_id text, OUT taken bigint, OUT is_first boolean) LANGUAGE plpgsql AS $$
   BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(in_session, 0));
     INSERT INTO ticket (session_id, server_id) VALUES (in_session, own_id) RETURNING seq INTO taken;
-    RETURN taken;
+    is_first := NOT EXISTS (SELECT 1 FROM ticket WHERE session_id = in_session AND seq < taken);
+  END $$;
+  CREATE FUNCTION release_ticket(in_seq bigint, own_id text) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    released text;
+  BEGIN
+    -- Not awaited: after a crash of the database the server finds a ticket that it does not know, and deletes it.
+    PERFORM set_config('synchronous_commit', 'off', true);
+    DELETE FROM ticket WHERE seq = in_seq RETURNING session_id INTO released;
+    IF FOUND AND EXISTS (SELECT 1 FROM server WHERE id <> own_id) THEN
+      PERFORM pg_notify(current_schema(), json_build_object('kind', 'ticket', 'from', own_id, 'about', released)::text);
+    END IF;
   END $$;
 `;
 
@@ -31,6 +41,8 @@ const FIRST = `
   CREATE INDEX session_by_time ON session (updated DESC, id);
   CREATE INDEX session_by_parent ON session (parent_id) WHERE parent_id IS NOT NULL;
   CREATE INDEX session_hidden ON session (begun_at) WHERE is_hidden;
+  -- Finds the few sessions that wait for results of client tools.
+  CREATE INDEX session_awaiting ON session (id) WHERE position('${AWAITING}' IN data) > 0;
   CREATE TABLE message (
     id ${ID} PRIMARY KEY,
     session_id ${ID} NOT NULL REFERENCES session (id) ON DELETE CASCADE,
@@ -50,6 +62,13 @@ const FIRST = `
     session_id ${ID} NOT NULL,
     data text NOT NULL
   );
+  CREATE TABLE owed (
+    message_id ${ID} PRIMARY KEY REFERENCES message (id) ON DELETE CASCADE,
+    seq bigint GENERATED ALWAYS AS IDENTITY,
+    session_id ${ID} NOT NULL,
+    is_begun boolean NOT NULL
+  );
+  CREATE INDEX owed_by_session ON owed (session_id);
   CREATE TABLE event (
     id ${ID} PRIMARY KEY,
     session_id ${ID},
@@ -57,10 +76,9 @@ const FIRST = `
     data text NOT NULL
   );
   CREATE INDEX event_by_session ON event (session_id) WHERE session_id IS NOT NULL;
-  -- Every commit locks its one row: ids of events then come in the order in which they can be seen.
   CREATE TABLE event_mark (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    newest ${ID} NOT NULL DEFAULT '', -- later ids are greater, even when no event is left
+    newest ${ID} NOT NULL DEFAULT '', -- the newest that was deleted, for whatever reason
     forgotten ${ID} NOT NULL DEFAULT '' -- the newest that was deleted for its age, not with its session
   );
   INSERT INTO event_mark DEFAULT VALUES;
@@ -90,60 +108,16 @@ const FIRST = `
   );
   CREATE INDEX ask_by_server ON ask (server_id);
   CREATE TABLE allowed (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, data text NOT NULL);
-  CREATE ${PUT_CHANGE}
-  ${COMMIT_TASKS}
-  ${TAKE_TICKET}
-`;
-
-/** Prompts of earlier versions have no row: whether an answer is still owed for one of them is not known. */
-const SECOND = `
-  CREATE TABLE owed (
-    message_id ${ID} PRIMARY KEY REFERENCES message (id) ON DELETE CASCADE,
-    seq bigint GENERATED ALWAYS AS IDENTITY,
-    session_id ${ID} NOT NULL,
-    is_begun boolean NOT NULL
-  );
-  CREATE INDEX owed_by_session ON owed (session_id);
-  CREATE OR REPLACE ${PUT_CHANGE}
-`;
-
-/** Commits of different sessions stop waiting for each other. */
-const THIRD = `
-  ${EVENT_GROUPS}
-  CREATE ${COMMIT_GROUP}
-  -- As take_ticket, and says whether the ticket holds the session at once.
-  CREATE FUNCTION queue_ticket(in_session text, own_id text, OUT taken bigint, OUT is_first boolean) LANGUAGE plpgsql AS $$
-  BEGIN
-    taken := take_ticket(in_session, own_id);
-    is_first := NOT EXISTS (SELECT 1 FROM ticket WHERE session_id = in_session AND seq < taken);
-  END $$;
-  CREATE FUNCTION release_ticket(in_seq bigint, own_id text) RETURNS void LANGUAGE plpgsql AS $$
-  DECLARE
-    released text;
-  BEGIN
-    -- Not awaited: after a crash of the database the server finds a ticket that it does not know, and deletes it.
-    PERFORM set_config('synchronous_commit', 'off', true);
-    DELETE FROM ticket WHERE seq = in_seq RETURNING session_id INTO released;
-    IF FOUND AND EXISTS (SELECT 1 FROM server WHERE id <> own_id) THEN
-      PERFORM pg_notify(current_schema(), json_build_object('kind', 'ticket', 'from', own_id, 'about', released)::text);
-    END IF;
-  END $$;
-`;
-
-/** Finds the few sessions that wait for results of client tools. */
-const FOURTH = `CREATE INDEX session_awaiting ON session (id) WHERE position('${AWAITING}' IN data) > 0;`;
-
-/** Decisions about permission requests; they outlive their sessions. A server of the release before does not know of them. */
-const FIFTH = `
+  -- Decisions about permission requests; they outlive their sessions.
   CREATE TABLE decision (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id ${ID} NOT NULL UNIQUE,
     data text NOT NULL
   );
+  ${EVENT_GROUPS}
+  ${TICKET_FUNCTIONS}
+  ${COMMIT_GROUP}
 `;
 
-/** A prompt's commit takes the session's ticket. Servers of the release before ask for none. */
-const SIXTH = `CREATE OR REPLACE ${COMMIT_GROUP}`;
-
 /** The migration from version n to n + 1, at index n. What a released one does is never changed. */
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+export const POSTGRES_MIGRATIONS: readonly string[] = [`${FIRST}${TURN_SCHEMA}`];

@@ -1,6 +1,6 @@
 import { untilAborted } from '../../../core/async.ts';
 import { isNotFound } from '../../agent/errors.ts';
-import type { Prompt } from '../../agent/types.ts';
+import type { Prompt } from '../../agent/session-client.ts';
 import type { BegunTurn, Caller, TurnRequest, TurnView } from '../port.ts';
 import { beginningsOf, digestAfter, promptPartsOf } from './history.ts';
 import { turnToJoin } from './joining.ts';
@@ -20,8 +20,8 @@ const withInput = (request: TurnRequest): TurnRequest => {
 };
 
 const toPrompt = (request: TurnRequest, parts: Prompt['parts'], token: string): Prompt & { readonly token: string } => {
-  const { model, variant, agent, system, hasTools, format, span } = request;
-  return { parts, model, variant, agent, system, hasTools, span, token, ...(format === undefined ? {} : { format }) };
+  const { model, variant, agent, system, hasTools, format } = request;
+  return { parts, model, variant, agent, system, hasTools, token, format };
 };
 
 /** Waits until no turn goes on in a conversation. Resolves to the turn there that waits for a decision, if that is to stay. */
@@ -60,6 +60,7 @@ const sendPrompt = async (
     {
       sessionID,
       prompt: toPrompt(request, parts, record.id),
+      span: request.span,
       onEnd: (end, steps) => endTurn(state, conversation.openTurn ?? record, end, steps),
     },
   );

@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '../../agent/errors.ts';
+import { isNotFound } from '../../agent/errors.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
 import type { Caller, ConversationsPort, ConversationView, GivenMessage } from '../port.ts';
 import { digestAfter } from './history.ts';
@@ -22,11 +22,10 @@ const addMessages = async (
   signal: AbortSignal,
 ): Promise<readonly MessageRecord[]> => {
   const { agent, runInSlices, digest } = needs;
-  const settings = { model: undefined, variant: undefined, agent: undefined, system: '', hasTools: true };
   const added: MessageRecord[] = [];
   for (const message of messages) {
     if (message.role !== 'user') throw refused('unsupported');
-    const prompt = { ...settings, parts: message.parts, isContext: true };
+    const prompt = { parts: message.parts, hasTools: true, isContext: true };
     const record = await agent.prompt(conversation.sessionID, prompt, signal);
     conversation.addedIDs.add(record.info.id);
     added.push(record);
@@ -79,7 +78,9 @@ export const createConversations = (
     async delete(id, by) {
       const conversation = await find({ id }, by);
       await conversation.openTurn?.run?.abort();
-      await agent.deleteSession(conversation.sessionID, NEVER).catch(ignoreNotFound);
+      await agent.deleteSession(conversation.sessionID, NEVER).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
       for (const turn of turnsIn(state, conversation)) state.turns.delete(turn.id);
       state.conversations.delete(id);
     },

@@ -1,7 +1,7 @@
 import { writeJson } from '../../../core/json.ts';
 import { cutText, withSingleBlanks } from '../../../core/text.ts';
 import type { Steps } from '../../../core/time-slices.ts';
-import type { Prompt } from '../../agent/types.ts';
+import type { Prompt } from '../../agent/session-client.ts';
 import type { GivenMessage, GivenPart } from '../port.ts';
 
 type DigestText = (text: string) => string;

@@ -2,12 +2,19 @@ import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { Log } from '../../../core/log.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
-import type { AgentClient, AgentEventStream } from '../../agent/types.ts';
+import type { CallAgent } from '../../agent/calls.ts';
+import type { SessionClient } from '../../agent/session-client.ts';
+import type { AgentEventStream } from '../../agent/types.ts';
 import type { BridgeFault, TurnRefusalCode } from '../../errors.ts';
+import type { createTracedPost } from '../agent/traced-post.ts';
+
+type TracedPost = ReturnType<typeof createTracedPost>;
 
 /** What turns at an OpenCode server need. */
 export type OpenCodeNeeds = {
-  readonly agent: AgentClient;
+  readonly callAgent: CallAgent;
+  /** Of the agent, for traces. */
+  readonly baseUrl: string;
   readonly feed: Pick<AgentEventStream, 'subscribe' | 'untilOpen'>;
   readonly clock: Clock;
   /** 0 to 1; shortens the wait before a call is repeated. */
@@ -19,6 +26,9 @@ export type OpenCodeNeeds = {
   readonly newID: () => string;
   readonly runInSlices: RunInSlices;
 };
+
+/** The same with what is made of it. */
+export type TurnsNeeds = OpenCodeNeeds & { readonly agent: SessionClient; readonly traced: TracedPost };
 
 /** A refusal of the port. */
 export const refused = (code: TurnRefusalCode, ids: readonly string[] = []): Fault<BridgeFault> =>

@@ -5,7 +5,7 @@ import { isNotFound, withRetries } from '../../agent/errors.ts';
 import type { PermissionRecord } from '../../agent/schema.ts';
 import type { AgentEventUpdate } from '../../agent/types.ts';
 import type { TurnDecision } from '../port.ts';
-import { NEVER, type OpenCodeNeeds, refused } from './needs.ts';
+import { NEVER, refused, type TurnsNeeds } from './needs.ts';
 
 /** The permission requests of the sessions that are watched, with those of their child sessions. */
 export type OpenRequests = {
@@ -17,7 +17,7 @@ export type OpenRequests = {
 };
 export type WatchedRequests = { readonly open: () => readonly PermissionRecord[]; readonly stop: () => void };
 
-type Needs = Pick<OpenCodeNeeds, 'agent' | 'feed' | 'clock' | 'chance' | 'log'>;
+type Needs = Pick<TurnsNeeds, 'agent' | 'feed' | 'clock' | 'chance' | 'log'>;
 
 const SESSIONS_LIMIT = 10_000;
 const DEPTH_LIMIT = 10;
@@ -131,7 +131,7 @@ export const followRequests = (needs: Needs): OpenRequests => {
     },
     async reply({ requestID, reply, message }) {
       try {
-        const answer = reply === 'once' ? { reply } : { reply, ...(message === undefined ? {} : { message }) };
+        const answer = { reply, ...(message === undefined ? {} : { message }) };
         await agent.answerPermission(requestID, answer, NEVER);
       } catch (error) {
         if (isNotFound(error)) close(requestID);

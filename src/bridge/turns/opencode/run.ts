@@ -1,12 +1,14 @@
 import { pause, pauseUntil } from '../../../core/async.ts';
 import { Fault } from '../../../core/fault.ts';
 import { ANSWER_CUT_OFF_TEXT } from '../../../core/http/answer-cut-off.ts';
-import { agentRetryMs, GIVE_UP_AFTER_MS, withRetries } from '../../agent/errors.ts';
-import { promptOfToken, tokenOf } from '../../agent/prompt-token.ts';
-import type { MessageErrorRecord, MessageRecord, PermissionRecord } from '../../agent/schema.ts';
-import type { AgentEventUpdate, Prompt } from '../../agent/types.ts';
+import { BRIDGE_METADATA_KEY } from '../../../core/http/metadata-revision.ts';
+import type { Span } from '../../../core/http/tracing.ts';
+import { withRetries } from '../../agent/errors.ts';
+import type { MessageErrorRecord, MessageRecord, PartRecord, PermissionRecord } from '../../agent/schema.ts';
+import type { Prompt } from '../../agent/session-client.ts';
+import type { AgentEventUpdate } from '../../agent/types.ts';
 import { type BridgeFault, isBridgeFault, toAnswerFailure } from '../../errors.ts';
-import { NEVER, type OpenCodeNeeds } from './needs.ts';
+import { NEVER, type TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { createStepReducer, type Step } from './steps.ts';
 
@@ -34,11 +36,12 @@ export type Run = {
 type StartedRun = {
   readonly sessionID: string;
   readonly prompt: Prompt & { readonly token: string };
+  readonly span: Span | undefined;
   /** Called once, before the last change is announced. */
   readonly onEnd: (end: RunEnd, steps: readonly Step[]) => void;
 };
 
-type RunNeeds = Pick<OpenCodeNeeds, 'agent' | 'feed' | 'clock' | 'chance' | 'log'> & {
+type RunNeeds = Pick<TurnsNeeds, 'agent' | 'traced' | 'feed' | 'clock' | 'chance' | 'log'> & {
   readonly requests: OpenRequests;
 };
 
@@ -48,6 +51,8 @@ const EVENT_LAG_MS = 250;
 const PROMPT_LAG_MS = 1000;
 /** How long an aborted agent may take to end its answer. */
 const ABORT_LIMIT_MS = 2000;
+/** How often a session is looked at whose answer was lost. */
+const POLL_MS = 1000;
 
 const STOPPED = new Fault({ kind: 'client-left' });
 const CUT_OFF: MessageErrorRecord = { name: 'MessageAbortedError', data: { message: ANSWER_CUT_OFF_TEXT } };
@@ -59,8 +64,8 @@ const isLost = ({ detail }: Fault<BridgeFault>): boolean =>
   detail.kind === 'agent-failed' && ['agent_lost', 'agent_failed', 'agent_unusable'].includes(detail.code);
 
 /** Sends a prompt, and follows its answer by the session's events. */
-export const startRun = (needs: RunNeeds, { sessionID, prompt, onEnd }: StartedRun): Run => {
-  const { agent, feed, clock, chance, log } = needs;
+export const startRun = (needs: RunNeeds, { sessionID, prompt, span, onEnd }: StartedRun): Run => {
+  const { agent, traced, feed, clock, chance, log } = needs;
   const reducer = createStepReducer();
   const ending = new AbortController();
   const { signal } = ending;
@@ -79,6 +84,8 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, onEnd }: StartedR
     return change.promise;
   };
   const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, chance, signal });
+  const isOwn = (part: PartRecord): boolean =>
+    part.type === 'text' && part.metadata?.[BRIDGE_METADATA_KEY].token === prompt.token;
   const setPrompt = (id: string): void => {
     reducer.setPrompt(id);
     begun.resolve(id);
@@ -90,8 +97,8 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, onEnd }: StartedR
         known = gaps;
         const records = await agent.messages(sessionID, signal);
         if (known !== gaps) continue;
-        const promptID = promptOfToken(records, prompt.token);
-        if (promptID !== undefined) setPrompt(promptID);
+        const own = records.find(({ parts }) => parts.some(isOwn));
+        if (own !== undefined) setPrompt(own.info.id);
         reducer.applyList(records);
         notify();
       }
@@ -107,7 +114,7 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, onEnd }: StartedR
       return;
     }
     const { event } = update;
-    if (event.type === 'message.part.updated' && tokenOf(event.properties.part) === prompt.token)
+    if (event.type === 'message.part.updated' && isOwn(event.properties.part))
       setPrompt(event.properties.part.messageID);
     reducer.applyEvent(event);
     notify();
@@ -138,23 +145,9 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, onEnd }: StartedR
     }
     return endOf();
   };
-  const isBusy = async (): Promise<boolean | undefined> => {
-    try {
-      return (await agent.busySessions(signal)).has(sessionID);
-    } catch (error) {
-      if (signal.aborted || !isBridgeFault(error)) throw error;
-      return undefined;
-    }
-  };
   /** The answer to the prompt is lost, so the session is looked at until it is idle. */
   const pollUntilEnd = async (): Promise<RunEnd> => {
-    let reachedAt = clock.now();
-    for (let busy: boolean | undefined = true; busy !== false; ) {
-      busy = await isBusy();
-      if (busy !== undefined) reachedAt = clock.now();
-      if (clock.now() - reachedAt > GIVE_UP_AFTER_MS) return { status: 'failed', error: CUT_OFF };
-      if (busy !== false) await pause(clock, agentRetryMs(1, chance), signal);
-    }
+    while (await retry(() => agent.isBusy(sessionID, signal))) await pause(clock, POLL_MS, signal);
     await readMessages();
     const isCut = lastStep()?.info.time.completed === undefined;
     return isCut && aborting === undefined ? { status: 'failed', error: CUT_OFF } : endOf();
@@ -172,7 +165,8 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, onEnd }: StartedR
   };
   const send = async (): Promise<RunEnd> => {
     try {
-      return await catchUp(await agent.prompt(sessionID, prompt, signal));
+      const post = (trace = {}) => agent.prompt(sessionID, prompt, signal, { ...trace });
+      return await catchUp(await traced(span, '/session/:id/message', post));
     } catch (error) {
       if (signal.aborted || !isBridgeFault(error)) throw error;
       return follow(error);
@@ -204,7 +198,7 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, onEnd }: StartedR
 
   const abort = async (): Promise<void> => {
     const open = requests.open();
-    await agent.abort(sessionID, NEVER, reducer.promptID()).catch(logFailure('turn-not-aborted'));
+    await agent.abort(sessionID, reducer.promptID(), NEVER).catch(logFailure('turn-not-aborted'));
     // OpenCode goes on to list the requests of a turn that was aborted.
     for (const { id } of open) await needs.requests.reply({ requestID: id, reply: 'reject' }).catch(() => {});
     await pauseUntil(clock, { ms: ABORT_LIMIT_MS, woken: ended }, NEVER);

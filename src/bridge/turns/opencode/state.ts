@@ -1,7 +1,7 @@
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { MessageErrorRecord } from '../../agent/schema.ts';
 import type { Caller, TurnStatus, TurnUsage, TurnView } from '../port.ts';
-import { type OpenCodeNeeds, refused } from './needs.ts';
+import { refused, type TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { Run } from './run.ts';
 
@@ -79,7 +79,7 @@ export type ConversationRecord = {
 
 /** All that the port knows, in memory. */
 export type TurnsState = {
-  readonly needs: OpenCodeNeeds;
+  readonly needs: TurnsNeeds;
   readonly requests: OpenRequests;
   /** Those who want to begin in a conversation, by its id. */
   readonly queue: KeyedQueue;

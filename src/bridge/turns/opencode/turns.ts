@@ -1,4 +1,6 @@
 import { createKeyedQueue } from '../../../core/keyed-queue.ts';
+import { createSessionClient } from '../../agent/session-client.ts';
+import { createTracedPost } from '../agent/traced-post.ts';
 import type { TurnsPort } from '../port.ts';
 import { beginTurn } from './begin.ts';
 import { createConversations } from './conversations.ts';
@@ -14,9 +16,12 @@ const WAITING_LIMIT = 16;
 
 /** Turns at a server with the API of OpenCode 1.x. What this process knows of them is gone when it ends. */
 export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonly stop: () => void } => {
+  const { callAgent, baseUrl } = needs;
+  const agent = createSessionClient(callAgent);
+  const whole = { ...needs, agent, traced: createTracedPost(baseUrl) };
   const state: TurnsState = {
-    needs,
-    requests: followRequests(needs),
+    needs: whole,
+    requests: followRequests(whole),
     queue: createKeyedQueue({ count: WAITING_LIMIT, per: 'key', createError: () => refused('conversation_full') }),
     turns: new Map(),
     conversations: new Map(),
@@ -35,7 +40,7 @@ export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonl
     },
     view: async (turnID, { owner }) => viewOf(requireTurn(state, turnID, owner)),
     async input({ sessionID, messageIDs }, { signal }) {
-      return Promise.all(messageIDs.map((id) => needs.agent.message(sessionID, id, signal)));
+      return Promise.all(messageIDs.map((id) => agent.message(sessionID, id, signal)));
     },
     async turnsOfPrompt(promptID, { owner }) {
       const found = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.promptID === promptID);

@@ -3,7 +3,7 @@ import { type EventDraft, sessionIDOf } from '../../../../src/agent/protocol/eve
 import { isId } from '../../../../src/agent/protocol/ids.ts';
 import type { DirectoryEvent } from '../../../../src/agent/store/store.ts';
 import type { Check } from '../../../check.ts';
-import { deltaOf, idsFrom, reported, sessionOf } from '../samples.ts';
+import { deltaOf, idsFrom, permissionRequest, reported, sessionOf } from '../samples.ts';
 import { ascend, CONVERSATION, idsOf, type StorePlaces } from './places.ts';
 
 /** What every store promises about events. */
@@ -75,7 +75,7 @@ export const checkEvents = (check: Check, { withPlace, withStore }: StorePlaces)
     withStore(async (store) => {
       const asked = (id: string, sessionID: string): EventDraft => ({
         type: 'permission.asked',
-        properties: { id, sessionID, permission: 'pay', patterns: ['*'], metadata: {}, always: ['*'] },
+        properties: permissionRequest(id, sessionID),
       });
       const replied = { sessionID: 'ses_1', requestID: 'per_1', reply: 'once' } as const;
       const drafts: readonly EventDraft[] = [

@@ -1,21 +1,20 @@
 import * as assert from 'uvu/assert';
 import { isId } from '../../../../src/agent/protocol/ids.ts';
-import type { PermissionDecision } from '../../../../src/agent/protocol/permissions.ts';
+import {
+  decisionAbout,
+  type PermissionDecision,
+  type PermissionOutcome,
+} from '../../../../src/agent/protocol/permissions.ts';
 import type { Store } from '../../../../src/agent/store/store.ts';
 import { type Check, rejection } from '../../../check.ts';
-import { idsFrom, reported, textPart } from '../samples.ts';
+import { idsFrom, permissionRequest, reported, textPart } from '../samples.ts';
 import { ascend, CONVERSATION, idsOf, type StorePlaces } from './places.ts';
 
 const HOUR_MS = 3_600_000;
 
-const decisionOf = (id: string, reply: PermissionDecision['reply']): PermissionDecision => ({
-  id,
-  sessionID: 'ses_1',
-  permission: 'pay',
+const decisionOf = (id: string, reply: PermissionOutcome['reply']): PermissionDecision => ({
+  ...decisionAbout(permissionRequest(id), { reply, by: 'ana' }, 5),
   patterns: ['a\0 \ud800'],
-  reply,
-  by: 'ana',
-  at: 5,
 });
 
 /** What every store promises about what is left after a store was closed, and opened again. */

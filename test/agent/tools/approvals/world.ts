@@ -5,6 +5,7 @@ import type { PermissionDecision } from '../../../../src/agent/protocol/permissi
 import { createSingleServer } from '../../../../src/agent/store/cluster.ts';
 import { createApprovals } from '../../../../src/agent/tools/approvals.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
+import { permissionRequest } from '../../store/samples.ts';
 
 /** How long a request waits for an answer. */
 export const LIMIT_MS = 60_000;
@@ -49,8 +50,10 @@ export const world = ({ publish, record, open }: WorldGiven = {}) => {
       }
     },
   });
-  const ask = (sessionID: string, permission: string, signal = new AbortController().signal) =>
-    approvals.request('/', { sessionID, permission, patterns: ['*'], always: ['*'], metadata: {} }, signal);
+  const ask = (sessionID: string, permission: string, signal = new AbortController().signal) => {
+    const { id: _, time: __, ...request } = permissionRequest('', sessionID);
+    return approvals.request('/', { ...request, permission }, signal);
+  };
   return { clock, approvals, reported, kept, ask };
 };
 

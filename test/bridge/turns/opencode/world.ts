@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../../src/adapter/node/clock.ts';
 import { nodeHexDigest } from '../../../../src/adapter/node/crypto.ts';
 import { createIds } from '../../../../src/agent/protocol/ids.ts';
-import { createAgentClient } from '../../../../src/bridge/agent/client.ts';
+import { createAgentCalls } from '../../../../src/bridge/agent/calls.ts';
 import { createAgentEventStream } from '../../../../src/bridge/agent/event-stream.ts';
 import { createAgentTransport } from '../../../../src/bridge/agent/servers.ts';
 import { type BridgeFault, isBridgeFault } from '../../../../src/bridge/errors.ts';
@@ -23,22 +23,24 @@ import { runAtOnce } from '../../../../src/core/time-slices.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../../agent/harness/world.ts';
 import { createMemoryStore } from '../../../agent/store/memory-store.ts';
 import { type AgentLink, createAgentLink } from '../../harness/agent-link.ts';
+import { type PlainFeed, plainFeed } from './feed.ts';
 
 export const OWNER = 'owner-of-this-test';
 
-export type TurnsWorld = AgentLink & {
-  readonly agent: AgentWorld;
-  readonly turns: TurnsPort;
-  readonly by: Caller;
-  readonly logged: readonly string[];
-  /** Begins a turn. The world's requests have keys of their own. */
-  readonly begin: (request?: Partial<TurnRequest>, by?: Caller) => Promise<BegunTurn>;
-  /** Begins a turn and reads it to its end, or until it waits. */
-  readonly ask: (request?: Partial<TurnRequest>, by?: Caller) => Promise<ReadTurn>;
-  /** The port of another bridge, after this one has ended. */
-  readonly restart: () => TurnsPort;
-  readonly stop: () => Promise<void>;
-};
+export type TurnsWorld = AgentLink &
+  PlainFeed & {
+    readonly agent: AgentWorld;
+    readonly turns: TurnsPort;
+    readonly by: Caller;
+    readonly logged: readonly string[];
+    /** Begins a turn. The world's requests have keys of their own. */
+    readonly begin: (request?: Partial<TurnRequest>, by?: Caller) => Promise<BegunTurn>;
+    /** Begins a turn and reads it to its end, or until it waits. */
+    readonly ask: (request?: Partial<TurnRequest>, by?: Caller) => Promise<ReadTurn>;
+    /** The port of another bridge, after this one has ended. */
+    readonly restart: () => TurnsPort;
+    readonly stop: () => Promise<void>;
+  };
 
 export type ReadTurn = {
   readonly outcome: 'begun' | 'joined';
@@ -131,21 +133,24 @@ export const createTurnsWorld = async (given: Given = {}): Promise<TurnsWorld> =
   const ids = createIds(systemClock, randomBytes);
   const store = given.store ?? createMemoryStore({ ids });
   const agent = await createAgentWorld({ ...given, store, changes: { clock: systemClock, ids, ...given.changes } });
-  const link = createAgentLink(agent.server.handler, { hasNoIDs: true });
+  const link = createAgentLink(agent.server.handler);
+  const feedFaults = plainFeed(link.stream);
   const logged: string[] = [];
   const { clock = systemClock } = given;
   const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
   const stops: (() => void)[] = [];
   const start = (): TurnsPort => {
-    const { httpClient, stream } = link;
+    const { httpClient } = link;
+    const { stream } = feedFaults;
     const transport = { baseUrls: ['http://agent.test'], credentials: undefined, httpClient, stream, clock, log };
     const reach = createAgentTransport(transport);
     const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
     const runInSlices = async <T>(steps: Parameters<typeof runAtOnce<T>>[0]): Promise<T> => runAtOnce(steps);
-    const client = createAgentClient({ ...reach, clock, runInSlices });
+    const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
     const newID = (): string => randomBytes(10).toString('hex');
-    const needs = { agent: client, feed, clock, chance: () => 1, log, digest: nodeHexDigest, newID, runInSlices };
-    const turns = createOpenCodeTurns(needs);
+    const { baseUrl } = reach;
+    const given = { callAgent, baseUrl, feed, clock, chance: () => 1, log, digest: nodeHexDigest };
+    const turns = createOpenCodeTurns({ ...given, newID, runInSlices });
     stops.push(turns.stop, feed.stop);
     return turns;
   };
@@ -154,6 +159,7 @@ export const createTurnsWorld = async (given: Given = {}): Promise<TurnsWorld> =
   const begin: TurnsWorld['begin'] = (request, caller = by) => turns.begin(requestWith(request), caller);
   return {
     ...link,
+    ...feedFaults,
     ...{ agent, turns, by, logged, begin },
     async ask(request, caller = by) {
       const { outcome, reader, events, turn: first } = begun(await begin(request, caller));

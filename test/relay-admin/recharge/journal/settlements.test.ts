@@ -8,11 +8,7 @@ describe('a settlement', (check) => {
   const DOUBT: Part = { state: 'accepted_unverified', isAccepted: false, doubt: 'no-answer' };
   const ACCEPTED: Part = { state: 'accepted_unverified', isAccepted: true };
   const VERIFIED: Part = { state: 'verified', isAccepted: true, result: { outcome: 'verified' } };
-  const REFUSED: Part = { state: 'not_applied', isAccepted: false, status: 429, isProven: true };
-  /** As releases before 2026-11 wrote it, which took the relay at its word. */
-  const UNCHECKED: Part = { state: 'not_applied', isAccepted: false, status: 400 };
-  /** As builds of 2026-11 wrote it, which had looked at the history but not always at the balance. */
-  const HALF_CHECKED = { ...UNCHECKED, isHistoryRead: true };
+  const REFUSED: Part = { state: 'not_applied', isAccepted: false, status: 429 };
   const UNSENT: Part = { state: 'not_applied', isAccepted: false, status: 0 };
 
   const after = async (...parts: readonly Part[]) => {
@@ -41,9 +37,6 @@ describe('a settlement', (check) => {
     ['a proof, then a refusal', [VERIFIED, REFUSED], VERIFIED, false],
     ['a refusal, then a doubt', [REFUSED, DOUBT], REFUSED, false],
     ['a refusal, then a proof', [REFUSED, VERIFIED], REFUSED, false],
-    ['a refusal without proof', [UNCHECKED], { state: 'accepted_unverified', doubt: 'refused' }, true],
-    ['a refusal with half a proof', [HALF_CHECKED], { state: 'accepted_unverified', doubt: 'refused' }, true],
-    ['a refusal without proof, then with it', [UNCHECKED, REFUSED], REFUSED, false],
     ['a connection that was never made', [UNSENT], UNSENT, false],
   ];
   for (const [what, parts, expected, isOpen] of ORDERS) {

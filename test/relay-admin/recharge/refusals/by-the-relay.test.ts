@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../../check.ts';
 import { keyNumber, previewed, type World } from '../../harness/world.ts';
-import { bentFile, changesAt, paid, payRefusal } from '../steps.ts';
+import { changesAt, paid, payRefusal } from '../steps.ts';
 import { ALICE, refusedUnsent, withPreview } from './world.ts';
 
 describe('a refusal by the relay', (check) => {
@@ -114,27 +114,4 @@ describe('a refusal by the relay', (check) => {
       },
     );
   }
-
-  check('that an earlier release took at its word is never settled by what can be read now', async () => {
-    const { world, token } = await withPreview();
-    const line = (more: object) =>
-      JSON.stringify({ kind: 'settlement', state: 'not_applied', isAccepted: false, ...more });
-    const earlier = world.start({
-      journalFile: bentFile(world.file.open(), {
-        // The earlier release, which wrote no proof.
-        append: async (text) => {
-          const { kind, at, by } = JSON.parse(text);
-          if (kind !== 'settlement') return;
-          world.file.lines.push(line({ at, by, status: 400 }));
-          throw new Error('EIO');
-        },
-      }),
-    });
-    world.control.useFault('refused-and-spent');
-    const { marker } = await paid(earlier, { token });
-    assert.is(world.file.lines.filter((text) => text.includes('"not_applied"')).length, 1);
-    for (const process of [world.start(), world.start()])
-      assert.is((await paid(process, { token })).reason, 'refusal_unconfirmed');
-    await heldUntilNamed(world, String(marker));
-  });
 });

@@ -45,7 +45,7 @@ describe('earlier recharges in doubt', (check) => {
   check('end with an answer that clears them up', async () => {
     for (const settled of [
       { state: 'verified', isAccepted: true },
-      { state: 'not_applied', status: 429, isProven: true },
+      { state: 'not_applied', status: 429 },
     ] as const) {
       const { look, settle, reads } = await doubtWorld([600_000]);
       await settle(0, settled);

@@ -18,7 +18,7 @@ import { findTurn, type SessionTurn } from './session-turns.ts';
 export type TurnState = 'writing' | 'waiting' | 'following' | 'done' | 'stopped' | 'failed';
 
 /** A message of the visitor with its answer. */
-export type Turn = {
+export type ChatTurn = {
   readonly id: number;
   readonly prompt: string;
   readonly answer: StreamedAnswer;
@@ -31,7 +31,7 @@ export type Turn = {
 };
 
 /** The conversation on the page. It is kept while other views are shown. */
-export const turns = signal<readonly Turn[]>([]);
+export const turns = signal<readonly ChatTurn[]>([]);
 /** The model that was chosen; nothing for the bridge's own choice. */
 export const chosenModel = signal<string | undefined>(undefined);
 
@@ -47,15 +47,15 @@ let lastId = 0;
 /** Without agent servers nothing but the stream is known of an answer. */
 const hasSessions = (): boolean => missingPart('sessions') === undefined;
 
-const change = (id: number, changed: Partial<Turn>): void => {
+const change = (id: number, changed: Partial<ChatTurn>): void => {
   turns.value = turns.value.map((turn) => (turn.id === id ? { ...turn, ...changed } : turn));
 };
-const turnOf = (id: number): Turn | undefined => turns.peek().find((turn) => turn.id === id);
+const turnOf = (id: number): ChatTurn | undefined => turns.peek().find((turn) => turn.id === id);
 
 const asFailure = (error: unknown): ApiError => (error instanceof ApiError ? error : new ApiError(0, ''));
 
 /** Whether an answer is on its way: nothing can be sent meanwhile. */
-export const isAnswering = (all: readonly Turn[]): boolean => {
+export const isAnswering = (all: readonly ChatTurn[]): boolean => {
   const state = all.at(-1)?.state;
   return state === 'writing' || state === 'following';
 };
@@ -111,7 +111,7 @@ export const sendMessage = async (text: string): Promise<void> => {
 };
 
 /** How an answer ended that its session has. */
-const ending = ({ error, isStopped }: SessionTurn): Pick<Turn, 'state'> & Partial<Pick<Turn, 'answer'>> => {
+const ending = ({ error, isStopped }: SessionTurn): Pick<ChatTurn, 'state'> & Partial<Pick<ChatTurn, 'answer'>> => {
   if (error !== undefined) return { state: 'failed', answer: { ...NO_ANSWER, error } };
   return { state: isStopped ? 'stopped' : 'done' };
 };
@@ -155,7 +155,7 @@ export const continueAfterDecision = async (id: number): Promise<void> => {
 };
 
 /** Notes in which session the requests of an answer are, and goes on once all of them have ended, or are hidden since. */
-const watchApprovals = ({ id, answer: { approvals }, session }: Turn): void => {
+const watchApprovals = ({ id, answer: { approvals }, session }: ChatTurn): void => {
   const shown = (shownApprovals.value ?? []).filter(({ approval }) => approvals.includes(approval.id));
   const first = shown[0]?.approval;
   if (first !== undefined && session === undefined)
@@ -197,8 +197,8 @@ export const newConversation = (): void => {
 };
 
 /** Turns as their session has them, the newest with an id that is known before. */
-const shownTurns = (stored: readonly SessionTurn[], session: SessionAddress, newestId: number): readonly Turn[] =>
-  stored.map((turn, index): Turn => {
+const shownTurns = (stored: readonly SessionTurn[], session: SessionAddress, newestId: number): readonly ChatTurn[] =>
+  stored.map((turn, index): ChatTurn => {
     const before = stored.length - 1 - index;
     const shown = { id: newestId - before, prompt: turn.prompt, session, stored: turn.parts, answer: NO_ANSWER };
     return { ...shown, ...(before === 0 ? { state: 'following' } : ending(turn)) };

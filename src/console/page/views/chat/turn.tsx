@@ -8,14 +8,14 @@ import { isOpen, type ShownApproval, shownApprovals } from '../../state/approval
 import { missingPart } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 import { ApprovalCard } from '../approvals/card.tsx';
-import type { Turn } from './conversation.ts';
+import type { ChatTurn } from './conversation.ts';
 
 const words = texts.chat;
 
-type TurnProps = { readonly turn: Turn };
+type TurnProps = { readonly turn: ChatTurn };
 
 /** The requests of an answer, and those that its session has opened since. */
-const requestsOf = ({ answer, session, state }: Turn): readonly ShownApproval[] => {
+const requestsOf = ({ answer, session, state }: ChatTurn): readonly ShownApproval[] => {
   const isOfTurn = ({ agent, id, sessionID, parentID }: Approval): boolean =>
     answer.approvals.includes(id) ||
     (state === 'following' && agent === session?.agent && (sessionID === session.id || parentID === session.id));
@@ -45,7 +45,7 @@ const Problem = ({ turn: { answer, failure, state } }: TurnProps) => {
 };
 
 /** A run whose session is followed may wait for a decision again. */
-const wordsFor = (turn: Turn): string =>
+const wordsFor = (turn: ChatTurn): string =>
   words.states[turn.state === 'following' && requestsOf(turn).some(isOpen) ? 'waiting' : turn.state];
 
 const Notes = ({ turn }: TurnProps) => {

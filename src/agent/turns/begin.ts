@@ -1,0 +1,326 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Span } from '../../core/http/tracing.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
+import type { AgentCatalog } from '../agents/catalog.ts';
+import { joinPublications, type Publication, type Publisher } from '../events/publisher.ts';
+import type { Ids } from '../protocol/ids.ts';
+import type { GivenMessage, Turn } from '../protocol/turns.ts';
+import type { ModelRef, Session, UserMessage } from '../protocol/types.ts';
+import { type AcceptPrompt, responderFor } from '../session/prompt.ts';
+import type { RunQueue } from '../session/run-queue.ts';
+import { type Sessions, sessionCreation } from '../session/sessions.ts';
+import { StaleTurnError } from '../store/errors.ts';
+import type { Store, StoreChange } from '../store/store.ts';
+import type { Approvals } from '../tools/approvals.ts';
+import type { createClientResults } from '../tools/client-results.ts';
+import { findDecided, replyToAll } from './decisions.ts';
+import type { ImportedMessages, ImportMessages } from './import.ts';
+import { type JoinCandidate, type Joining, joinByDigest, joinByKey } from './joining.ts';
+import { createLocate, type Located } from './locate.ts';
+import { endOfStep } from './log.ts';
+import { createTurn, turnChanges } from './new-turn.ts';
+import { changeTurn, whileStale, withReader } from './records.ts';
+import { isRefusal, refusal } from './refusals.ts';
+import { reopenCalls } from './reopen.ts';
+import { chainWith, type TurnRequest } from './request.ts';
+import { openRequestsOf, positionOf, readCandidate, readFacts, type TurnFacts } from './view.ts';
+
+/** What turns work with. */
+export type TurnNeeds = {
+  readonly store: Store;
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
+  readonly runs: RunQueue;
+  readonly catalog: AgentCatalog;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly digest: (text: string) => string;
+  readonly runInSlices: RunInSlices;
+  readonly acceptPrompt: AcceptPrompt;
+  readonly takeClientResults: ReturnType<typeof createClientResults>;
+  readonly importMessages: ImportMessages;
+  readonly clientToolTimeoutMs: number;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** Who asks, and from where. */
+export type Asked = {
+  readonly span: Span | undefined;
+  readonly directory: string;
+  readonly by: string;
+  readonly signal: AbortSignal;
+};
+
+/** A turn that was begun, or that an earlier request has begun. */
+export type Begun = {
+  readonly outcome: 'begun' | 'joined';
+  readonly reader: string;
+  readonly facts: TurnFacts;
+  /** Nothing of it can have happened before `start` is called. */
+  readonly isFresh: boolean;
+  /** To be called once, when somebody follows it. */
+  readonly start: () => void;
+};
+
+/** What an attempt to begin has decided so far. */
+type Attempt = Asked & { readonly reader: string; readonly released: Turn | undefined };
+
+const EQUAL_REQUESTS = 8;
+const PROMPTS_LIMIT = 16;
+/** Size of one commit: larger ones would hold up other writers. */
+const GROUP_CHARS = 1024 * 1024;
+const EARLIER_TURNS = 20;
+
+/** Creates the function that begins a turn or joins one. */
+export const createBegin = (needs: TurnNeeds) => {
+  const { store, publisher, sessions, runs, catalog, ids, clock, digest, onBug } = needs;
+  const { importMessages, takeClientResults } = needs;
+  const locate = createLocate(needs);
+
+  const joined = async (found: Turn, { reader }: Pick<Attempt, 'reader'>): Promise<Begun> => {
+    const turn = await changeTurn(store, found, (now) => ({ ...withReader(now, reader), joins: now.joins + 1 }));
+    const facts = await readFacts(needs, turn);
+    return { outcome: 'joined', reader, facts, isFresh: false, start: () => {} };
+  };
+  /** Undefined where the question of the turn is not there any more. */
+  const candidateOf = (turn: Turn): Promise<JoinCandidate | undefined> =>
+    readCandidate(needs, turn).catch((error: unknown) => {
+      if (isRefusal(error, 'turn_not_found')) return undefined;
+      throw error;
+    });
+  const joiningOf = async ({ owner, body }: TurnRequest): Promise<Joining> => {
+    const { key, isRetry } = body;
+    const asked = { key, digest: body.digest, isRetry, nowMs: clock.now() };
+    if (key !== undefined) {
+      const turn = await store.turns.byKey(owner, key);
+      if (turn === undefined) return { kind: 'begun' };
+      const candidate = await candidateOf(turn);
+      return candidate === undefined ? { kind: 'begun', released: turn } : joinByKey(candidate, asked);
+    }
+    if (body.digest === undefined) return { kind: 'begun' };
+    const equal = await store.turns.byDigest(owner, body.digest, EQUAL_REQUESTS);
+    const candidates = await Promise.all(equal.map(candidateOf));
+    return joinByDigest(
+      candidates.filter((one) => one !== undefined),
+      asked,
+    );
+  };
+
+  /** A prompt that waits for a person ends where the user goes on without deciding. */
+  const makeRoom = async (sessionID: string): Promise<void> => {
+    const owed = await store.owed(sessionID);
+    if (owed.length >= PROMPTS_LIMIT) throw refusal('conversation_full');
+    const running = owed.find(({ isBegun }) => isBegun);
+    if (running !== undefined && (await openRequestsOf(needs, sessionID)).length > 0)
+      await runs.abort(sessionID, running.promptID);
+  };
+  const storeAhead = async ({ session, opened }: Located, { publications }: ImportedMessages): Promise<void> => {
+    if (opened === 'new') await store.commit([{ kind: 'session-begun', session }], []);
+    let group: StoreChange[] = [];
+    let chars = 0;
+    for (const { changes = [] } of publications) {
+      group.push(...changes);
+      chars += JSON.stringify(changes).length;
+      if (chars < GROUP_CHARS) continue;
+      await store.commit(group, []);
+      group = [];
+      chars = 0;
+    }
+    if (group.length > 0) await store.commit(group, []);
+  };
+  const importInto = (
+    session: Session,
+    messages: readonly GivenMessage[],
+    {
+      agent,
+      model,
+      lastID,
+    }: { readonly agent: string; readonly model: ModelRef; readonly lastID?: string | undefined },
+  ): ImportedMessages => importMessages(messages, { session, agent, model, now: clock.now(), lastID });
+  const responderOf = (session: Session, { body }: TurnRequest) => {
+    const { agent, model } = responderFor(catalog, session, body);
+    return { agent: agent.name, model };
+  };
+  const sizeOf = (messages: readonly GivenMessage[]): number =>
+    messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
+
+  /** The messages before a prompt: stored in its commit, or ahead of it in a session that is hidden until then. */
+  const createEarlier = async (request: TurnRequest, located: Located, messages: readonly GivenMessage[]) => {
+    const { session, opened } = located;
+    const responder = responderOf(session, request);
+    let imported: ImportedMessages = { publications: [], messageIDs: [], lastID: undefined };
+    const isAhead = opened !== undefined && sizeOf(messages) > GROUP_CHARS;
+    if (isAhead) {
+      imported = importInto(session, messages, responder);
+      await storeAhead(located, imported);
+    }
+    return {
+      messageIDs: () => imported.messageIDs,
+      earlier(lastID: string | undefined) {
+        if (isAhead || messages.length === 0) return { publication: {}, lastID: imported.lastID ?? lastID };
+        imported = importInto(session, messages, { ...responder, lastID });
+        const { changes = [], drafts } = joinPublications(...imported.publications);
+        // Of a session that is created, clients read the messages.
+        const publication: Publication = opened === undefined ? { changes, drafts: drafts ?? [] } : { changes };
+        return { publication, lastID: imported.lastID };
+      },
+    };
+  };
+
+  /** Stores a prompt, with the turn that answers it. */
+  const ask = async (request: TurnRequest, located: Located, attempt: Attempt): Promise<Begun> => {
+    const { body, questions, results } = request;
+    const { session, opened, conversation } = located;
+    const { reader, released, span, signal } = attempt;
+    const question = questions.at(-1);
+    if (question === undefined) throw refusal('unknown_call');
+    if (opened === undefined) await makeRoom(session.id);
+    const chain = await needs.runInSlices(chainWith(request, located.chain, digest), signal);
+    const isOfHistory = opened === 'new' ? results : [];
+    const before = await createEarlier(request, located, [...located.rest, ...isOfHistory, ...questions.slice(0, -1)]);
+    const id = ids('turn');
+    const turnOf = (user: UserMessage): Turn => {
+      const place = { sessionID: session.id, promptID: user.id, conversationID: conversation.id };
+      const messageIDs = [...before.messageIDs(), user.id];
+      return createTurn(request, { ...place, id, from: 0, messageIDs, createdMs: clock.now(), chain, reader });
+    };
+    const { agent, model, variant, system, format, clientTools, tools } = body;
+    const parts = [...question.parts];
+    const prompt = { parts, agent, model, variant, system, format, clientTools, tools };
+    let turn: Turn | undefined;
+    const accepted = await needs.acceptPrompt(session.id, prompt, {
+      isOwed: true,
+      opened: opened === undefined ? undefined : session,
+      earlier: before.earlier,
+      also(user) {
+        turn = turnOf(user);
+        return { changes: turnChanges(turn, located, { released }) };
+      },
+    });
+    const { user } = accepted;
+    const stored = { turn: turn ?? turnOf(user), conversationName: conversation.name, user };
+    return {
+      outcome: 'begun',
+      reader,
+      facts: { ...stored, steps: [], last: undefined, answer: 'owed', awaited: [], waiting: [] },
+      isFresh: true,
+      start: () => void runs.run(accepted.session, user, { asksForAnswer: true, span }).catch(onBug),
+    };
+  };
+
+  /** Stores a session that was prepared, without a prompt: its calls get results then. */
+  const reveal = async (request: TurnRequest, located: Located): Promise<Session> => {
+    const { session, opened, rest } = located;
+    if (opened === undefined) return session;
+    await storeAhead(located, importInto(session, rest, responderOf(session, request)));
+    await publisher.publish(session.directory, sessionCreation(session));
+    return session;
+  };
+  /** The turn that an earlier request with the same results has begun. */
+  const turnWithResults = async ({ owner }: TurnRequest, { before }: Located, callIDs: readonly string[]) => {
+    if (before === undefined) return undefined;
+    const turns = await store.turns.ofConversation(owner, before.id, { limit: EARLIER_TURNS });
+    return turns.find((turn) => callIDs.every((id) => turn.callIDs.includes(id)));
+  };
+  /** What a prompt that goes on had so far. */
+  const continuedOf = async (session: Session) => {
+    const { messageID = '' } = session.awaitedCalls ?? {};
+    const info = (await store.message(session.id, messageID))?.info;
+    // Somebody else has given the results.
+    if (info?.role !== 'assistant') throw new StaleTurnError();
+    const promptID = info.parentID;
+    const heads = await store.messageHeads(session.id, { fromID: promptID });
+    const steps = heads.filter((head) => head.info.role === 'assistant' && head.info.parentID === promptID);
+    const continued = (await store.turns.ofPrompt(session.id, promptID)).at(-1);
+    return { from: endOfStep(steps.length - 1), continued };
+  };
+  const withResults = async (request: TurnRequest, located: Located, session: Session, attempt: Attempt) => {
+    const { body, results, questions } = request;
+    const { reader, released, span, signal } = attempt;
+    const given = results.map(({ isError = false, ...result }) => ({ ...result, isError }));
+    const { system, clientTools, format } = body;
+    if (questions.length > 0) {
+      const { waiting } = await takeClientResults(session.id, { results: given, noReply: true });
+      if (waiting.length > 0) throw refusal('missing_results', { callIDs: waiting });
+      const now = await sessions.get(session.id);
+      return ask(request, { ...located, session: now, opened: undefined, rest: [] }, attempt);
+    }
+    const { from, continued } = await continuedOf(session);
+    const chain = await needs.runInSlices(chainWith(request, located.chain, digest), signal);
+    const id = ids('turn');
+    let turn: Turn | undefined;
+    const also = (user: UserMessage | undefined): Publication => {
+      if (user === undefined) return {};
+      const place = { sessionID: session.id, promptID: user.id, conversationID: located.conversation.id };
+      turn = createTurn(request, { ...place, id, from, messageIDs: [], createdMs: clock.now(), chain, reader });
+      return { changes: turnChanges(turn, located, { released, continued }) };
+    };
+    const body_ = { results: given, noReply: false, system, clientTools, format };
+    const { waiting, resumed } = await takeClientResults(session.id, body_, also);
+    if (waiting.length > 0) throw refusal('missing_results', { callIDs: waiting });
+    if (resumed === undefined || turn === undefined) throw new StaleTurnError();
+    const facts = await readFacts(needs, turn);
+    const start = () => void runs.run(resumed.session, resumed.user, { span }).catch(onBug);
+    return { outcome: 'begun' as const, reader, facts, isFresh: false, start };
+  };
+  /** Gives the results of calls, and stores the turn that goes on with them. */
+  const giveResults = async (request: TurnRequest, located: Located, attempt: Attempt): Promise<Begun> => {
+    const { results, questions } = request;
+    if (located.opened === 'new' && questions.length > 0) return ask(request, located, attempt);
+    const callIDs = results.map(({ callID }) => callID);
+    const revealed = await reveal(request, located);
+    try {
+      if (callIDs.some((id) => revealed.awaitedCalls?.callIDs.includes(id)))
+        return await withResults(request, located, revealed, attempt);
+      const earlier = questions.length > 0 ? undefined : await turnWithResults(request, located, callIDs);
+      const isGivenAgain = located.opened === undefined && earlier !== undefined;
+      if (isGivenAgain) return await joined(earlier, attempt);
+      const session = await reopenCalls(needs, revealed, { callIDs, isCopy: located.opened !== undefined });
+      return await withResults(request, located, session, attempt);
+    } catch (error) {
+      if (located.opened !== undefined) await sessions.remove(revealed.id).catch(onBug);
+      throw error;
+    }
+  };
+
+  /** Replies to permission requests, with a turn that goes on where the one that waits for them was read. */
+  const decide = async (request: TurnRequest, attempt: Attempt): Promise<Begun | undefined> => {
+    const { owner, body, questions } = request;
+    const { reader, released } = attempt;
+    const continued = await findDecided(needs, owner, body);
+    const by = body.by ?? attempt.by;
+    if (questions.length > 0) {
+      await replyToAll(needs, body.decisions, by);
+      return undefined;
+    }
+    const conversation = await store.turns.conversation(owner, continued.conversationID);
+    if (conversation === undefined) throw refusal('no_such_request');
+    const from = Math.max(continued.from, continued.readTo ?? positionOf(await readFacts(needs, continued)));
+    const { sessionID, promptID, conversationID, chain } = continued;
+    const place = { sessionID, promptID, conversationID, chain, from };
+    const turn = createTurn(request, { ...place, id: ids('turn'), messageIDs: [], createdMs: clock.now(), reader });
+    await store.commit(turnChanges(turn, { conversation, before: conversation }, { released, continued }), []);
+    await replyToAll(needs, body.decisions, by);
+    return { outcome: 'begun', reader, facts: await readFacts(needs, turn), isFresh: false, start: () => {} };
+  };
+
+  const attemptOnce = async (request: TurnRequest, asked: Asked): Promise<Begun> => {
+    const reader = ids('part').replace('prt', 'rdr');
+    const joining = await joiningOf(request);
+    if (joining.kind === 'joined') return joined(joining.turn, { reader });
+    if (joining.kind === 'key-reused') throw refusal('key_reused');
+    if (joining.kind === 'aborted') throw refusal('turn_aborted', { tools: joining.tools });
+    const attempt: Attempt = { ...asked, reader, released: joining.released };
+    const decided = request.body.decisions.length > 0 ? await decide(request, attempt) : undefined;
+    if (decided !== undefined) return decided;
+    const located = await locate.find(request, asked.directory);
+    try {
+      return await (request.results.length > 0 ? giveResults : ask)(request, located, attempt);
+    } catch (error) {
+      await locate.giveUp(located);
+      throw error;
+    }
+  };
+  return (request: TurnRequest, asked: Asked): Promise<Begun> => whileStale(() => attemptOnce(request, asked));
+};

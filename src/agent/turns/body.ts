@@ -1,0 +1,105 @@
+import * as v from 'valibot';
+import { bytesAsJson, FileBody } from '../protocol/part-schemas.ts';
+import { PromptBody } from '../protocol/request-schemas.ts';
+import { TITLE_CHARS } from '../protocol/title.ts';
+import { NAME_CHARS, TextUpTo } from '../protocol/tool-schemas.ts';
+
+const HISTORY_LIMIT = 5000;
+const INPUT_LIMIT = 256;
+const PARTS_LIMIT = 100;
+const CALLS_LIMIT = 128;
+const NAME_LIMIT = 512;
+const LONGEST_ABORT_MS = 3_600_000;
+const ABORT_AFTER_MS = 10_000;
+const METADATA_BYTES = 16 * 1024;
+
+const Name = v.pipe(v.string(), v.minLength(1), v.maxLength(NAME_LIMIT));
+const Metadata = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.check((value) => bytesAsJson(value) <= METADATA_BYTES, `expected an object of at most ${METADATA_BYTES} bytes`),
+);
+
+const { mime, url } = FileBody.entries;
+const filename = v.exactOptional(TextUpTo(TITLE_CHARS));
+const GivenFile = v.object({ type: v.literal('file'), mime, url, filename });
+const GivenText = v.object({ type: v.literal('text'), text: v.string() });
+const GivenUser = v.object({
+  role: v.literal('user'),
+  parts: v.pipe(v.array(v.variant('type', [GivenText, GivenFile])), v.minLength(1), v.maxLength(PARTS_LIMIT)),
+});
+const GivenResult = v.object({
+  role: v.literal('tool'),
+  callID: TextUpTo(NAME_CHARS),
+  output: v.string(),
+  isError: v.exactOptional(v.boolean()),
+  files: v.exactOptional(v.pipe(v.array(GivenFile), v.maxLength(PARTS_LIMIT))),
+});
+const GivenCallBody = v.object({ id: TextUpTo(NAME_CHARS), name: TextUpTo(NAME_CHARS), arguments: v.string() });
+const GivenAnswer = v.object({
+  role: v.literal('assistant'),
+  text: v.exactOptional(v.string()),
+  reasoning: v.exactOptional(v.string()),
+  calls: v.exactOptional(v.pipe(v.array(GivenCallBody), v.maxLength(CALLS_LIMIT))),
+});
+const GivenMessages = v.pipe(
+  v.array(v.variant('role', [GivenUser, GivenAnswer, GivenResult])),
+  v.maxLength(HISTORY_LIMIT),
+);
+
+const Decisions = v.pipe(
+  v.array(
+    v.object({
+      requestID: v.string(),
+      reply: v.picklist(['once', 'reject']),
+      message: v.exactOptional(TextUpTo(4000)),
+    }),
+  ),
+  v.maxLength(INPUT_LIMIT),
+);
+const by = v.optional(TextUpTo(128));
+
+const { agent, model, variant, system, format, clientTools, tools } = PromptBody.entries;
+/** Begins a turn, or joins one that an equal request has begun. */
+export const TurnBody = v.object({
+  conversation: v.optional(
+    v.union([v.object({ id: v.string() }), v.object({ name: Name }), v.object({ after: v.string() })]),
+  ),
+  history: v.optional(GivenMessages, []),
+  isAppended: v.optional(v.boolean(), false),
+  isNew: v.optional(v.boolean(), false),
+  input: v.optional(v.pipe(v.array(v.variant('role', [GivenUser, GivenResult])), v.maxLength(INPUT_LIMIT)), []),
+  decisions: v.optional(Decisions, []),
+  ...{ agent, model, variant, system, format, clientTools, tools, by },
+  title: v.optional(TextUpTo(TITLE_CHARS)),
+  key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(256))),
+  digest: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))),
+  isRetry: v.optional(v.boolean(), false),
+  abortAfterMs: v.optional(
+    v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(LONGEST_ABORT_MS))),
+    ABORT_AFTER_MS,
+  ),
+  isStored: v.optional(v.boolean(), true),
+  metadata: v.optional(Metadata, {}),
+  stream: v.optional(v.boolean(), false),
+});
+export type TurnBody = v.InferOutput<typeof TurnBody>;
+
+/** Says that a reader has left, or has had everything up to a position. */
+export const LeaveBody = v.object({
+  reader: v.string(),
+  readTo: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
+});
+
+/** Replies to permission requests of a turn. */
+export const DecisionsBody = v.object({ decisions: v.pipe(Decisions, v.minLength(1)), by });
+export type DecisionsBody = v.InferOutput<typeof DecisionsBody>;
+
+/** Creates a conversation. */
+export const ConversationBody = v.object({
+  name: v.optional(Name),
+  metadata: v.optional(Metadata, {}),
+  messages: v.optional(GivenMessages, []),
+});
+export const ConversationChangeBody = v.object({ metadata: Metadata });
+/** Adds messages to a conversation. */
+export const MessagesBody = v.object({ messages: v.pipe(GivenMessages, v.minLength(1)) });

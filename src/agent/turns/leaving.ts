@@ -1,0 +1,166 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Turn } from '../protocol/turns.ts';
+import type { RunQueue } from '../session/run-queue.ts';
+import type { Store } from '../store/store.ts';
+import type { Approvals } from '../tools/approvals.ts';
+import { isOpenStatus, READ_AGAIN_MS } from './joining.ts';
+import { changeTurn, requireTurn, withReader } from './records.ts';
+import { isRefusal } from './refusals.ts';
+import { readFacts, statusOf } from './view.ts';
+
+type LeavingNeeds = {
+  readonly store: Store;
+  readonly approvals: Pick<Approvals, 'open'>;
+  readonly runs: Pick<RunQueue, 'abort'>;
+  /** Removes a turn, with its session if nothing else is in that. */
+  readonly forget: (turn: Turn) => Promise<void>;
+  readonly clock: Clock;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** A reader whose connection broke may come back so long. */
+const BROKEN_MS = 1000;
+const LOOK_MS = 2000;
+const TURNS_AT_ONCE = 100;
+/** What is not stored is removed so long after its last reader has left, or its request has come. */
+export const UNREAD_LIFE_MS = 600_000;
+
+type Who = Pick<Turn, 'owner' | 'id'>;
+
+/** Readers of turns come and go; turns that nobody reads are aborted, and those that are not stored are removed. */
+export type Leaving = {
+  /** `readTo`: the reader has had everything up to there. Without it, it has left before. */
+  readonly leave: (turn: Who, left: { readonly reader: string; readonly readTo?: number | undefined }) => Promise<Turn>;
+  /** A stream of the reader is open, until the returned function is called: it says whether the stream broke. */
+  readonly attend: (turn: Turn, reader: string) => (isBroken: boolean) => void;
+  /** Aborts what runs for a turn. */
+  readonly cancel: (turn: Who) => Promise<Turn>;
+  /** Looks for what is due, until `stop`. */
+  readonly start: () => void;
+  readonly stop: () => void;
+};
+
+const dueAfterLeaving = ({ isStored, abortAfterMs }: Turn, nowMs: number): number | undefined => {
+  const removedMs = isStored ? undefined : nowMs + UNREAD_LIFE_MS;
+  return abortAfterMs === null ? removedMs : nowMs + Math.min(abortAfterMs, UNREAD_LIFE_MS);
+};
+
+const withDue = ({ dueMs: _, ...turn }: Turn, dueMs: number | undefined): Turn =>
+  dueMs === undefined ? turn : { ...turn, dueMs };
+
+/** The turn once one of its readers has read it up to a position. */
+const afterReading = ({ leftMs: _, ...turn }: Turn, readTo: number, nowMs: number): Turn => ({
+  ...withDue(turn, turn.isStored ? undefined : nowMs + READ_AGAIN_MS),
+  readMs: turn.readMs ?? nowMs,
+  readTo: Math.max(turn.readTo ?? 0, readTo),
+});
+
+/** The turn once one of its readers has left early. */
+const afterLeaving = (turn: Turn, nowMs: number): Turn =>
+  turn.readers.length > 0 || turn.readMs !== undefined || turn.leftMs !== undefined
+    ? turn
+    : { ...withDue(turn, dueAfterLeaving(turn, nowMs)), leftMs: nowMs };
+
+/** When a turn that is not stored is removed, once it has ended. */
+const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undefined => {
+  if (readMs !== undefined) return readMs + READ_AGAIN_MS;
+  return readers.length > 0 ? undefined : (leftMs ?? createdMs) + UNREAD_LIFE_MS;
+};
+
+/** The comings and goings of readers, as one server sees them. */
+export const createLeaving = ({ store, approvals, runs, forget, clock, onBug }: LeavingNeeds): Leaving => {
+  const attended = new Map<string, number>();
+  const timers = new Set<() => void>();
+  let cancelLook = (): void => {};
+  let isStopped = false;
+  const later = (ms: number, work: () => Promise<unknown>): void => {
+    if (isStopped) return;
+    const cancel = clock.after(ms, () => {
+      timers.delete(cancel);
+      work().catch((error: unknown) => {
+        if (!isStopped && !isRefusal(error, 'turn_not_found')) onBug(error);
+      });
+    });
+    timers.add(cancel);
+  };
+  const abort = async ({ sessionID, promptID }: Turn): Promise<void> => {
+    if ((await store.owed(sessionID)).some((owed) => owed.promptID === promptID)) await runs.abort(sessionID, promptID);
+  };
+  /** Does what is due for a turn: of several servers, the one that takes the time away from it. */
+  const settle = async (due: Turn): Promise<void> => {
+    const nowMs = clock.now();
+    const status = statusOf(await readFacts({ store, approvals }, due));
+    const isOpen = isOpenStatus(status);
+    const isToAbort = isOpen && due.readers.length === 0 && due.leftMs !== undefined && due.abortAfterMs !== null;
+    const removedMs = removalMs(due);
+    if (!due.isStored && !isOpen && removedMs !== undefined && removedMs <= nowMs) return forget(due);
+    const next = due.isStored ? undefined : Math.max(nowMs + READ_AGAIN_MS, removedMs ?? nowMs + UNREAD_LIFE_MS);
+    let isMine = false;
+    await changeTurn(store, due, (turn) => {
+      isMine = JSON.stringify(turn) === JSON.stringify(due);
+      return isMine ? withDue(turn, next) : turn;
+    });
+    if (isMine && isToAbort) await abort(due);
+  };
+  const look = async (): Promise<void> => {
+    for (const turn of await store.turns.due(clock.now(), TURNS_AT_ONCE)) {
+      if (isStopped) return;
+      await settle(turn).catch((error: unknown) => {
+        if (!isRefusal(error, 'turn_not_found')) throw error;
+      });
+    }
+  };
+  const lookAgain = (): void => {
+    cancelLook = clock.after(LOOK_MS, () => {
+      look()
+        .catch((error: unknown) => {
+          if (!isStopped) onBug(error);
+        })
+        .finally(() => {
+          if (!isStopped) lookAgain();
+        });
+    });
+  };
+  const leave: Leaving['leave'] = async (who, { reader, readTo }) => {
+    const turn = await changeTurn(store, who, (before) => {
+      const now = clock.now();
+      const without = { ...before, readers: before.readers.filter((one) => one !== reader) };
+      if (readTo !== undefined) return afterReading(without, readTo, now);
+      return before.readers.includes(reader) ? afterLeaving(without, now) : before;
+    });
+    if (turn.dueMs !== undefined) later(Math.max(0, turn.dueMs - clock.now()), look);
+    return turn;
+  };
+  return {
+    leave,
+    attend(turn, reader) {
+      const place = `${turn.id} ${reader}`;
+      const count = (more: number): number => {
+        const now = (attended.get(place) ?? 0) + more;
+        if (now > 0) attended.set(place, now);
+        else attended.delete(place);
+        return now;
+      };
+      count(1);
+      if (!turn.readers.includes(reader))
+        void changeTurn(store, turn, (now) => withReader(now, reader)).catch(() => {});
+      return (isBroken) => {
+        if (count(-1) > 0 || !isBroken) return;
+        later(BROKEN_MS, async () => {
+          if (!attended.has(place)) await leave(turn, { reader });
+        });
+      };
+    },
+    async cancel({ owner, id }) {
+      const turn = await requireTurn(store, owner, id);
+      if (turn.until === undefined) await abort(turn);
+      return requireTurn(store, owner, id);
+    },
+    start: lookAgain,
+    stop() {
+      isStopped = true;
+      cancelLook();
+      for (const cancel of timers) cancel();
+    },
+  };
+};

@@ -1,0 +1,154 @@
+import * as assert from 'uvu/assert';
+import { describe } from '../../check.ts';
+import { createAgentWorld, hanging, replying } from '../harness/world.ts';
+import { begin, beginStream, ended, linesOf, outputOf, refusedOf, send, textOf, user, viewOf } from './world.ts';
+
+describe('a turn', (check) => {
+  check('is begun with one request, and its output is read', async () => {
+    const world = await createAgentWorld({ scripts: [replying('hel', 'lo')] });
+    const { outcome, turn } = await begin(world, { input: [user('hi')] });
+    assert.is(outcome, 'begun');
+    assert.is(turn.status, 'queued');
+    const view = await ended(world, turn.id);
+    assert.is(view.status, 'completed');
+    assert.equal(view.usage, { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 });
+    const entries = await outputOf(world, turn.id);
+    assert.is(textOf(entries), 'hello');
+    assert.equal(
+      entries.map(({ type }) => type),
+      ['text', 'text-ended', 'step'],
+    );
+    assert.is(view.position, entries.at(-1)?.position);
+    assert.equal(linesOf(world.asked[0]?.messages ?? []), ['user: hi']);
+  });
+
+  check('is stored with its prompt and its conversation in one commit', async () => {
+    const world = await createAgentWorld();
+    const commits: string[][] = [];
+    const { commit } = world.store;
+    Object.assign(world.store, {
+      commit: async (...given: Parameters<typeof commit>) => {
+        commits.push(given[0].map(({ kind }) => kind));
+        return commit(...given);
+      },
+    });
+    await begin(world, { input: [user('hi')] });
+    const [first] = commits;
+    for (const kind of ['session', 'message', 'part', 'answer', 'conversation', 'turn'])
+      assert.ok(first?.includes(kind as never), kind);
+  });
+
+  check('streams its output from the beginning to the end', async () => {
+    const world = await createAgentWorld({ scripts: [replying('hel', 'lo')] });
+    const stream = await beginStream(world, { input: [user('hi')] });
+    await world.clock.advance(100);
+    await stream.over;
+    assert.is(textOf(stream.entries()), 'hello');
+    assert.equal(stream.events[0]?.event, 'turn');
+    assert.is(stream.begun().outcome, 'begun');
+    assert.equal(stream.events.at(-1)?.event, 'end');
+    assert.is(stream.end().status, 'completed');
+  });
+
+  check('shows every reader the same entries, live, later, and from any position on', async () => {
+    const world = await createAgentWorld({ scripts: [replying('one ', 'two ', 'three')] });
+    const live = await beginStream(world, { input: [user('hi')] });
+    await world.clock.advance(100);
+    await live.over;
+    const { id } = live.begun().turn;
+    const stored = await outputOf(world, id);
+    assert.is(textOf(stored), textOf(live.entries()));
+    for (const { position } of live.entries()) {
+      const before = live.entries().filter((entry) => entry.position <= position);
+      const after = await outputOf(world, id, position);
+      assert.is(textOf(before) + textOf(after), 'one two three');
+    }
+  });
+
+  check('goes on in its conversation by its id, its name, and after a turn', async () => {
+    const world = await createAgentWorld();
+    const first = await begin(world, { conversation: { name: 'work' }, input: [user('one')] });
+    await ended(world, first.turn.id);
+    const named = await begin(world, { conversation: { name: 'work' }, input: [user('two')] });
+    await ended(world, named.turn.id);
+    const byID = await begin(world, { conversation: { id: first.turn.conversationID }, input: [user('three')] });
+    await ended(world, byID.turn.id);
+    const after = await begin(world, { conversation: { after: byID.turn.id }, input: [user('four')] });
+    await ended(world, after.turn.id);
+    assert.is(new Set([first, named, byID, after].map(({ turn }) => turn.sessionID)).size, 1);
+    assert.equal(linesOf(world.asked.at(-1)?.messages ?? []), [
+      ...['user: one', 'assistant: hello', 'user: two', 'assistant: hello'],
+      ...['user: three', 'assistant: hello', 'user: four'],
+    ]);
+  });
+
+  check('after one that was continued already is a branch', async () => {
+    const world = await createAgentWorld();
+    const first = await begin(world, { input: [user('one')] });
+    await ended(world, first.turn.id);
+    const second = await begin(world, { conversation: { after: first.turn.id }, input: [user('two')] });
+    await ended(world, second.turn.id);
+    const branch = await begin(world, { conversation: { after: first.turn.id }, input: [user('other')] });
+    await ended(world, branch.turn.id);
+    assert.is.not(branch.turn.sessionID, first.turn.sessionID);
+    assert.is.not(branch.turn.conversationID, first.turn.conversationID);
+    assert.equal(linesOf(world.asked.at(-1)?.messages ?? []), ['user: one', 'assistant: hello', 'user: other']);
+  });
+
+  check('is not found by another owner', async () => {
+    const world = await createAgentWorld();
+    const { turn } = await begin(world, { conversation: { name: 'mine' }, input: [user('one')] });
+    const other = { 'x-gatehouse-owner': 'key-2' };
+    for (const [method, path] of [
+      ['GET', `/turns/${turn.id}`],
+      ['GET', `/turns/${turn.id}/output`],
+      ['POST', `/turns/${turn.id}/cancel`],
+      ['DELETE', `/turns/${turn.id}`],
+    ] as const)
+      assert.is(
+        await refusedOf(send(world, method, path, undefined, other)),
+        '404 turn_not_found',
+        `${method} ${path}`,
+      );
+    for (const conversation of [{ id: turn.conversationID }, { after: turn.id }])
+      assert.is((await send(world, 'POST', '/turns', { conversation, input: [user('x')] }, other)).status, 404);
+    const named = await begin(world, { conversation: { name: 'mine' }, input: [user('x')] }, other);
+    assert.is.not(named.turn.sessionID, turn.sessionID);
+    assert.is(await refusedOf(send(world, 'POST', '/turns', { input: [user('x')] }, {})), '400 invalid_owner');
+  });
+
+  check('is aborted when it is cancelled', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const { turn } = await begin(world, { input: [user('hi')] });
+    await world.clock.advance(50);
+    assert.is((await viewOf(world, turn.id)).status, 'running');
+    const cancelled = (await send(world, 'POST', `/turns/${turn.id}/cancel`)).body as { status: string };
+    assert.is(cancelled.status, 'aborted');
+    assert.is(textOf(await outputOf(world, turn.id)), 'thinking');
+  });
+
+  check('is aborted when its readers have left it for too long, and goes on where none has to be there', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const left = await begin(world, { input: [user('hi')] });
+    const background = await begin(world, { input: [user('hi')], abortAfterMs: null });
+    await world.clock.advance(50);
+    for (const { turn, reader } of [left, background]) await send(world, 'POST', `/turns/${turn.id}/leave`, { reader });
+    await world.clock.advance(9000);
+    assert.is((await viewOf(world, left.turn.id)).status, 'running');
+    await world.clock.advance(2000);
+    assert.is((await viewOf(world, left.turn.id)).status, 'aborted');
+    assert.is((await viewOf(world, background.turn.id)).status, 'running');
+  });
+
+  check('counts a stream that breaks off as left, after a moment', async () => {
+    const world = await createAgentWorld({ scripts: [hanging] });
+    const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });
+    await world.clock.advance(50);
+    const { id } = stream.begun().turn;
+    await stream.cancel();
+    await world.clock.advance(500);
+    assert.is((await viewOf(world, id)).status, 'running');
+    await world.clock.advance(600);
+    assert.is((await viewOf(world, id)).status, 'aborted');
+  });
+});
