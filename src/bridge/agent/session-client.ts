@@ -27,7 +27,7 @@ export type Prompt = {
 };
 
 /** The answer to a permission request. */
-export type PermissionReply = { readonly reply: 'once' | 'reject'; readonly message?: string };
+export type RequestReply = { readonly reply: 'once' | 'reject'; readonly message?: string };
 
 /** Sessions at a server with the API of OpenCode 1.x. Each call faults with `not-found` where there is no such thing. */
 export type SessionClient = {
@@ -60,7 +60,7 @@ export type SessionClient = {
   /** OpenCode aborts whatever runs, our server only the turn of that prompt. */
   readonly abort: (sessionID: string, promptID: string | undefined, signal: AbortSignal) => Promise<void>;
   readonly permissionRequests: (signal: AbortSignal) => Promise<readonly PermissionRecord[]>;
-  readonly answerPermission: (id: string, answer: PermissionReply, signal: AbortSignal) => Promise<void>;
+  readonly answerPermission: (id: string, answer: RequestReply, signal: AbortSignal) => Promise<void>;
   /** Rejects a question that is no permission request. */
   readonly rejectQuestion: (id: string, signal: AbortSignal) => Promise<void>;
 };

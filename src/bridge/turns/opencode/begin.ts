@@ -5,11 +5,11 @@ import type { BegunTurn, Caller, TurnRequest, TurnView } from '../port.ts';
 import { beginningsOf, digestAfter, promptPartsOf } from './history.ts';
 import { turnToJoin } from './joining.ts';
 import { NEVER, refused } from './needs.ts';
-import { conversationFor, type Place, type PlacedRequest, placeIn, placeInNewSession } from './place.ts';
+import { type BeginPlace, conversationFor, type PlacedRequest, placeIn, placeInNewSession } from './place.ts';
 import { eventsOf, leaveTurn } from './reading.ts';
-import { continueTurn, endTurn, newTurn, viewOf } from './records.ts';
+import { continueTurn, endTurn, newTurn, turnViewOf } from './records.ts';
 import { startRun } from './run.ts';
-import { addTurn, type ConversationRecord, conversationAt, type TurnRecord, type TurnsState } from './state.ts';
+import { addTurn, conversationAt, type KnownConversation, type TurnRecord, type TurnsState } from './state.ts';
 
 /** The results of calls that a history ends with are told to the agent as the input, if there is no other. */
 const withInput = (request: TurnRequest): TurnRequest => {
@@ -26,7 +26,7 @@ const toPrompt = (request: TurnRequest, parts: Prompt['parts'], token: string): 
 
 /** Waits until no turn goes on in a conversation. Resolves to the turn there that waits for a decision, if that is to stay. */
 const untilIdle = async (
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   { request, signal }: PlacedRequest,
 ): Promise<TurnView | undefined> => {
   for (;;) {
@@ -34,7 +34,7 @@ const untilIdle = async (
     if (openTurn?.run === undefined) return undefined;
     const { run } = openTurn;
     if (run.waiting().length === 0) await untilAborted(run.nextChange(), signal);
-    else if (request.ifWaiting === 'refuse') return viewOf(openTurn);
+    else if (request.ifWaiting === 'refuse') return turnViewOf(openTurn);
     else await run.abort();
   }
 };
@@ -43,7 +43,7 @@ const untilIdle = async (
 const sendPrompt = async (
   state: TurnsState,
   record: TurnRecord,
-  place: Place,
+  place: BeginPlace,
   { request, signal }: PlacedRequest,
 ): Promise<void> => {
   const { needs, requests } = state;
@@ -83,7 +83,7 @@ const sendPrompt = async (
 const beginIn = async (
   state: TurnsState,
   record: TurnRecord,
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   placed: PlacedRequest,
 ) => {
   const place = await placeIn(state, conversation, placed);
@@ -176,7 +176,7 @@ const enter = async (
     throw error;
   }
   const events = eventsOf(state, record, { after: record.from, signal });
-  return { outcome, reader, turn: viewOf(record), events };
+  return { outcome, reader, turn: turnViewOf(record), events };
 };
 
 /** Begins a turn, or joins the one that an equal request has begun. */

@@ -4,12 +4,12 @@ import type { Caller, ConversationsPort, ConversationView, GivenMessage } from '
 import { digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
 import { NEVER, refused } from './needs.ts';
-import { createSessionFor, newConversation } from './records.ts';
-import { type ConversationRecord, conversationAt, type TurnsState, turnsIn } from './state.ts';
+import { createSessionFor, openConversation } from './records.ts';
+import { conversationAt, type KnownConversation, type TurnsState, turnsIn } from './state.ts';
 
 const TITLE = 'Conversation';
 
-const toConversationView = (conversation: ConversationRecord): ConversationView => {
+const toConversationView = (conversation: KnownConversation): ConversationView => {
   const { id, name, sessionID, lastTurnID, metadata, createdMs } = conversation;
   return { id, name, sessionID, lastTurnID, metadata, createdMs };
 };
@@ -17,7 +17,7 @@ const toConversationView = (conversation: ConversationRecord): ConversationView 
 /** Stores messages of users, without an answer. OpenCode stores no other messages of a client. */
 const addMessages = async (
   { needs }: TurnsState,
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   messages: readonly GivenMessage[],
   signal: AbortSignal,
 ): Promise<readonly MessageRecord[]> => {
@@ -58,7 +58,7 @@ export const createConversations = (
         (one) => key !== undefined && one.key === key && one.owner === owner && one.sessionID !== '',
       );
       if (known !== undefined) return toConversationView(known);
-      const conversation = newConversation(state, { owner, key, isOfClient: true, metadata });
+      const conversation = openConversation(state, { owner, key, isOfClient: true, metadata });
       try {
         conversation.sessionID = await createSessionFor(state, conversation, TITLE, signal);
         await addMessages(state, conversation, messages, signal);

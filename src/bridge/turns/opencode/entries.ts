@@ -7,18 +7,13 @@ const PARTS = 2 ** 12;
 const CHARS = 2 ** 23;
 const PER_STEP = PHASES * PARTS * CHARS;
 const TEXT_ENDED = CHARS - 2;
-const WITHDRAWN = CHARS - 1;
 
 const positionAt = (step: number, phase: 0 | 1, part: number, offset: number): number =>
   ((step * PHASES + phase) * PARTS + part) * CHARS + offset;
 
 const endOfStep = (step: number): number => positionAt(step, 1, PARTS - 1, 1);
 
-type CallPart = Extract<StepPart, { readonly type: 'tool' }>;
-
 const isText = (part: StepPart): part is GrowingText => part.type === 'text' || part.type === 'reasoning';
-const isWithdrawnCall = ({ state }: CallPart): boolean =>
-  state.status === 'error' && state.metadata?.withdrawn === true;
 
 /** Whether a text gets no more. Some models never say it of their reasoning, which ends before the next part then. */
 const isOver = (text: GrowingText, { info, parts }: Step): boolean =>
@@ -38,13 +33,12 @@ const textBetween = ({ pieces, chars }: GrowingText, from: number, to: number): 
 type Range = { readonly after: number; readonly until: number };
 
 function* textEntries(text: GrowingText, step: Step, start: number, { after, until }: Range): Generator<TurnEntry> {
-  const { type, id: partID, chars, isWithdrawn } = text;
+  const { type, id: partID, chars } = text;
   const place = { messageID: step.info.id, partID };
   const from = Math.max(0, after - start);
   const to = Math.min(chars, until - start);
-  if (from < to && !isWithdrawn) yield { position: start + to, type, ...place, text: textBetween(text, from, to) };
-  if (isWithdrawn) yield { position: start + WITHDRAWN, type: 'withdrawn', ...place };
-  else if (isOver(text, step)) yield { position: start + TEXT_ENDED, type: `${type}-ended`, ...place };
+  if (from < to) yield { position: start + to, type, ...place, text: textBetween(text, from, to) };
+  if (isOver(text, step)) yield { position: start + TEXT_ENDED, type: `${type}-ended`, ...place };
 }
 
 /** Texts, reasoning and calls in the order of their parts, up to the first one that may still change. */
@@ -54,7 +48,7 @@ function* outputOf(step: Step, index: number, range: Range): Generator<TurnEntry
     if (isText(part)) {
       yield* textEntries(part, step, start, range);
       if (!isOver(part, step)) return;
-    } else if (part.type === 'tool' && !isWithdrawnCall(part)) {
+    } else if (part.type === 'tool') {
       const { id: partID, callID, tool: name, state } = part;
       if (state.status === 'pending' && step.info.time.completed === undefined) return;
       const call = {
@@ -73,7 +67,7 @@ function* outputOf(step: Step, index: number, range: Range): Generator<TurnEntry
 /** The ends of calls: OpenCode runs them while its model goes on, so they come once the step is complete. */
 function* endsOf({ info, parts }: Step, index: number): Generator<TurnEntry> {
   for (const [at, part] of parts.entries()) {
-    if (part.type !== 'tool' || isWithdrawnCall(part)) continue;
+    if (part.type !== 'tool') continue;
     const { id: partID, callID, tool: name, state } = part;
     const isError = state.status !== 'completed';
     const output = state.status === 'completed' ? state.output : state.status === 'error' ? state.error : '';
@@ -133,7 +127,7 @@ export const answerTextOf = (steps: readonly Step[]): string => {
   const structured = steps.findLast(({ info }) => info.structured !== undefined)?.info.structured;
   if (structured !== undefined) return JSON.stringify(structured);
   const texts = steps.flatMap(({ parts }) =>
-    parts.flatMap((part) => (part.type === 'text' && !part.isWithdrawn ? [part.pieces.join('')] : [])),
+    parts.flatMap((part) => (part.type === 'text' ? [part.pieces.join('')] : [])),
   );
   return texts.filter((text) => text !== '').join('\n\n');
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { BRIDGE_METADATA_KEY } from '../../../core/http/metadata-revision.ts';
 import type { SessionRecord } from '../../agent/schema.ts';
-import { addConversation, type ConversationRecord, type TurnsState } from './state.ts';
+import { addConversation, type KnownConversation, type TurnsState } from './state.ts';
 
 /** The newest sessions, which are looked at once. */
 const SESSIONS_LIMIT = 10_000;
@@ -20,12 +20,12 @@ const Mark = v.object({
 });
 
 /** The metadata of a session by which its conversation is found after a restart of the bridge. */
-export const markOf = (conversation: ConversationRecord): Readonly<Record<string, unknown>> => {
+export const markOf = (conversation: KnownConversation): Readonly<Record<string, unknown>> => {
   const { id, owner, name, isOfClient, createdMs, metadata } = conversation;
   return { [BRIDGE_METADATA_KEY]: { owner, conversation: { id, owner, name, isOfClient, createdMs, metadata } } };
 };
 
-const readMark = ({ id, metadata }: SessionRecord): ConversationRecord | undefined => {
+const readMark = ({ id, metadata }: SessionRecord): KnownConversation | undefined => {
   const read = v.safeParse(Mark, metadata);
   if (!read.success) return undefined;
   const { conversation } = read.output[BRIDGE_METADATA_KEY];
@@ -44,13 +44,9 @@ export const createMarkReader = (state: TurnsState): ((signal: AbortSignal) => P
     // A conversation that has moved is in the session that was created last.
     for (const session of sessions.toSorted((left, right) => left.time.created - right.time.created)) {
       const found = readMark(session);
-      if (found !== undefined && !state.conversations.has(found.id)) addConversation(state, found);
-      else if (found !== undefined) moveIfOld(state, found);
+      const known = found && state.conversations.get(found.id);
+      // One whose history is known is of this process.
+      if (found !== undefined && known?.tip === undefined) addConversation(state, found);
     }
   };
-};
-
-const moveIfOld = ({ conversations }: TurnsState, found: ConversationRecord): void => {
-  const known = conversations.get(found.id);
-  if (known?.tip === undefined && known?.openTurn === undefined) conversations.set(found.id, found);
 };

@@ -3,8 +3,8 @@ import type { GivenMessage, TurnRequest } from '../port.ts';
 import { type Beginning, digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
 import { refused } from './needs.ts';
-import { createSessionFor, newConversation } from './records.ts';
-import { type ConversationRecord, conversationAt, requireTurn, type TurnRecord, type TurnsState } from './state.ts';
+import { createSessionFor, openConversation } from './records.ts';
+import { conversationAt, type KnownConversation, knownTurn, type TurnRecord, type TurnsState } from './state.ts';
 
 /** A request with the digests of the beginnings of its history. */
 export type PlacedRequest = {
@@ -15,8 +15,8 @@ export type PlacedRequest = {
 };
 
 /** Where a turn begins: the messages that its session lacks, and the digest of the conversation before its input. */
-export type Place = {
-  readonly conversation: ConversationRecord;
+export type BeginPlace = {
+  readonly conversation: KnownConversation;
   readonly sessionID: string;
   readonly isNewSession: boolean;
   readonly replay: readonly GivenMessage[];
@@ -39,11 +39,11 @@ const endingWith = (
 const wholeDigest = ({ beginnings }: PlacedRequest): string => beginnings.at(-1)?.digest ?? '';
 
 /** The conversation of a request: one that is there, or a new one without a session. */
-export const conversationFor = (state: TurnsState, placed: PlacedRequest): ConversationRecord => {
+export const conversationFor = (state: TurnsState, placed: PlacedRequest): KnownConversation => {
   const { request, owner } = placed;
   const { conversation: place, isNew } = request;
-  const create = (name?: string): ConversationRecord =>
-    newConversation(state, { owner, name, isOfClient: false, metadata: {} });
+  const create = (name?: string): KnownConversation =>
+    openConversation(state, { owner, name, isOfClient: false, metadata: {} });
   if (place === undefined) {
     const known = isNew || request.history.length === 0 ? undefined : endingWith(state, placed, wholeDigest(placed));
     const { conversation } = known ?? {};
@@ -51,7 +51,7 @@ export const conversationFor = (state: TurnsState, placed: PlacedRequest): Conve
     return conversation !== undefined && isIdle && state.queue.isFree(conversation.id) ? conversation : create();
   }
   if ('after' in place) {
-    const { conversation } = requireTurn(state, place.after, owner);
+    const { conversation } = knownTurn(state, place.after, owner);
     if (conversation === undefined) throw refused('turn_not_found');
     return conversation;
   }
@@ -63,16 +63,16 @@ export const conversationFor = (state: TurnsState, placed: PlacedRequest): Conve
 
 const newSession = async (
   state: TurnsState,
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   { request, signal }: PlacedRequest,
 ): Promise<string> => createSessionFor(state, conversation, request.title, signal);
 
 /** A place in a new session, with all of the history that the request has. */
 export const placeInNewSession = async (
   state: TurnsState,
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   placed: PlacedRequest,
-): Promise<Place> => {
+): Promise<BeginPlace> => {
   const sessionID = await newSession(state, conversation, placed);
   const { history } = placed.request;
   return { conversation, sessionID, isNewSession: true, replay: history, chain: wholeDigest(placed) };
@@ -82,7 +82,7 @@ export const placeInNewSession = async (
 const forkAfter = async (
   { turns, needs }: TurnsState,
   { sessionID, promptID, conversation: before }: TurnRecord,
-  { conversation, signal }: { readonly conversation: ConversationRecord; readonly signal: AbortSignal },
+  { conversation, signal }: { readonly conversation: KnownConversation; readonly signal: AbortSignal },
 ): Promise<string> => {
   const prompts = [...turns.values()].flatMap((one) => (one.sessionID === sessionID ? [one.promptID] : []));
   const later = [...prompts, ...(before?.addedIDs ?? [])].filter((id) => id > promptID).sort();
@@ -92,10 +92,10 @@ const forkAfter = async (
 /** A place after the longest beginning of the history that is known, in a copy of its session. */
 const placeAfterBeginning = async (
   state: TurnsState,
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   placed: PlacedRequest,
   sessionID?: string,
-): Promise<Place> => {
+): Promise<BeginPlace> => {
   for (const { digest, rest } of placed.beginnings.toReversed()) {
     const known = endingWith(state, placed, digest, sessionID);
     if (known === undefined) continue;
@@ -112,9 +112,9 @@ const placeAfterBeginning = async (
 /** Where a request goes on in its conversation, once that is idle. */
 export const placeIn = async (
   state: TurnsState,
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   placed: PlacedRequest,
-): Promise<Place> => {
+): Promise<BeginPlace> => {
   const { request, owner, signal } = placed;
   const { conversation: wanted, history, isAppended, isCompared, isNew } = request;
   const { needs } = state;
@@ -124,10 +124,10 @@ export const placeIn = async (
     if (wanted === undefined && !isNew) return placeAfterBeginning(state, conversation, placed);
     return placeInNewSession(state, conversation, placed);
   }
-  const after = isAfter ? requireTurn(state, wanted.after, owner) : undefined;
+  const after = isAfter ? knownTurn(state, wanted.after, owner) : undefined;
   if (after !== undefined && conversation.lastTurnID !== after.id) {
     const { name: _name, ...unnamed } = conversation;
-    const branch = newConversation(state, { ...unnamed, isOfClient: false });
+    const branch = openConversation(state, { ...unnamed, isOfClient: false });
     const forkID = await forkAfter(state, after, { conversation: branch, signal });
     const chain = await chainAfter(after.endChain);
     return { conversation: branch, sessionID: forkID, isNewSession: true, replay: appended(), chain };

@@ -3,14 +3,14 @@ import { isNotFound, withRetries } from '../../agent/errors.ts';
 import type { TurnEntry, TurnEvent, TurnEvents } from '../port.ts';
 import { entriesOf, stepsIn } from './entries.ts';
 import { refused } from './needs.ts';
-import { rangeOf, removeIfRead, viewOf } from './records.ts';
-import type { Run } from './run.ts';
+import { rangeOf, removeIfRead, turnViewOf } from './records.ts';
+import type { PromptRun } from './run.ts';
 import { callLater, type TurnRecord, type TurnsState } from './state.ts';
 
 type Reading = { readonly after: number; readonly signal: AbortSignal };
 
 /** The entries of a turn so far: from its run, or from the agent's messages once it has ended. */
-export const readEntries = async (
+export const readTurnEntries = async (
   { needs }: Pick<TurnsState, 'needs'>,
   record: TurnRecord,
   { after, signal }: Reading,
@@ -28,12 +28,16 @@ export const readEntries = async (
 };
 
 async function* readEnded(state: TurnsState, record: TurnRecord, reading: Reading): AsyncGenerator<TurnEvent, void> {
-  const entries = await readEntries(state, record, reading);
+  const entries = await readTurnEntries(state, record, reading);
   if (entries.length > 0) yield { kind: 'entries', entries };
-  yield { kind: 'end', turn: viewOf(record) };
+  yield { kind: 'end', turn: turnViewOf(record) };
 }
 
-async function* readLive(record: TurnRecord, run: Run, { after, signal }: Reading): AsyncGenerator<TurnEvent, void> {
+async function* readLive(
+  record: TurnRecord,
+  run: PromptRun,
+  { after, signal }: Reading,
+): AsyncGenerator<TurnEvent, void> {
   let position = Math.max(after, record.from);
   let shown = '';
   for (;;) {
@@ -41,7 +45,7 @@ async function* readLive(record: TurnRecord, run: Run, { after, signal }: Readin
     const hasEnded = record.end !== undefined;
     const entries = entriesOf(run.steps, { after: position, until: rangeOf(record).until });
     const last = entries.at(-1);
-    const turn = viewOf(record);
+    const turn = turnViewOf(record);
     const waiting = turn.waiting.map(({ id }) => id).join(' ');
     if (last !== undefined) {
       position = last.position;

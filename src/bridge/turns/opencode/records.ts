@@ -6,9 +6,9 @@ import { NEVER } from './needs.ts';
 import type { RunEnd } from './run.ts';
 import {
   addConversation,
-  type ConversationRecord,
   callLater,
-  type TurnFacts,
+  type EndFacts,
+  type KnownConversation,
   type TurnRecord,
   type TurnsState,
   turnsIn,
@@ -35,14 +35,14 @@ export const newTurn = ({ needs }: TurnsState, request: TurnRequest, owner: stri
 };
 
 /** A conversation without a session. */
-export const newConversation = (
+export const openConversation = (
   state: TurnsState,
-  given: Pick<ConversationRecord, 'owner' | 'name' | 'key' | 'isOfClient' | 'metadata'>,
-): ConversationRecord => {
+  given: Pick<KnownConversation, 'owner' | 'name' | 'key' | 'isOfClient' | 'metadata'>,
+): KnownConversation => {
   const { newID, clock } = state.needs;
   const createdMs = clock.now();
   const own = { id: `cnv_${newID()}`, createdMs, sessionID: '', tip: { digest: '' }, addedIDs: new Set<string>() };
-  const conversation: ConversationRecord = { ...given, ...own };
+  const conversation: KnownConversation = { ...given, ...own };
   addConversation(state, conversation);
   return conversation;
 };
@@ -53,9 +53,9 @@ export const rangeOf = ({ from, until = Number.POSITIVE_INFINITY }: TurnRecord) 
 const factsOf = (
   record: TurnRecord,
   steps: readonly Step[],
-  { status, error }: Pick<TurnFacts, 'status' | 'error'>,
+  { status, error }: Pick<EndFacts, 'status' | 'error'>,
   endedMs: number,
-): TurnFacts => {
+): EndFacts => {
   const range = rangeOf(record);
   const last = steps.at(-1)?.info;
   return {
@@ -68,7 +68,7 @@ const factsOf = (
 };
 
 /** A turn as it is now. */
-export const viewOf = (record: TurnRecord): TurnView => {
+export const turnViewOf = (record: TurnRecord): TurnView => {
   const { id, conversation, sessionID, promptID, isStored, metadata, createdMs, run } = record;
   const waiting = run?.waiting() ?? [];
   const {
@@ -160,7 +160,7 @@ export const removeIfRead = (state: TurnsState, record: TurnRecord): void => {
 /** Creates the session of a conversation, with a mark by which it is found after a restart. */
 export const createSessionFor = async (
   { needs }: TurnsState,
-  conversation: ConversationRecord,
+  conversation: KnownConversation,
   title: string,
   signal: AbortSignal,
 ): Promise<string> => (await needs.agent.createSession({ title, metadata: markOf(conversation) }, signal)).id;

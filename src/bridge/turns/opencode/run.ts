@@ -19,7 +19,7 @@ export type RunEnd = {
 };
 
 /** A prompt that the agent answers. It goes on without readers, until it has ended or is aborted. */
-export type Run = {
+export type PromptRun = {
   readonly sessionID: string;
   readonly steps: readonly Step[];
   readonly waiting: () => readonly PermissionRecord[];
@@ -64,7 +64,7 @@ const isLost = ({ detail }: Fault<BridgeFault>): boolean =>
   detail.kind === 'agent-failed' && ['agent_lost', 'agent_failed', 'agent_unusable'].includes(detail.code);
 
 /** Sends a prompt, and follows its answer by the session's events. */
-export const startRun = (needs: RunNeeds, { sessionID, prompt, span, onEnd }: StartedRun): Run => {
+export const startRun = (needs: RunNeeds, { sessionID, prompt, span, onEnd }: StartedRun): PromptRun => {
   const { agent, traced, feed, clock, chance, log } = needs;
   const reducer = createStepReducer();
   const ending = new AbortController();

@@ -3,10 +3,10 @@ import type { MessageErrorRecord } from '../../agent/schema.ts';
 import type { Caller, TurnStatus, TurnUsage, TurnView } from '../port.ts';
 import { refused, type TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
-import type { Run } from './run.ts';
+import type { PromptRun } from './run.ts';
 
 /** What stays of a turn that has ended. */
-export type TurnFacts = {
+export type EndFacts = {
   readonly status: Exclude<TurnStatus, 'queued' | 'running' | 'waiting' | 'calls'>;
   readonly endedMs: number;
   readonly position: number;
@@ -36,15 +36,15 @@ export type TurnRecord = {
   /** Resolves once it has begun; to a view where it has not, because another turn waits for a decision. */
   begun: Promise<TurnView | undefined>;
   /** Undefined until it has begun. */
-  conversation: ConversationRecord | undefined;
+  conversation: KnownConversation | undefined;
   sessionID: string;
   promptID: string;
   from: number;
   until?: number | undefined;
   continuedBy?: string | undefined;
   /** While it goes on. */
-  run: Run | undefined;
-  end: TurnFacts | undefined;
+  run: PromptRun | undefined;
+  end: EndFacts | undefined;
   readonly readers: Set<string>;
   joins: number;
   leftMs?: number | undefined;
@@ -57,7 +57,7 @@ export type TurnRecord = {
 };
 
 /** A conversation as this process knows it. */
-export type ConversationRecord = {
+export type KnownConversation = {
   readonly id: string;
   readonly owner: string;
   readonly name?: string | undefined;
@@ -85,7 +85,7 @@ export type TurnsState = {
   readonly queue: KeyedQueue;
   /** The oldest first. */
   readonly turns: Map<string, TurnRecord>;
-  readonly conversations: Map<string, ConversationRecord>;
+  readonly conversations: Map<string, KnownConversation>;
   /** What timers are to do, until it was done or the port has stopped. */
   readonly timers: Set<() => void>;
 };
@@ -94,7 +94,7 @@ const TURNS_LIMIT = 5000;
 const CONVERSATIONS_LIMIT = 10_000;
 
 /** The turn of an owner. Faults with `turn_not_found`. */
-export const requireTurn = ({ turns }: Pick<TurnsState, 'turns'>, id: string, owner: string): TurnRecord => {
+export const knownTurn = ({ turns }: Pick<TurnsState, 'turns'>, id: string, owner: string): TurnRecord => {
   const record = turns.get(id);
   if (record === undefined || record.owner !== owner || record.promptID === '') throw refused('turn_not_found');
   return record;
@@ -105,7 +105,7 @@ export const conversationAt = (
   { conversations }: Pick<TurnsState, 'conversations'>,
   place: { readonly id: string } | { readonly name: string },
   { owner }: Pick<Caller, 'owner'>,
-): ConversationRecord | undefined => {
+): KnownConversation | undefined => {
   if ('id' in place) {
     const found = conversations.get(place.id);
     return found?.owner === owner ? found : undefined;
@@ -114,10 +114,8 @@ export const conversationAt = (
 };
 
 /** The turns of a conversation, the oldest first. */
-export const turnsIn = (
-  { turns }: Pick<TurnsState, 'turns'>,
-  conversation: ConversationRecord,
-): readonly TurnRecord[] => [...turns.values()].filter((record) => record.conversation === conversation);
+export const turnsIn = ({ turns }: Pick<TurnsState, 'turns'>, conversation: KnownConversation): readonly TurnRecord[] =>
+  [...turns.values()].filter((record) => record.conversation === conversation);
 
 /** Adds a turn. Of too many the oldest that has ended is forgotten. */
 export const addTurn = ({ turns }: TurnsState, record: TurnRecord): void => {
@@ -128,7 +126,7 @@ export const addTurn = ({ turns }: TurnsState, record: TurnRecord): void => {
 };
 
 /** Adds a conversation. Of too many the oldest in which no turn goes on is forgotten. */
-export const addConversation = ({ conversations }: TurnsState, conversation: ConversationRecord): void => {
+export const addConversation = ({ conversations }: TurnsState, conversation: KnownConversation): void => {
   conversations.set(conversation.id, conversation);
   if (conversations.size <= CONVERSATIONS_LIMIT) return;
   const idle = [...conversations.values()].find((one) => one.sessionID !== '' && one.openTurn === undefined);

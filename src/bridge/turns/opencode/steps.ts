@@ -10,8 +10,6 @@ export type GrowingText = {
   readonly pieces: string[];
   chars: number;
   hasEnded: boolean;
-  /** The attempt of the model that wrote it has failed. */
-  isWithdrawn: boolean;
   /** All events of it have come, so that the next piece belongs at its end. */
   isGapless: boolean;
 };
@@ -42,7 +40,7 @@ const insertByID = <T>(items: T[], item: T, idOf: (item: T) => string): void => 
 
 const newText = ({ type, id }: TextPart): GrowingText => ({
   ...{ type, id, pieces: [], chars: 0 },
-  ...{ hasEnded: false, isWithdrawn: false, isGapless: false },
+  ...{ hasEnded: false, isGapless: false },
 });
 
 /** Brings a text to a state of it. One that is shorter is older, or its end was trimmed. */
@@ -51,9 +49,7 @@ const growText = (known: GrowingText, { text, time }: TextPart): void => {
     known.pieces.push(known.chars === 0 ? text : text.slice(known.chars));
     known.chars = text.length;
   }
-  if (time?.end === undefined) return;
-  known.isWithdrawn = text === '';
-  known.hasEnded = true;
+  known.hasEnded ||= time?.end !== undefined;
 };
 
 const isShown = (part: PartRecord): part is TextPart =>

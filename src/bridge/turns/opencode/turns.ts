@@ -7,9 +7,9 @@ import { createConversations } from './conversations.ts';
 import { createMarkReader } from './marks.ts';
 import { type OpenCodeNeeds, refused } from './needs.ts';
 import { followRequests } from './open-requests.ts';
-import { eventsOf, leaveTurn, readEntries } from './reading.ts';
-import { removeTurn, viewOf } from './records.ts';
-import { requireTurn, type TurnsState } from './state.ts';
+import { eventsOf, leaveTurn, readTurnEntries } from './reading.ts';
+import { removeTurn, turnViewOf } from './records.ts';
+import { knownTurn, type TurnsState } from './state.ts';
 
 /** How many may wait in a conversation. */
 const WAITING_LIMIT = 16;
@@ -31,40 +31,40 @@ export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonl
   return {
     begin: (request, by) => beginTurn(state, request, by, readMarks),
     async *follow(turnID, after, { owner, signal }) {
-      yield* eventsOf(state, requireTurn(state, turnID, owner), { after, signal });
+      yield* eventsOf(state, knownTurn(state, turnID, owner), { after, signal });
     },
     async read(turnID, { owner, signal }) {
-      const record = requireTurn(state, turnID, owner);
-      const entries = await readEntries(state, record, { after: record.from, signal });
-      return { turn: viewOf(record), entries };
+      const record = knownTurn(state, turnID, owner);
+      const entries = await readTurnEntries(state, record, { after: record.from, signal });
+      return { turn: turnViewOf(record), entries };
     },
-    view: async (turnID, { owner }) => viewOf(requireTurn(state, turnID, owner)),
+    view: async (turnID, { owner }) => turnViewOf(knownTurn(state, turnID, owner)),
     async input({ sessionID, messageIDs }, { signal }) {
       return Promise.all(messageIDs.map((id) => agent.message(sessionID, id, signal)));
     },
     async turnsOfPrompt(promptID, { owner }) {
       const found = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.promptID === promptID);
-      return found.map(viewOf);
+      return found.map(turnViewOf);
     },
     async waitingTurns({ owner }) {
       const own = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.promptID !== '');
-      return own.map(viewOf).filter(({ status }) => status === 'waiting');
+      return own.map(turnViewOf).filter(({ status }) => status === 'waiting');
     },
     async leave(turnID, reader, { owner }) {
-      leaveTurn(state, requireTurn(state, turnID, owner), reader);
+      leaveTurn(state, knownTurn(state, turnID, owner), reader);
     },
     async cancel(turnID, { owner }) {
-      const record = requireTurn(state, turnID, owner);
+      const record = knownTurn(state, turnID, owner);
       await record.run?.abort();
-      return viewOf(record);
+      return turnViewOf(record);
     },
     async delete(turnID, { owner }) {
-      const record = requireTurn(state, turnID, owner);
+      const record = knownTurn(state, turnID, owner);
       if (record.end === undefined) throw refused('turn_running');
       await removeTurn(state, record);
     },
     async decide(turnID, decisions, { owner }) {
-      const { run } = requireTurn(state, turnID, owner);
+      const { run } = knownTurn(state, turnID, owner);
       const open = run?.waiting() ?? [];
       const unknown = decisions.flatMap(({ requestID }) =>
         open.some(({ id }) => id === requestID) ? [] : [requestID],
