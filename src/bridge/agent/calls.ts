@@ -26,6 +26,8 @@ export type ApiCall<Schema> = {
   readonly headers?: Readonly<Record<string, string>>;
   /** To do it twice makes no difference; true of everything but a POST unless given. */
   readonly isRepeatable?: boolean;
+  /** It waits for a whole turn, and must not be sent again: it has no time limit. */
+  readonly isPrompt?: boolean;
   /** The fault of an answer that says no in a way that the caller knows; undefined for another one. */
   readonly refusalOf?: (answer: HttpResponse) => Fault<BridgeFault> | undefined;
 };
@@ -40,7 +42,8 @@ const CALL_LIMIT_MS = 10_000;
 /** Messages hold whole files and the output of tools. */
 const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 const LONG_CHARS = 262_144;
-const CALL = { isPrompt: false };
+/** The longest that a timer takes. */
+const PROMPT_LIMIT_MS = 2 ** 31 - 1;
 
 /** The text through a schema; undefined when it is no JSON or does not fit. */
 function* parsing<Schema extends v.GenericSchema>(
@@ -61,13 +64,13 @@ export const createAgentCalls = (needs: AgentCallsNeeds): CallAgent => {
   const { httpClient, clock, runInSlices, callLimitMs = CALL_LIMIT_MS, ...location } = needs;
   const { headers, urlOf } = createAgentUrls(location);
   return async (call, signal) => {
-    const { method, path, schema, query, body, isRepeatable = method !== 'POST' } = call;
-    const deadline = createDeadline(clock, callLimitMs, signal);
+    const { method, path, schema, query, body, isRepeatable = method !== 'POST', isPrompt = false } = call;
+    const deadline = createDeadline(clock, isPrompt ? PROMPT_LIMIT_MS : callLimitMs, signal);
     try {
       const text = body === undefined ? undefined : await runInSlices(writeJson(body), deadline.signal);
       const answer = await httpClient({
         ...{ method, url: urlOf(path, query), signal: deadline.signal, limitBytes: ANSWER_LIMIT_BYTES },
-        ...{ isRepeatable, isPrompt: false },
+        ...{ isRepeatable, isPrompt },
         headers: {
           ...headers,
           ...call.headers,
@@ -77,13 +80,13 @@ export const createAgentCalls = (needs: AgentCallsNeeds): CallAgent => {
         ...(text === undefined ? {} : { body: text }),
       });
       if (answer.status < 200 || answer.status >= 300)
-        throw call.refusalOf?.(answer) ?? toRefusalFault(answer, clock.now(), CALL);
+        throw call.refusalOf?.(answer) ?? toRefusalFault(answer, clock.now(), { isPrompt });
       const value = await runInSlices(parsing(schema, answer.text), deadline.signal);
-      if (value === undefined) throw toUnusableAnswerFault(answer.text, CALL);
+      if (value === undefined) throw toUnusableAnswerFault(answer.text, { isPrompt });
       return value;
     } catch (error) {
       if (signal.aborted && !(error instanceof Fault)) throw new Fault({ kind: 'client-left' });
-      throw toConnectionFault(error, CALL);
+      throw toConnectionFault(error, { isPrompt });
     } finally {
       deadline.end();
     }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import { isRecord } from '../../core/json.ts';
 
 const ID_LIMIT = 200;
@@ -55,6 +56,8 @@ export const MessageInfo = v.variant('role', [
     time: v.object({ created: v.number(), completed: v.optional(v.number()) }),
     tokens: v.fallback(v.optional(Tokens), undefined),
     finish: v.optional(v.string()),
+    /** The value where the answer had to be one. */
+    structured: v.optional(v.unknown()),
     error: v.optional(MessageErrorRecord),
     summary: v.fallback(v.optional(v.boolean()), undefined),
   }),
@@ -76,6 +79,12 @@ const CallMetadata = v.fallback(
   undefined,
 );
 
+/** What a bridge has attached to its prompt at an OpenCode server, by which it knows it again. */
+const PromptMetadata = v.fallback(
+  v.optional(v.object({ [BRIDGE_METADATA_KEY]: v.object({ token: v.string() }) })),
+  undefined,
+);
+
 /** The parts that a client of ours is shown something of; all others come as `other`. */
 export const PartRecord = v.union([
   v.object({
@@ -84,6 +93,7 @@ export const PartRecord = v.union([
     text: v.string(),
     synthetic: v.fallback(v.optional(v.boolean()), undefined),
     ignored: v.fallback(v.optional(v.boolean()), undefined),
+    metadata: PromptMetadata,
     time: v.fallback(v.optional(v.object({ end: v.optional(v.number()) })), undefined),
   }),
   v.object({
