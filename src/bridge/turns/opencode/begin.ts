@@ -1,7 +1,7 @@
 import { untilAborted } from '../../../core/async.ts';
 import { isNotFound } from '../../agent/errors.ts';
 import type { Prompt } from '../../agent/session-client.ts';
-import type { BegunTurn, Caller, TurnRequest, TurnView } from '../port.ts';
+import type { BeginRequest, BegunTurn, TurnCaller, TurnSnapshot } from '../port.ts';
 import { beginningsOf, digestAfter, promptPartsOf } from './history.ts';
 import { turnToJoin } from './joining.ts';
 import { NEVER, refused } from './needs.ts';
@@ -12,14 +12,18 @@ import { startRun } from './run.ts';
 import { addTurn, conversationAt, type KnownConversation, type TurnRecord, type TurnsState } from './state.ts';
 
 /** The results of calls that a history ends with are told to the agent as the input, if there is no other. */
-const withInput = (request: TurnRequest): TurnRequest => {
+const withInput = (request: BeginRequest): BeginRequest => {
   const { history, input, decisions } = request;
   if (input.length > 0 || decisions.length > 0) return request;
   const last = history.findLastIndex(({ role }) => role !== 'tool');
   return { ...request, history: history.slice(0, last + 1), input: history.slice(last + 1) };
 };
 
-const toPrompt = (request: TurnRequest, parts: Prompt['parts'], token: string): Prompt & { readonly token: string } => {
+const toPrompt = (
+  request: BeginRequest,
+  parts: Prompt['parts'],
+  token: string,
+): Prompt & { readonly token: string } => {
   const { model, variant, agent, system, hasTools, format } = request;
   return { parts, model, variant, agent, system, hasTools, token, format };
 };
@@ -28,7 +32,7 @@ const toPrompt = (request: TurnRequest, parts: Prompt['parts'], token: string): 
 const untilIdle = async (
   conversation: KnownConversation,
   { request, signal }: PlacedRequest,
-): Promise<TurnView | undefined> => {
+): Promise<TurnSnapshot | undefined> => {
   for (;;) {
     const { openTurn } = conversation;
     if (openTurn?.run === undefined) return undefined;
@@ -103,7 +107,7 @@ const beginNew = async (
   state: TurnsState,
   record: TurnRecord,
   placed: PlacedRequest,
-): Promise<TurnView | undefined> => {
+): Promise<TurnSnapshot | undefined> => {
   const conversation = conversationFor(state, placed);
   const release = await state.queue.acquire(conversation.id, placed.signal);
   try {
@@ -117,7 +121,7 @@ const beginNew = async (
 };
 
 /** Continues the turn that waits for decisions, and hands them to the agent. */
-const beginWithDecisions = async (state: TurnsState, record: TurnRecord, request: TurnRequest): Promise<void> => {
+const beginWithDecisions = async (state: TurnsState, record: TurnRecord, request: BeginRequest): Promise<void> => {
   const { conversation: place, decisions } = request;
   const { owner } = record;
   const ids = decisions.map(({ requestID }) => requestID);
@@ -144,9 +148,9 @@ const beginWithDecisions = async (state: TurnsState, record: TurnRecord, request
 const begin = async (
   state: TurnsState,
   record: TurnRecord,
-  request: TurnRequest,
+  request: BeginRequest,
   readMarks: (signal: AbortSignal) => Promise<void>,
-): Promise<TurnView | undefined> => {
+): Promise<TurnSnapshot | undefined> => {
   const { signal } = record.starting;
   const { runInSlices, digest } = state.needs;
   if (request.conversation !== undefined && !('after' in request.conversation)) await readMarks(signal);
@@ -163,7 +167,7 @@ const enter = async (
   state: TurnsState,
   record: TurnRecord,
   outcome: 'begun' | 'joined',
-  { signal }: Caller,
+  { signal }: TurnCaller,
 ): Promise<BegunTurn> => {
   const reader = `rdr_${state.needs.newID()}`;
   record.readers.add(reader);
@@ -182,8 +186,8 @@ const enter = async (
 /** Begins a turn, or joins the one that an equal request has begun. */
 export const beginTurn = async (
   state: TurnsState,
-  given: TurnRequest,
-  by: Caller,
+  given: BeginRequest,
+  by: TurnCaller,
   readMarks: (signal: AbortSignal) => Promise<void>,
 ): Promise<BegunTurn> => {
   if (given.clientTools !== undefined) throw refused('unsupported');

@@ -1,6 +1,6 @@
 import { isNotFound } from '../../agent/errors.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
-import type { Caller, ConversationsPort, ConversationView, GivenMessage } from '../port.ts';
+import type { ConversationsPort, ConversationView, SentMessage, TurnCaller } from '../port.ts';
 import { digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
 import { NEVER, refused } from './needs.ts';
@@ -18,7 +18,7 @@ const toConversationView = (conversation: KnownConversation): ConversationView =
 const addMessages = async (
   { needs }: TurnsState,
   conversation: KnownConversation,
-  messages: readonly GivenMessage[],
+  messages: readonly SentMessage[],
   signal: AbortSignal,
 ): Promise<readonly MessageRecord[]> => {
   const { agent, runInSlices, digest } = needs;
@@ -35,7 +35,7 @@ const addMessages = async (
   return added;
 };
 
-const requireUserMessages = (messages: readonly GivenMessage[]): void => {
+const requireUserMessages = (messages: readonly SentMessage[]): void => {
   if (messages.some(({ role }) => role !== 'user')) throw refused('unsupported');
 };
 
@@ -45,7 +45,7 @@ export const createConversations = (
   readMarks: (signal: AbortSignal) => Promise<void>,
 ): ConversationsPort => {
   const { agent } = state.needs;
-  const find = async (place: { readonly id: string } | { readonly name: string }, by: Caller) => {
+  const find = async (place: { readonly id: string } | { readonly name: string }, by: TurnCaller) => {
     await readMarks(by.signal);
     const found = conversationAt(state, place, by);
     if (found === undefined || found.sessionID === '') throw refused('conversation_not_found');

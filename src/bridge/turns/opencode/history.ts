@@ -2,12 +2,12 @@ import { writeJson } from '../../../core/json.ts';
 import { cutText, withSingleBlanks } from '../../../core/text.ts';
 import type { Steps } from '../../../core/time-slices.ts';
 import type { Prompt } from '../../agent/session-client.ts';
-import type { GivenMessage, GivenPart } from '../port.ts';
+import type { SentMessage, SentPart } from '../port.ts';
 
 type DigestText = (text: string) => string;
 
 /** A beginning of a history: its digest, and the messages that follow it. */
-export type Beginning = { readonly digest: string; readonly rest: readonly GivenMessage[] };
+export type Beginning = { readonly digest: string; readonly rest: readonly SentMessage[] };
 
 const LONG_CHARS = 65_536;
 /** Some clients show the reasoning of an answer and send it back. */
@@ -39,21 +39,21 @@ function* digestOf(text: string, digest: DigestText): Steps<string> {
   return digest(pieces.join('\n'));
 }
 
-const textOf = (message: GivenMessage): string => {
+const textOf = (message: SentMessage): string => {
   if (message.role === 'tool') return message.output;
   if (message.role === 'user')
     return message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ');
   return REASONING.reduce(withoutBlocks, message.text ?? '');
 };
 
-const filesOf = (message: GivenMessage): readonly Extract<GivenPart, { readonly type: 'file' }>[] => {
+const filesOf = (message: SentMessage): readonly Extract<SentPart, { readonly type: 'file' }>[] => {
   if (message.role === 'assistant') return [];
   if (message.role === 'tool') return message.files ?? [];
   return message.parts.filter((part) => part.type === 'file');
 };
 
 /** What is compared of a message: its words, and a line for each file, call or result. */
-function* contentOf(message: GivenMessage, digest: DigestText): Steps<{ text: string; lines: readonly string[] }> {
+function* contentOf(message: SentMessage, digest: DigestText): Steps<{ text: string; lines: readonly string[] }> {
   const text = (yield* withSingleBlanks(textOf(message))).trim();
   const files: string[] = [];
   for (const { url } of filesOf(message)) files.push(`file ${yield* digestOf(url, digest)}`);
@@ -68,7 +68,7 @@ function* contentOf(message: GivenMessage, digest: DigestText): Steps<{ text: st
  * adjacent messages of one role are one, and empty answers are none.
  */
 export function* beginningsOf(
-  messages: readonly GivenMessage[],
+  messages: readonly SentMessage[],
   digest: DigestText,
   before = '',
 ): Steps<readonly Beginning[]> {
@@ -95,7 +95,7 @@ export function* beginningsOf(
 }
 
 /** The digest of a history after which these messages have come. */
-export function* digestAfter(before: string, messages: readonly GivenMessage[], digest: DigestText): Steps<string> {
+export function* digestAfter(before: string, messages: readonly SentMessage[], digest: DigestText): Steps<string> {
   return (yield* beginningsOf(messages, digest, before)).at(-1)?.digest ?? before;
 }
 
@@ -106,7 +106,7 @@ const OPENING =
   'These are the earlier messages of this conversation. They are context only: answer the message after them.\n';
 
 /** A message in words: a call and its result are told, since OpenCode stores no calls of clients. */
-const tell = (message: GivenMessage, names: ReadonlyMap<string, string>): Told => {
+const tell = (message: SentMessage, names: ReadonlyMap<string, string>): Told => {
   if (message.role === 'user') return { role: 'user', text: textOf(message) };
   if (message.role === 'tool')
     return { role: 'user', text: `[${names.get(message.callID) ?? 'The function'} returned]\n${message.output}` };
@@ -116,9 +116,9 @@ const tell = (message: GivenMessage, names: ReadonlyMap<string, string>): Told =
 
 /** The parts of a prompt: the messages in `replay` as a transcript, since OpenCode stores no answers, then those of the input. */
 export function* promptPartsOf(
-  replay: readonly GivenMessage[],
-  input: readonly GivenMessage[],
-  history: readonly GivenMessage[],
+  replay: readonly SentMessage[],
+  input: readonly SentMessage[],
+  history: readonly SentMessage[],
 ): Steps<readonly PromptPart[]> {
   const names = new Map(
     history.flatMap((message) =>

@@ -1,4 +1,4 @@
-import type { TurnRequest } from '../port.ts';
+import type { BeginRequest } from '../port.ts';
 import { toolsOf } from './entries.ts';
 import { refused } from './needs.ts';
 import type { TurnRecord, TurnsState } from './state.ts';
@@ -11,7 +11,7 @@ const READ_AGAIN_MS = 10_000;
 const FAILED_AGAIN_MS = 5000;
 const LEFT_MS = 10_000;
 
-type Joining = Pick<TurnRequest, 'key' | 'isKeyOfClient' | 'digest' | 'isRetry'>;
+type Joining = Pick<BeginRequest, 'key' | 'isKeyOfClient' | 'digest' | 'isRetry'>;
 
 const endedWithin = ({ end }: TurnRecord, nowMs: number, limitMs: number): boolean =>
   end === undefined || nowMs - end.endedMs < limitMs;

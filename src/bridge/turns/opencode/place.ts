@@ -1,5 +1,5 @@
 import { isNotFound } from '../../agent/errors.ts';
-import type { GivenMessage, TurnRequest } from '../port.ts';
+import type { BeginRequest, SentMessage } from '../port.ts';
 import { type Beginning, digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
 import { refused } from './needs.ts';
@@ -8,7 +8,7 @@ import { conversationAt, type KnownConversation, knownTurn, type TurnRecord, typ
 
 /** A request with the digests of the beginnings of its history. */
 export type PlacedRequest = {
-  readonly request: TurnRequest;
+  readonly request: BeginRequest;
   readonly owner: string;
   readonly beginnings: readonly Beginning[];
   readonly signal: AbortSignal;
@@ -19,7 +19,7 @@ export type BeginPlace = {
   readonly conversation: KnownConversation;
   readonly sessionID: string;
   readonly isNewSession: boolean;
-  readonly replay: readonly GivenMessage[];
+  readonly replay: readonly SentMessage[];
   readonly chain: string | undefined;
 };
 
@@ -140,7 +140,7 @@ export const placeIn = async (
   if (conversation.tip === undefined || conversation.tip.digest === whole) return { ...on, replay: [], chain: whole };
   return placeAfterBeginning(state, conversation, placed, sessionID);
 
-  function appended(): readonly GivenMessage[] {
+  function appended(): readonly SentMessage[] {
     return isAppended ? history : [];
   }
   async function chainAfter(before: string | undefined): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import type { TurnRequest, TurnView } from '../port.ts';
+import type { BeginRequest, TurnSnapshot } from '../port.ts';
 import { answerTextOf, entriesOf, toolsOf, usageOf } from './entries.ts';
 import { digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
@@ -20,7 +20,7 @@ const NO_TURN: Promise<undefined> = Promise.resolve(undefined);
 const UNREAD_MS = 600_000;
 
 /** A turn that has not begun. */
-export const newTurn = ({ needs }: TurnsState, request: TurnRequest, owner: string): TurnRecord => {
+export const newTurn = ({ needs }: TurnsState, request: BeginRequest, owner: string): TurnRecord => {
   const { key, digest, abortAfterMs, isStored, metadata, model } = request;
   return {
     ...{ id: `trn_${needs.newID()}`, owner, key, digest, abortAfterMs, isStored, metadata },
@@ -68,7 +68,7 @@ const factsOf = (
 };
 
 /** A turn as it is now. */
-export const turnViewOf = (record: TurnRecord): TurnView => {
+export const turnViewOf = (record: TurnRecord): TurnSnapshot => {
   const { id, conversation, sessionID, promptID, isStored, metadata, createdMs, run } = record;
   const waiting = run?.waiting() ?? [];
   const {

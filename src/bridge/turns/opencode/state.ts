@@ -1,13 +1,13 @@
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { MessageErrorRecord } from '../../agent/schema.ts';
-import type { Caller, TurnStatus, TurnUsage, TurnView } from '../port.ts';
+import type { TurnCaller, TurnPhase, TurnSnapshot, TurnUsage } from '../port.ts';
 import { refused, type TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { PromptRun } from './run.ts';
 
 /** What stays of a turn that has ended. */
 export type EndFacts = {
-  readonly status: Exclude<TurnStatus, 'queued' | 'running' | 'waiting' | 'calls'>;
+  readonly status: Exclude<TurnPhase, 'queued' | 'running' | 'waiting' | 'calls'>;
   readonly endedMs: number;
   readonly position: number;
   readonly usage: TurnUsage;
@@ -34,7 +34,7 @@ export type TurnRecord = {
   /** Ends its beginning when all who wait for that have left. */
   readonly starting: AbortController;
   /** Resolves once it has begun; to a view where it has not, because another turn waits for a decision. */
-  begun: Promise<TurnView | undefined>;
+  begun: Promise<TurnSnapshot | undefined>;
   /** Undefined until it has begun. */
   conversation: KnownConversation | undefined;
   sessionID: string;
@@ -104,7 +104,7 @@ export const knownTurn = ({ turns }: Pick<TurnsState, 'turns'>, id: string, owne
 export const conversationAt = (
   { conversations }: Pick<TurnsState, 'conversations'>,
   place: { readonly id: string } | { readonly name: string },
-  { owner }: Pick<Caller, 'owner'>,
+  { owner }: Pick<TurnCaller, 'owner'>,
 ): KnownConversation | undefined => {
   if ('id' in place) {
     const found = conversations.get(place.id);

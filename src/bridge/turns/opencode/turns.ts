@@ -42,9 +42,13 @@ export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonl
     async input({ sessionID, messageIDs }, { signal }) {
       return Promise.all(messageIDs.map((id) => agent.message(sessionID, id, signal)));
     },
-    async turnsOfPrompt(promptID, { owner }) {
-      const found = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.promptID === promptID);
-      return found.map(turnViewOf);
+    async turnsOfPart({ sessionID, partID }, { owner, signal }) {
+      const own = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.sessionID === sessionID);
+      if (own.length === 0) return [];
+      const records = await agent.messages(sessionID, signal);
+      const info = records.find(({ parts }) => parts.some(({ id }) => id === partID))?.info;
+      if (info?.role !== 'assistant') return [];
+      return own.filter(({ promptID }) => promptID === info.parentID).map(turnViewOf);
     },
     async waitingTurns({ owner }) {
       const own = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.promptID !== '');

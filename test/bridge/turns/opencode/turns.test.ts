@@ -103,14 +103,17 @@ describe('turns at an OpenCode server: output', (check) => {
 
   check('its prompt is given back as the message that the request has stored', () =>
     withTurns({}, async ({ ask, turns, by }) => {
-      const { turn } = await ask({ input: [user('the words')] });
+      const { turn, entries } = await ask({ input: [user('the words')] });
       const [message] = await turns.input(turn, by);
       assert.is(message?.info.id, turn.promptID);
       assert.match(JSON.stringify(message?.parts), /the words/);
-      assert.equal(
-        (await turns.turnsOfPrompt(turn.promptID, by)).map(({ id }) => id),
-        [turn.id],
-      );
+      const { sessionID } = turn;
+      const [partID = ''] = entries.flatMap((entry) => ('partID' in entry ? [entry.partID] : []));
+      const found = async (place: Parameters<typeof turns.turnsOfPart>[0], owner = by.owner) =>
+        (await turns.turnsOfPart(place, { ...by, owner })).map(({ id }) => id);
+      assert.equal(await found({ sessionID, partID }), [turn.id]);
+      assert.equal(await found({ sessionID, partID: 'prt_another' }), []);
+      assert.equal(await found({ sessionID, partID }, 'somebody-else'), []);
     }),
   );
 });

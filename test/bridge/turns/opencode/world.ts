@@ -8,14 +8,14 @@ import { createAgentTransport } from '../../../../src/bridge/agent/servers.ts';
 import { type BridgeFault, isBridgeFault } from '../../../../src/bridge/errors.ts';
 import { createOpenCodeTurns } from '../../../../src/bridge/turns/opencode/turns.ts';
 import type {
+  BeginRequest,
   BegunTurn,
-  Caller,
-  GivenMessage,
+  SentMessage,
+  TurnCaller,
   TurnEntry,
   TurnEvent,
-  TurnRequest,
+  TurnSnapshot,
   TurnsPort,
-  TurnView,
 } from '../../../../src/bridge/turns/port.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
 import { createLog } from '../../../../src/core/log.ts';
@@ -31,12 +31,12 @@ export type TurnsWorld = AgentLink &
   PlainFeed & {
     readonly agent: AgentWorld;
     readonly turns: TurnsPort;
-    readonly by: Caller;
+    readonly by: TurnCaller;
     readonly logged: readonly string[];
     /** Begins a turn. The world's requests have keys of their own. */
-    readonly begin: (request?: Partial<TurnRequest>, by?: Caller) => Promise<BegunTurn>;
+    readonly begin: (request?: Partial<BeginRequest>, by?: TurnCaller) => Promise<BegunTurn>;
     /** Begins a turn and reads it to its end, or until it waits. */
-    readonly ask: (request?: Partial<TurnRequest>, by?: Caller) => Promise<ReadTurn>;
+    readonly ask: (request?: Partial<BeginRequest>, by?: TurnCaller) => Promise<ReadTurn>;
     /** The port of another bridge, after this one has ended. */
     readonly restart: () => TurnsPort;
     readonly stop: () => Promise<void>;
@@ -45,13 +45,13 @@ export type TurnsWorld = AgentLink &
 export type ReadTurn = {
   readonly outcome: 'begun' | 'joined';
   readonly reader: string;
-  readonly turn: TurnView;
+  readonly turn: TurnSnapshot;
   readonly entries: readonly TurnEntry[];
   readonly text: string;
 };
 
-export const user = (text: string): GivenMessage => ({ role: 'user', parts: [{ type: 'text', text }] });
-export const assistant = (text: string): GivenMessage => ({ role: 'assistant', text });
+export const user = (text: string): SentMessage => ({ role: 'user', parts: [{ type: 'text', text }] });
+export const assistant = (text: string): SentMessage => ({ role: 'assistant', text });
 
 let made = 0;
 const newKey = (): string => {
@@ -60,7 +60,7 @@ const newKey = (): string => {
 };
 
 /** A request with one message of a user. */
-export const requestWith = (given: Partial<TurnRequest> = {}): TurnRequest => {
+export const requestWith = (given: Partial<BeginRequest> = {}): BeginRequest => {
   const key = newKey();
   return {
     history: [],
@@ -96,7 +96,7 @@ export const textOf = (entries: readonly TurnEntry[]): string =>
 /** Reads until the turn ends or waits for a decision. */
 export const readUntilPause = async (
   events: AsyncIterable<TurnEvent>,
-): Promise<{ readonly turn: TurnView | undefined; readonly entries: readonly TurnEntry[] }> => {
+): Promise<{ readonly turn: TurnSnapshot | undefined; readonly entries: readonly TurnEntry[] }> => {
   const entries: TurnEntry[] = [];
   for await (const event of events) {
     if (event.kind === 'entries') entries.push(...event.entries);
@@ -155,7 +155,7 @@ export const createTurnsWorld = async (given: Given = {}): Promise<TurnsWorld> =
     return turns;
   };
   const turns = start();
-  const by: Caller = { owner: OWNER, signal: new AbortController().signal };
+  const by: TurnCaller = { owner: OWNER, signal: new AbortController().signal };
   const begin: TurnsWorld['begin'] = (request, caller = by) => turns.begin(requestWith(request), caller);
   return {
     ...link,
