@@ -61,7 +61,7 @@ describe('the choice between turns of our agent server and of another one', (che
     const { clock, seen, turns, isOwn } = createWorld(OWN);
     assert.is(seen.asked, 0);
     assert.equal(await Promise.all([isOwn(), isOwn()]), [true, true]);
-    clock.advance(86_400_000);
+    await clock.advance(86_400_000);
     assert.is(await isOwn(), true);
     turns.stop();
     assert.equal(seen, { asked: 1, made: 0, stopped: 0 });
@@ -73,10 +73,10 @@ describe('the choice between turns of our agent server and of another one', (che
     check(`takes the other port, once, where the server ${name}`, async () => {
       const { clock, seen, logged, turns, isOwn } = createWorld(answer);
       assert.equal(await Promise.all([isOwn(), isOwn()]), [false, false]);
-      clock.advance(29_999);
+      await clock.advance(29_999);
       assert.is(await isOwn(), false);
       assert.is(seen.asked, 1);
-      clock.advance(1);
+      await clock.advance(1);
       assert.is(await isOwn(), false);
       turns.stop();
       assert.equal(seen, { asked: 2, made: 1, stopped: 1 });
@@ -85,9 +85,9 @@ describe('the choice between turns of our agent server and of another one', (che
   check('notices a server that has turns by now', async () => {
     const { clock, seen, isOwn } = createWorld(OPENCODE, OWN);
     assert.is(await isOwn(), false);
-    clock.advance(30_000);
+    await clock.advance(30_000);
     assert.is(await isOwn(), true);
-    clock.advance(30_000);
+    await clock.advance(30_000);
     assert.is(await isOwn(), true);
     assert.is(seen.asked, 2);
   });
@@ -101,7 +101,7 @@ describe('the choice between turns of our agent server and of another one', (che
   check('keeps the other port while its server cannot be reached', async () => {
     const { clock, seen, isOwn } = createWorld(OPENCODE, unreachable());
     assert.is(await isOwn(), false);
-    clock.advance(30_000);
+    await clock.advance(30_000);
     assert.is(await isOwn(), false);
     assert.is(seen.made, 1);
   });
