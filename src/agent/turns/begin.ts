@@ -67,6 +67,8 @@ export type Begun = {
 /** What an attempt to begin has decided so far. */
 type Attempt = AskedFrom & { readonly reader: string; readonly released: Turn | undefined };
 
+/** Of keys that no client has chosen: they are those of one request alone, and equal requests have others. */
+const KEY_OF_REQUEST = 'once:';
 const EQUAL_REQUESTS = 8;
 const PROMPTS_LIMIT = 16;
 const PLACE_LIMIT = 1000;
@@ -106,9 +108,10 @@ export const createBegin = (needs: TurnNeeds) => {
     const asked = { key, digest: body.digest, isRetry, nowMs: clock.now() };
     if (key !== undefined) {
       const turn = await store.turns.byKey(owner, key);
-      if (turn === undefined) return { kind: 'begun' };
-      const candidate = await candidateOf(turn);
-      return candidate === undefined ? { kind: 'begun', released: turn } : joinByKey(candidate, asked);
+      const candidate = turn && (await candidateOf(turn));
+      if (candidate !== undefined) return joinByKey(candidate, asked);
+      if (turn !== undefined) return { kind: 'begun', released: turn };
+      if (!key.startsWith(KEY_OF_REQUEST)) return { kind: 'begun' };
     }
     if (body.digest === undefined) return { kind: 'begun' };
     const equal = await store.turns.byDigest(owner, body.digest, EQUAL_REQUESTS);
@@ -120,12 +123,18 @@ export const createBegin = (needs: TurnNeeds) => {
   };
 
   /** A prompt that waits for a person ends where the user goes on without deciding. */
-  const makeRoom = async (sessionID: string): Promise<void> => {
+  const makeRoom = async (sessionID: string, ifWaiting: AskedTurn['body']['ifWaiting']): Promise<void> => {
     const owed = await store.owed(sessionID);
     if (owed.length >= PROMPTS_LIMIT) throw turnRefusal('conversation_full');
     const running = owed.find(({ isBegun }) => isBegun);
-    if (running !== undefined && (await openRequestsOf(needs, sessionID)).length > 0)
-      await runs.abort(sessionID, running.promptID);
+    if (running === undefined) return;
+    const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
+    // Its client has gone on, so nobody comes back for it.
+    const isLeft = waiting?.readers.length === 0 && waiting.leftMs !== undefined && waiting.abortAfterMs !== null;
+    if (isLeft) return runs.abort(sessionID, running.promptID).then(() => {});
+    if ((await openRequestsOf(needs, sessionID)).length === 0) return;
+    if (ifWaiting === 'refuse' && waiting !== undefined) throw turnRefusal('turn_waiting', { turnID: [waiting.id] });
+    await runs.abort(sessionID, running.promptID);
   };
   const storeAhead = async ({ session, opened }: Located, { publications }: ImportedMessages): Promise<void> => {
     if (opened === 'new') await store.commit([{ kind: 'session-begun', session }], []);
@@ -187,7 +196,7 @@ export const createBegin = (needs: TurnNeeds) => {
     const { reader, released, span, signal } = attempt;
     const question = questions.at(-1);
     if (question === undefined) throw turnRefusal('unknown_call');
-    if (opened === undefined) await makeRoom(session.id);
+    if (opened === undefined) await makeRoom(session.id, body.ifWaiting);
     const chain = await needs.runInSlices(chainWith(request, located.chain, digest), signal);
     const isOfHistory = opened === 'new' ? results : [];
     const before = await createEarlier(request, located, [...located.rest, ...isOfHistory, ...questions.slice(0, -1)]);
@@ -321,6 +330,7 @@ export const createBegin = (needs: TurnNeeds) => {
     const reader = ids('part').replace('prt', 'rdr');
     const joining = await joiningOf(request);
     if (joining.kind === 'joined') return joined(joining.turn, { reader });
+    if (request.body.joinOnly) throw turnRefusal('turn_not_found');
     if (joining.kind === 'key-reused') throw turnRefusal('key_reused');
     if (joining.kind === 'aborted') throw turnRefusal('turn_aborted', { tools: joining.tools });
     const attempt: Attempt = { ...asked, reader, released: joining.released };

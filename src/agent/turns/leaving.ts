@@ -28,7 +28,8 @@ const TURNS_AT_ONCE = 100;
 export const UNREAD_LIFE_MS = 600_000;
 
 type Who = Pick<Turn, 'owner' | 'id'>;
-type Left = { readonly reader: string; readonly readTo?: number | undefined };
+/** How a reader leaves. `shownIDs`: the permission requests that it was shown. */
+type Left = { readonly reader: string; readonly readTo?: number | undefined; readonly shownIDs?: readonly string[] };
 
 /** Readers of turns come and go; turns that nobody reads are aborted, and those that are not stored are removed. */
 export type Leaving = {
@@ -52,10 +53,15 @@ const withDue = ({ dueMs: _, ...turn }: Turn, dueMs: number | undefined): Turn =
   dueMs === undefined ? turn : { ...turn, dueMs };
 
 /** The turn once one of its readers has read it up to a position. */
-const afterReading = ({ leftMs: _, ...turn }: Turn, readTo: number, nowMs: number): Turn => ({
+const afterReading = (
+  { leftMs: _, ...turn }: Turn,
+  { readTo, shownIDs = [] }: { readonly readTo: number; readonly shownIDs: readonly string[] | undefined },
+  nowMs: number,
+): Turn => ({
   ...withDue(turn, turn.isStored ? undefined : nowMs + READ_AGAIN_MS),
   readMs: turn.readMs ?? nowMs,
   readTo: Math.max(turn.readTo ?? 0, readTo),
+  ...(shownIDs.length === 0 ? {} : { shownIDs: [...new Set([...(turn.shownIDs ?? []), ...shownIDs])] }),
 });
 
 /** The turn once one of its readers has left early. */
@@ -127,11 +133,11 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
       });
     }
   };
-  const leave = async (who: Who, { reader, readTo }: Left, brokenMs = 0): Promise<Turn> => {
+  const leave = async (who: Who, { reader, readTo, shownIDs }: Left, brokenMs = 0): Promise<Turn> => {
     const turn = await changeTurn(store, who, (before) => {
       const now = clock.now();
       const without = { ...before, readers: before.readers.filter((one) => one !== reader) };
-      if (readTo !== undefined) return afterReading(without, readTo, now);
+      if (readTo !== undefined) return afterReading(without, { readTo, shownIDs }, now);
       // One whose connection broke says that it has left: then the time begins now.
       const counts = before.readers.includes(reader) || (before.leftMs ?? 0) > now;
       return counts ? afterLeaving(without, now + brokenMs) : before;

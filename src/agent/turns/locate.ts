@@ -106,7 +106,8 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
       request.owner,
       request.chains.map(({ digest }) => digest),
     );
-  const isCompared = ({ history, body }: AskedTurn): boolean => history.length > 0 && !body.isAppended;
+  const isCompared = ({ history, body }: AskedTurn): boolean =>
+    (history.length > 0 || body.isCompared) && !body.isAppended;
 
   const afterTurn = async (request: AskedTurn, turnID: string, directory: string): Promise<Located> => {
     const { owner } = request;
@@ -124,8 +125,8 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     return inFork(request, { turnID, sessionID: turn.sessionID, digest }, { count });
   };
   const inConversation = async (request: AskedTurn, before: Conversation, directory: string): Promise<Located> => {
-    if (!isCompared(request)) return on(before, request);
     const { sessionID, lastTurnID } = before;
+    if (!isCompared(request) || (request.history.length === 0 && lastTurnID === undefined)) return on(before, request);
     const tip = lastTurnID === undefined ? undefined : (await store.turns.chainOf(lastTurnID))?.digest;
     const place = placeInConversation(request.chains, await compared(request), { sessionID, tip });
     return at(place, request, before, true, directory);

@@ -3,8 +3,6 @@ import { isAddressedToLoopback, isFromLocalProgram, matchingKeyIndex } from '../
 import type { Handler } from '../../core/http/handler.ts';
 import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/metadata-revision.ts';
 
-import type { Owner } from '../conversation/types.ts';
-
 type AuthenticationOptions = {
   readonly keys: readonly string[];
   /** Without keys only programs of this machine are allowed; if false, everyone is. */
@@ -30,7 +28,7 @@ export const createAuthentication = ({
   isForThisMachine,
   digest,
   corsOrigins = [],
-}: AuthenticationOptions): ((request: Request) => Owner) => {
+}: AuthenticationOptions): ((request: Request) => string) => {
   const owners = keys.map((key) => ownerOfKey(key, digest));
   const isLocal = (request: Request): boolean =>
     isAllowedOrigin(request.headers.get('origin'), corsOrigins)

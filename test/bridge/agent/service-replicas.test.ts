@@ -5,7 +5,7 @@ import type { WorldGiven } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { answering, byPrompt, dictated } from '../harness/model-scripts.ts';
-import { prompts, SHOWN, until, user } from '../harness/world.ts';
+import { begins, SHOWN, until, user } from '../harness/world.ts';
 import { type ServersWorld, withAgents } from './servers-world.ts';
 
 const polite = answering((words) => `re ${words}`);
@@ -27,7 +27,7 @@ const withReplicas = async (
     await database.stop();
   }
 };
-const promptCounts = ({ servers }: ServersWorld): readonly number[] => servers.map(({ link }) => prompts(link).length);
+const promptCounts = ({ servers }: ServersWorld): readonly number[] => servers.map(({ link }) => begins(link).length);
 
 describe('a bridge before two agent servers on one database', (check) => {
   check('streams a turn of one while it receives the events at the other, also when the stream moves', async () => {

@@ -244,7 +244,7 @@ describe('a response in the background', (check) => {
       await model.begun;
       const next = client.responses.create({ model: 'demo/main', input: 'more', previous_response_id: id });
       await quietTime(20);
-      assert.is(prompts(world).length, 1);
+      assert.is(world.agent.asked.length, 1);
       model.addReply('The end.');
       model.end();
       assert.is((await next).output_text, 'Well.');

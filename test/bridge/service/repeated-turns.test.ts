@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import type { DisconnectPolicy } from '../../../src/bridge/turn/sharing/shared-answers.ts';
+import type { DisconnectPolicy } from '../../../src/bridge/answer/turn-request.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { calling, outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';

@@ -16,5 +16,9 @@ export const resultsTo = (request: ModelRequest | undefined): readonly string[] 
   return last?.role === 'tool' ? last.results.map(({ name, output }) => `${name}: ${String(output)}`) : [];
 };
 
+/** Requests that begin a turn with results of calls. */
 export const resultRequests = ({ calls }: BridgeWorld) =>
-  calls.filter(({ path }) => path.endsWith('/client-tool-results'));
+  calls.filter(({ method, path, body }) => {
+    if (method !== 'POST' || path !== '/gatehouse/turns') return false;
+    return (body as { readonly input: readonly { readonly role: string }[] }).input.some(({ role }) => role === 'tool');
+  });

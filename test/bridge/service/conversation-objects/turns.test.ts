@@ -79,8 +79,8 @@ describe('a conversation of a client', (check) => {
       const second = await world.chat({ messages: [...history, user('Two')] }, headers);
       assert.equal([second.text, second.name], ['Two: 3', id]);
       const edited = await world.chat({ messages: [user('Another'), assistant('B'), user('Three')] }, headers);
-      assert.is.not(edited.name, id);
-      assert.equal(await linesIn(client, id), ['user: One', 'assistant: One: 1', 'user: Two', 'assistant: Two: 3']);
+      assert.is(edited.name, id);
+      assert.equal((await linesIn(client, id)).slice(0, 3), ['user: Another', 'assistant: B', 'user: Three']);
       assert.is(sessionsMade(world).length, 2);
       const unknown = { 'x-session-id': 'conv_x_000000000000' };
       assert.is((await world.send('/v1/chat/completions', { messages: [user('One')] }, unknown)).status, 404);
