@@ -92,8 +92,15 @@ export const createBegin = (needs: TurnNeeds) => {
     createError: () => turnRefusal('conversation_full'),
   });
 
-  const joined = async (found: Turn, { reader }: Pick<Attempt, 'reader'>): Promise<Begun> => {
-    const turn = await changeTurn(store, found, (now) => ({ ...withReader(now, reader), joins: now.joins + 1 }));
+  /** `isFirstOnly`: whether another request may not have joined since the turn was found. */
+  const joined = async (
+    found: Turn,
+    { reader }: Pick<Attempt, 'reader'>,
+    { isFirstOnly = false } = {},
+  ): Promise<Begun> => {
+    const join = (now: Turn): Turn => ({ ...withReader(now, reader), joins: now.joins + 1 });
+    const turn = isFirstOnly ? join(found) : await changeTurn(store, found, join);
+    if (isFirstOnly) await store.commit([{ kind: 'turn', turn, before: found }], []);
     const facts = await readFacts(needs, turn);
     return { outcome: 'joined', reader, facts, isFresh: false, start: () => {} };
   };
@@ -196,7 +203,9 @@ export const createBegin = (needs: TurnNeeds) => {
     const { reader, released, span, signal } = attempt;
     const question = questions.at(-1);
     if (question === undefined) throw turnRefusal('unknown_call');
-    if (opened === undefined) await makeRoom(session.id, body.ifWaiting);
+    // A conversation that moves to another session leaves one in which something may run or wait.
+    const leftID = opened === undefined ? session.id : located.before?.sessionID;
+    if (leftID !== undefined) await makeRoom(leftID, body.ifWaiting);
     const chain = await needs.runInSlices(chainWith(request, located.chain, digest), signal);
     const isOfHistory = opened === 'new' ? results : [];
     const before = await createEarlier(request, located, [...located.rest, ...isOfHistory, ...questions.slice(0, -1)]);
@@ -329,7 +338,7 @@ export const createBegin = (needs: TurnNeeds) => {
   const attemptOnce = async (request: AskedTurn, asked: AskedFrom): Promise<Begun> => {
     const reader = ids('part').replace('prt', 'rdr');
     const joining = await joiningOf(request);
-    if (joining.kind === 'joined') return joined(joining.turn, { reader });
+    if (joining.kind === 'joined') return joined(joining.turn, { reader }, joining);
     if (request.body.joinOnly) throw turnRefusal('turn_not_found');
     if (joining.kind === 'key-reused') throw turnRefusal('key_reused');
     if (joining.kind === 'aborted') throw turnRefusal('turn_aborted', { tools: joining.tools });

@@ -33,9 +33,12 @@ type JoiningRequest = {
   readonly nowMs: number;
 };
 
-/** What becomes of the request. `released`: the turn that has to give its key up. */
+/**
+ * What becomes of the request. `isFirstOnly`: only if no other one has joined the turn meanwhile. `released`: the turn that has to
+ * give its key up.
+ */
 export type Joining =
-  | { readonly kind: 'joined'; readonly turn: Turn }
+  | { readonly kind: 'joined'; readonly turn: Turn; readonly isFirstOnly?: boolean }
   | { readonly kind: 'begun'; readonly released?: Turn }
   | { readonly kind: 'key-reused' }
   | { readonly kind: 'aborted'; readonly tools: readonly string[] };
@@ -105,5 +108,7 @@ export const joinByDigest = (candidates: readonly JoinCandidate[], request: Join
   const failed = recent.find((one) => one.status === 'failed' && endedWithin(one, nowMs, FAILED_AGAIN_MS));
   const fitting = recent.filter((one) => (isRetry ? isForRetry(one, nowMs) : isAbandoned(one, nowMs)));
   const found = fitting.find(isLeft) ?? fitting[0] ?? failed;
-  return found === undefined ? { kind: 'begun' } : joinOrBegin(found, request);
+  if (found === undefined) return { kind: 'begun' };
+  const joining = joinOrBegin(found, request);
+  return joining.kind === 'joined' ? { ...joining, isFirstOnly: !isRetry && found !== failed } : joining;
 };
