@@ -81,11 +81,13 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
   const attended = new Map<string, number>();
   const timers = new Set<() => void>();
   let isStopped = false;
-  const later = (ms: number, work: () => Promise<unknown>): void => {
+  const lookAt = (dueMs: number): void => {
     if (isStopped) return;
-    const cancel = clock.after(ms, () => {
+    const cancel = clock.after(Math.max(0, dueMs - clock.now()), () => {
       timers.delete(cancel);
-      work().catch((error: unknown) => {
+      // A timer may come a millisecond early.
+      if (clock.now() < dueMs) return lookAt(dueMs);
+      look().catch((error: unknown) => {
         if (!isStopped && !isRefusal(error, 'turn_not_found')) onBug(error);
       });
     });
@@ -122,7 +124,7 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
       isMine = JSON.stringify(turn) === JSON.stringify(due);
       return isMine ? withDue(turn, next) : turn;
     });
-    if (isMine && next !== undefined) later(next - nowMs, look);
+    if (isMine && next !== undefined) lookAt(next);
     if (isMine && isToAbort) await abort(due);
   };
   const look = async (): Promise<void> => {
@@ -142,7 +144,7 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
       const counts = before.readers.includes(reader) || (before.leftMs ?? 0) > now;
       return counts ? afterLeaving(without, now + brokenMs) : before;
     });
-    if (turn.dueMs !== undefined) later(Math.max(0, turn.dueMs - clock.now()), look);
+    if (turn.dueMs !== undefined) lookAt(turn.dueMs);
     return turn;
   };
   return {

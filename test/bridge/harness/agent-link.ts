@@ -78,7 +78,16 @@ export const createAgentLink = (agent: Handler): AgentLink => {
     const aborted = () => leaving.abort(signal.reason);
     signal.addEventListener('abort', aborted, { once: true });
     const opened = reach();
-    const response = await during(sent, signal, () => opened(requestFor(sent, leaving.signal)));
+    let answered: Promise<Response> | undefined;
+    const open = (): Promise<Response> => {
+      answered = opened(requestFor(sent, leaving.signal));
+      return answered;
+    };
+    const response = await during(sent, signal, open).catch((error: unknown) => {
+      // A server notices that nobody is there to take its answer.
+      answered?.then(({ body }) => body?.cancel()).catch(() => {});
+      throw error;
+    });
     // The agent was killed before it had answered: its stream says nothing of what its successor does.
     if (handler !== opened) {
       leave();

@@ -385,7 +385,9 @@ export const turnsBegun = (world: Stored) =>
   storedIn(world).flatMap((change) => (change.kind === 'turn' && change.before === undefined ? [change.turn] : []));
 /** Prompts that were sent to the agent: turns that continue another one have none. */
 export const prompts = (world: Stored): readonly string[] => [
-  ...new Set(turnsBegun(world).flatMap(({ promptID, from }) => (from === 0 ? [promptID] : []))),
+  ...new Set(
+    turnsBegun(world).flatMap(({ promptID, messageIDs }) => (messageIDs.includes(promptID) ? [promptID] : [])),
+  ),
 ];
 /** Ids of answers of the agent that were aborted. */
 export const aborts = (world: Stored): readonly string[] => {

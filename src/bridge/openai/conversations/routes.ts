@@ -7,6 +7,7 @@ import type { RunInSlices } from '../../../core/time-slices.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
 import { placeOfName } from '../../answer/turn-request.ts';
 import { isTurnRefused } from '../../answer/waiting-turn.ts';
+import type { TurnRefusalCode } from '../../errors.ts';
 import { conversationIDOf } from '../../ids.ts';
 import { badInput } from '../../request.ts';
 import type { ConversationView, TurnCaller, TurnsPort } from '../../turns/port.ts';
@@ -49,6 +50,13 @@ const BUSY = new Fault({
     'The agent is at work in this conversation, or waits for an approval or for results of your functions: answer that first, or wait for the end',
 });
 const ITEM_NOT_FOUND = new Fault({ kind: 'not-found', hint: 'There is no item with this id in this conversation' });
+
+/** What was there a moment ago is deleted: a request whose connection broke was sent twice. */
+const unlessGone =
+  (code: TurnRefusalCode) =>
+  (error: unknown): void => {
+    if (!isTurnRefused(error, code)) throw error;
+  };
 
 /** All messages of a conversation, in order. */
 export const messagesOf = async (
@@ -102,7 +110,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       DELETE: tracked(async (request, { id = '' }, signal) => {
         const by = { owner: authenticate(request), signal };
         const found = await find(id, by);
-        await conversations.delete(found.id, by);
+        await conversations.delete(found.id, by).catch(unlessGone('conversation_not_found'));
         return jsonResponse(200, { id: toConversation(found).id, object: 'conversation.deleted', deleted: true });
       }),
     },
@@ -137,7 +145,8 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
         const found = await find(id, by);
         const record = messageOfItem(itemID, await messagesOf(turns, found.id, by));
         if (record === undefined) throw ITEM_NOT_FOUND;
-        await conversations.deleteMessage(found.id, record.info.id, by).catch((error: unknown) => {
+        const deleted = conversations.deleteMessage(found.id, record.info.id, by);
+        await deleted.catch(unlessGone('message_not_found')).catch((error: unknown) => {
           if (isTurnRefused(error, 'not_added')) throw ITEM_OF_TURN;
           throw isTurnRefused(error, 'conversation_busy') ? BUSY : error;
         });
