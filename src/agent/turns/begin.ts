@@ -70,6 +70,7 @@ type Attempt = AskedFrom & { readonly reader: string; readonly released: Turn | 
 /** Of keys that no client has chosen: they are those of one request alone, and equal requests have others. */
 const KEY_OF_REQUEST = 'once:';
 const EQUAL_REQUESTS = 8;
+/** Of one session: besides the one that runs. */
 const PROMPTS_LIMIT = 16;
 const PLACE_LIMIT = 1000;
 /** Size of one commit: larger ones would hold up other writers. */
@@ -132,7 +133,7 @@ export const createBegin = (needs: TurnNeeds) => {
   /** A prompt that waits for a person ends where the user goes on without deciding. */
   const makeRoom = async (sessionID: string, ifWaiting: AskedTurn['body']['ifWaiting']): Promise<void> => {
     const owed = await store.owed(sessionID);
-    if (owed.length >= PROMPTS_LIMIT) throw turnRefusal('conversation_full');
+    if (owed.length > PROMPTS_LIMIT) throw turnRefusal('conversation_full');
     const running = owed.find(({ isBegun }) => isBegun);
     if (running === undefined) return;
     const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
