@@ -29,7 +29,13 @@ type Chat = {
 };
 /** What becomes of the requests of a bridge to the agent. */
 type Fate = 'arrives' | 'is not sent' | 'loses its answer' | 'breaks in its answer';
-const FATES: readonly Fate[] = ['arrives', 'arrives', 'is not sent', 'loses its answer', 'breaks in its answer'];
+const FATES: readonly [Fate, ...Fate[]] = [
+  'arrives',
+  'arrives',
+  'is not sent',
+  'loses its answer',
+  'breaks in its answer',
+];
 
 /** Numbers from 0 to 1 that depend on the seed alone. */
 const createRandom = (seed: number) => {
@@ -128,7 +134,7 @@ const createPlay = async (seed: number) => {
     messages: readonly Message[],
     { more, isTroubled }: { readonly more: Readonly<Record<string, string>>; readonly isTroubled: boolean },
   ): Promise<Reply | undefined> => {
-    const index = pick([0, 1]);
+    const index = isSo(0.5) ? 0 : 1;
     const leaving = new AbortController();
     const headers = {
       authorization: `Bearer ${chat.owner}`,
