@@ -1,4 +1,5 @@
 import { joinPublications, type Publication } from '../events/publisher.ts';
+import { withConversationName } from '../protocol/conversation-name.ts';
 import type { Conversation, GivenMessage, GivenPart } from '../protocol/turns.ts';
 import type { Session } from '../protocol/types.ts';
 import { responderFor } from '../session/prompt.ts';
@@ -89,7 +90,7 @@ export const createTurnConversations = (needs: ConversationNeeds) => {
       whileStale(async () => {
         const taken = name === undefined ? undefined : await store.turns.conversationByName(owner, name);
         if (taken !== undefined) throw turnRefusal('name_taken');
-        const session = sessions.build({ directory });
+        const session = withConversationName(sessions.build({ directory }), { owner, name });
         await requireCapacity(store, { sessionID: session.id, limitBytes }, contentOf(messages));
         const conversation: Conversation = {
           ...{ id: ids('conversation'), owner, ...(name === undefined ? {} : { name }), sessionID: session.id },

@@ -3,12 +3,13 @@ import * as assert from 'uvu/assert';
 import { pause } from '../../../src/core/async.ts';
 import { HttpClientError } from '../../../src/core/http/client.ts';
 import type { Handler } from '../../../src/core/http/handler.ts';
-import { IF_REVISION_HEADER } from '../../../src/core/http/metadata-revision.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { createAgentWorld } from '../../agent/harness/world.ts';
 import { describe, thorough } from '../../check.ts';
 import { answering, lastTextTo } from '../harness/model-scripts.ts';
 import { type BridgeWorld, createBridgeWorld, dataIn, joinedIn, SHOWN, user } from '../harness/world.ts';
+
+const IF_REVISION_HEADER = 'x-gatehouse-if-revision';
 
 const { SEED = thorough(51, 0), RUNS = thorough(12, 400) } = process.env;
 const runs = {
