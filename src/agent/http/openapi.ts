@@ -51,7 +51,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'PATCH /session/{id}': {
     summary: 'Changes title, metadata, rules or archiving',
     body: SessionChangeBody,
-    answers: 'the session, or 409 when x-gatehouse-if-revision does not fit its metadata',
+    answers: 'the session',
   },
   'DELETE /session/{id}': { summary: 'Aborts what runs in a session and deletes it', answers: 'true' },
   'GET /session/{id}/export': {
@@ -96,7 +96,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /session/{id}/message': {
     summary: 'Prompts, and waits for the answer; the headers come at once',
     body: PromptBody,
-    answers: 'the answer to this very prompt, with its parts, or 409 when x-gatehouse-if-revision does not fit',
+    answers: 'the answer to this very prompt, with its parts',
   },
   'POST /session/{id}/command': {
     summary: 'Prompts with the text of a command of the configuration, and waits for the answer',

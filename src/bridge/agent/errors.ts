@@ -98,7 +98,7 @@ export const toRefusalFault = (
   }
   // The answer of a proxy that has lost its connection to the agent.
   if (call.isPrompt && (status === 502 || status === 504)) return promptLost(`status ${status}`);
-  if (call.isPrompt && status === 413) return promptTooLarge(refusalTextIn(text));
+  if (status === 413) return promptTooLarge(refusalTextIn(text));
   // With other statuses the text may reveal internals of the agent.
   const reason = status === 400 ? refusalTextIn(text) : '';
   const path = status === 400 ? parseJson(RefusalBody, text)?.data.path : undefined;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../core/http/conversation-metadata.ts';
 import { isRecord } from '../../core/json.ts';
 
 const ID_LIMIT = 200;
@@ -81,7 +81,7 @@ const CallMetadata = v.fallback(
 
 /** What a bridge has attached to its prompt at an OpenCode server, by which it knows it again. */
 const PromptMetadata = v.fallback(
-  v.optional(v.object({ [BRIDGE_METADATA_KEY]: v.object({ token: v.string() }) })),
+  v.optional(v.object({ [GATEHOUSE_METADATA_KEY]: v.object({ token: v.string() }) })),
   undefined,
 );
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
-import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../core/http/conversation-metadata.ts';
 import type { CallAgent } from './calls.ts';
 import { MessageRecord, PermissionRecord, SessionRecord } from './schema.ts';
 
@@ -87,7 +87,7 @@ const segmentOf = (id: string): string => {
 /** OpenCode keeps the metadata of texts alone. */
 const withToken = (parts: Prompt['parts'], token: string) => {
   const marked = parts.find(({ type }) => type === 'text') ?? parts[0];
-  return parts.map((part) => (part === marked ? { ...part, metadata: { [BRIDGE_METADATA_KEY]: { token } } } : part));
+  return parts.map((part) => (part === marked ? { ...part, metadata: { [GATEHOUSE_METADATA_KEY]: { token } } } : part));
 };
 
 const bodyOf = ({ parts, model, variant, agent, system = '', hasTools, format, isContext, token }: Prompt) => ({

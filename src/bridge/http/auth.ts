@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { isAddressedToLoopback, isFromLocalProgram, matchingKeyIndex } from '../../core/http/auth.ts';
+import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/conversation-metadata.ts';
 import type { Handler } from '../../core/http/handler.ts';
-import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/metadata-revision.ts';
 
 type AuthenticationOptions = {
   readonly keys: readonly string[];

@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import { toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
@@ -8,6 +10,7 @@ import {
   type BridgeGiven,
   type BridgeWorld,
   begins,
+  quietTime,
   sessionsDeleted,
   sessionsMade,
   turnsBegun,
@@ -24,6 +27,7 @@ Generate a concise, 3-5 word title with an emoji summarizing the chat history.
 USER: hi
 ASSISTANT: re hi
 </chat_history>`;
+const FASTER = 20;
 const CHAT_IDS = { 'x-openwebui-chat-id': 'chat-1', 'x-session-id': 'chat-1' };
 
 /** An agent that knows a small model, too; the one behind it here is the same. */
@@ -128,15 +132,24 @@ describe('a job of a chat front end', (check) => {
   });
 });
 
+/** The time of an agent for which ten seconds pass in half a one. */
+const fastClock: Clock = {
+  now: () => systemClock.now() * FASTER,
+  // A timer may be early by a millisecond of the machine, which is twenty here.
+  after: (ms, task) => systemClock.after(ms / FASTER + 2, task),
+};
+
 describe('a conversation that is not to be kept', (check) => {
   const isGone = async (world: BridgeWorld, count: number) => {
     assert.is(turnsBegun(world).filter(({ isStored }) => !isStored).length, count);
     await until(async () => (await world.agent.store.sessions({})).length === 0);
   };
 
-  check('is deleted at the agent after its answer', () =>
-    withBridge({ scripts: [polite] }, async (world) => {
+  check('is deleted at the agent ten seconds after its answer was read', () =>
+    withBridge({ scripts: [polite], changes: { clock: fastClock } }, async (world) => {
       assert.is((await world.chat({ messages: [user('hi')], store: false })).text, 're hi');
+      await quietTime(100);
+      assert.is((await world.agent.store.sessions({})).length, 1);
       await isGone(world, 1);
       const response = await world.send('/v1/responses', { input: 'hi', store: false });
       const { id } = (await response.json()) as { id: string };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { BRIDGE_METADATA_KEY } from '../../../core/http/metadata-revision.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
 import type { SessionRecord } from '../../agent/schema.ts';
 import { addConversation, type KnownConversation, type TurnsState } from './state.ts';
 
@@ -7,7 +7,7 @@ import { addConversation, type KnownConversation, type TurnsState } from './stat
 const SESSIONS_LIMIT = 10_000;
 
 const Mark = v.object({
-  [BRIDGE_METADATA_KEY]: v.object({
+  [GATEHOUSE_METADATA_KEY]: v.object({
     conversation: v.object({
       id: v.string(),
       owner: v.string(),
@@ -19,16 +19,18 @@ const Mark = v.object({
   }),
 });
 
-/** The metadata of a session by which its conversation is found after a restart of the bridge. */
+/** The metadata of a session by which its conversation is found after a restart of the bridge, and by its name in the console. */
 export const markOf = (conversation: KnownConversation): Readonly<Record<string, unknown>> => {
   const { id, owner, name, isOfClient, createdMs, metadata } = conversation;
-  return { [BRIDGE_METADATA_KEY]: { owner, conversation: { id, owner, name, isOfClient, createdMs, metadata } } };
+  return {
+    [GATEHOUSE_METADATA_KEY]: { owner, name, conversation: { id, owner, name, isOfClient, createdMs, metadata } },
+  };
 };
 
 const readMark = ({ id, metadata }: SessionRecord): KnownConversation | undefined => {
   const read = v.safeParse(Mark, metadata);
   if (!read.success) return undefined;
-  const { conversation } = read.output[BRIDGE_METADATA_KEY];
+  const { conversation } = read.output[GATEHOUSE_METADATA_KEY];
   return { ...conversation, sessionID: id, tip: undefined, addedIDs: new Set() };
 };
 

@@ -1,7 +1,7 @@
 import { pause, pauseUntil } from '../../../core/async.ts';
 import { Fault } from '../../../core/fault.ts';
 import { ANSWER_CUT_OFF_TEXT } from '../../../core/http/answer-cut-off.ts';
-import { BRIDGE_METADATA_KEY } from '../../../core/http/metadata-revision.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
 import type { Span } from '../../../core/http/tracing.ts';
 import { withRetries } from '../../agent/errors.ts';
 import type { MessageErrorRecord, MessageRecord, PartRecord, PermissionRecord } from '../../agent/schema.ts';
@@ -85,7 +85,7 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, span, onEnd }: St
   };
   const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, chance, signal });
   const isOwn = (part: PartRecord): boolean =>
-    part.type === 'text' && part.metadata?.[BRIDGE_METADATA_KEY].token === prompt.token;
+    part.type === 'text' && part.metadata?.[GATEHOUSE_METADATA_KEY].token === prompt.token;
   const setPrompt = (id: string): void => {
     reducer.setPrompt(id);
     begun.resolve(id);
