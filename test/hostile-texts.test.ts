@@ -66,7 +66,8 @@ const PLACES: Readonly<Record<string, string>> = {
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
     adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
-    bridge/http/route.ts:sort bridge/openai/completions/request.ts:sort
+    bridge/http/route.ts:sort bridge/openai/completions/request.ts:sort bridge/turns/opencode/marks.ts:sort
+    bridge/turns/opencode/place.ts:sort
     console/approvals/decisions.ts:sort
     console/approvals/open-approvals.ts:sort gateway/routes/verdict-headers.ts:sort
     relay-admin/models/views.ts:sort relay-admin/money.ts:sort relay-admin/recharge/balance-evidence.ts:sort
@@ -75,7 +76,8 @@ const PLACES: Readonly<Record<string, string>> = {
   "the input of a model's call: 1 MiB": 'core/json.ts:sort',
   'a body with at most 50,000 values': `
     agent/protocol/command-template.ts:sort agent/session/new-ids.ts:sort agent/tools/loop-guard.ts:sort
-    agent/turns/history/digests.ts:sort agent/turns/locate.ts:sort bridge/answer/approvals/decisions.ts:RegExp`,
+    agent/turns/history/digests.ts:sort agent/turns/locate.ts:sort bridge/answer/approvals/decisions.ts:RegExp
+    bridge/turns/opencode/history.ts:sort`,
   'a data URL of 9 MiB; test/agent/http/event-loop.test.ts': `
     agent/model/ai-sdk-input.ts:decodeURI agent/protocol/part-schemas.ts:decodeURI`,
   'a text of the bridge, 8 MiB; test/bridge/http/event-loop.test.ts':

@@ -133,7 +133,7 @@ export const createBegin = (needs: TurnNeeds) => {
   /** A prompt that waits for a person ends where the user goes on without deciding. */
   const makeRoom = async (sessionID: string, ifWaiting: AskedTurn['body']['ifWaiting']): Promise<void> => {
     const owed = await store.owed(sessionID);
-    if (owed.length > PROMPTS_LIMIT) throw turnRefusal('conversation_full');
+    if (owed.filter(({ isBegun }) => !isBegun).length >= PROMPTS_LIMIT) throw turnRefusal('conversation_full');
     const running = owed.find(({ isBegun }) => isBegun);
     if (running === undefined) return;
     const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);

@@ -6,8 +6,8 @@ import { type EntryKind, findPrompt } from './prompt-place.ts';
 /** A message or item of a request, as its endpoint has read it. `at`: its path in the body. */
 export type DialogueEntry = {
   readonly at: string;
-  /** Where its content is, for an error about that. */
-  readonly contentAt?: string;
+  /** The member that an error about it names; `at` where there is none. */
+  readonly faultAt?: string;
   readonly kind: EntryKind;
   readonly parts: readonly PromptPart[];
   /** Calls of the client in an answer. */
@@ -83,14 +83,15 @@ export const readDialogue = (given: readonly DialogueEntry[], param: string): Di
   const last = spoken.at(-1);
   if (last === undefined) throw badInput('invalid_value', param, `Expected a message of the user at '${param}'`);
   const start = spoken.findLastIndex(({ kind }) => kind !== 'user' && kind !== 'result') + 1;
+  const faultAt = last.faultAt ?? last.at;
   if (start === spoken.length)
     throw badInput(
       'unsupported_value',
-      last.at,
-      `Expected a message to answer: there is none of the user, nor an instruction or a result of a call, up to '${last.at}'`,
+      faultAt,
+      `Expected a message to answer: there is none of the user, nor an instruction or a result of a call, up to '${faultAt}'`,
     );
   const input = toMessages(spoken.slice(start));
-  if (input.length === 0) throw emptyInput(last.contentAt ?? last.at);
+  if (input.length === 0) throw emptyInput(faultAt);
   const instructions = entries.filter(({ kind }) => kind === 'instruction').map(({ parts }) => textOfParts(parts));
   return {
     system: instructions.filter((text) => text !== '').join('\n\n'),

@@ -52,13 +52,13 @@ const toEntry = (message: Message, index: number): DialogueEntry => {
   switch (role) {
     case 'system':
     case 'developer':
-      return { at, contentAt: `${at}.content`, kind: 'instruction', parts };
+      return { at, faultAt: `${at}.content`, kind: 'instruction', parts };
     case 'user':
-      return { at, contentAt: `${at}.content`, kind: 'user', parts };
+      return { at, faultAt: `${at}.content`, kind: 'user', parts };
     case 'assistant': {
       const calls = callsOf(message);
       const said = refusal ? [...parts, textPart(refusal)] : parts;
-      return { at, kind: calls.length > 0 ? 'other' : 'answer', parts: said, calls };
+      return { at, faultAt: `${at}.role`, kind: calls.length > 0 ? 'other' : 'answer', parts: said, calls };
     }
     default:
       return { at, kind: 'result', parts, callID: tool_call_id ?? (name ? oldCallID(name) : undefined) };

@@ -127,7 +127,11 @@ describe("OpenAI's own client", (check) => {
     assert.is(asked?.system, 'Be brief.');
     assert.equal(
       asked?.history.map(({ role }) => role),
-      ['user', 'assistant', 'tool'],
+      ['user', 'assistant'],
+    );
+    assert.equal(
+      asked?.input.map(({ role }) => role),
+      ['tool', 'user'],
     );
     assert.equal(asked?.files.slice(-1), [
       { type: 'file', at: 'messages[4].content[0].input_audio', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' },

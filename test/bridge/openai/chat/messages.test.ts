@@ -88,10 +88,10 @@ describe('the messages of a chat', (check) => {
 
   check('are refused where there is nothing to answer', () => {
     assert.is(refused(), 'empty_array at messages');
-    assert.is(refused(user('')), 'invalid_value at messages[0]');
+    assert.is(refused(user('')), 'invalid_value at messages[0].content');
     assert.is(
       refused(user('one'), assistant(null, { tool_calls: [call('a', 'f')] })),
-      'unsupported_value at messages[1]',
+      'unsupported_value at messages[1].role',
     );
     assert.is(refused(user('one'), { role: 'tool', content: 'x' }), 'missing_required_parameter at messages[1]');
   });
