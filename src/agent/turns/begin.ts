@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 import type { Span } from '../../core/http/tracing.ts';
 import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
@@ -314,9 +315,15 @@ export const createBegin = (needs: TurnNeeds) => {
     if (located.opened === 'new' && questions.length > 0) return ask(request, located, attempt);
     const callIDs = results.map(({ callID }) => callID);
     const revealed = await reveal(request, located);
+    const awaited = revealed.awaitedCalls?.callIDs ?? [];
     try {
-      if (callIDs.some((id) => revealed.awaitedCalls?.callIDs.includes(id)))
-        return await withResults(request, located, revealed, attempt);
+      if (callIDs.some((id) => awaited.includes(id)))
+        return await withResults(request, located, revealed, attempt).catch((error: unknown) => {
+          const isUnknown = error instanceof Fault && error.detail.kind === 'not-found';
+          throw isUnknown
+            ? turnRefusal('unknown_call', { callIDs: callIDs.filter((id) => !awaited.includes(id)) })
+            : error;
+        });
       const earlier = questions.length > 0 ? undefined : await turnWithResults(request, located, callIDs);
       const isGivenAgain = located.opened === undefined && earlier !== undefined;
       if (isGivenAgain) return await joined(earlier, attempt);
