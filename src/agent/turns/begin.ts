@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 import type { Span } from '../../core/http/tracing.ts';
 import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
@@ -17,7 +18,7 @@ import type { createClientResults } from '../tools/client-results.ts';
 import { findDecided, replyToAll } from './decisions.ts';
 import type { ImportedMessages, ImportMessages } from './history/import.ts';
 import { reopenCalls } from './history/reopen.ts';
-import { type JoinCandidate, type Joining, joinByDigest, joinByKey } from './joining.ts';
+import { type JoinCandidate, type Joining, joinByDigest, joinByKey, joinsResults } from './joining.ts';
 import { createLocate, type Located } from './locate.ts';
 import { createTurn, turnChanges } from './new-turn.ts';
 import { endOfStep } from './output/log.ts';
@@ -248,11 +249,34 @@ export const createBegin = (needs: TurnNeeds) => {
     await publisher.publish(session.directory, sessionCreation(session));
     return session;
   };
-  /** The turn that an earlier request with the same results has begun. */
+  /** The turn that earlier results of the same calls have begun. */
   const turnWithResults = async ({ owner }: AskedTurn, { before }: Located, callIDs: readonly string[]) => {
     if (before === undefined) return undefined;
     const turns = await store.turns.ofConversation(owner, before.id, { limit: EARLIER_TURNS });
     return turns.find((turn) => callIDs.every((id) => turn.callIDs.includes(id)));
+  };
+  /** The same after the whole history, or after the turn with the calls. */
+  const turnAfterCalls = async ({ owner, body, chains, results, questions }: AskedTurn): Promise<Turn | undefined> => {
+    if (results.length === 0 || questions.length > 0) return undefined;
+    const { conversation: place } = body;
+    const isAfter = place !== undefined && 'after' in place;
+    const ends = isAfter
+      ? []
+      : await store.turns.chains(
+          owner,
+          chains.slice(-1).map(({ digest }) => digest),
+        );
+    for (const id of isAfter ? [place.after] : ends.map(({ turnID }) => turnID)) {
+      const { continuedBy } = (await store.turns.turn(owner, id)) ?? {};
+      const turn = continuedBy && (await store.turns.turn(owner, continuedBy));
+      if (!turn || !results.every(({ callID }) => turn.callIDs.includes(callID))) continue;
+      const found = await store.turns.conversation(owner, turn.conversationID);
+      const isThere =
+        place === undefined || isAfter || ('id' in place ? found?.id === place.id : found?.name === place.name);
+      const candidate = isThere ? await candidateOf(turn) : undefined;
+      if (candidate !== undefined && joinsResults(candidate, clock.now())) return turn;
+    }
+    return undefined;
   };
   /** What a prompt that goes on had so far. */
   const continuedOf = async (session: Session) => {
@@ -301,13 +325,19 @@ export const createBegin = (needs: TurnNeeds) => {
     if (located.opened === 'new' && questions.length > 0) return ask(request, located, attempt);
     const callIDs = results.map(({ callID }) => callID);
     const revealed = await reveal(request, located);
+    const awaited = revealed.awaitedCalls?.callIDs ?? [];
     try {
-      if (callIDs.some((id) => revealed.awaitedCalls?.callIDs.includes(id)))
-        return await withResults(request, located, revealed, attempt);
+      if (callIDs.some((id) => awaited.includes(id)))
+        return await withResults(request, located, revealed, attempt).catch((error: unknown) => {
+          const isUnknown = error instanceof Fault && error.detail.kind === 'not-found';
+          throw isUnknown
+            ? turnRefusal('unknown_call', { callIDs: callIDs.filter((id) => !awaited.includes(id)) })
+            : error;
+        });
       const earlier = questions.length > 0 ? undefined : await turnWithResults(request, located, callIDs);
       const isGivenAgain = located.opened === undefined && earlier !== undefined;
       if (isGivenAgain) return await joined(earlier, attempt);
-      const session = await reopenCalls(needs, revealed, { callIDs, isCopy: located.opened !== undefined });
+      const session = await reopenCalls(needs, revealed, callIDs);
       return await withResults(request, located, session, attempt);
     } catch (error) {
       if (located.opened !== undefined) await sessions.remove(revealed.id).catch(onBug);
@@ -346,6 +376,8 @@ export const createBegin = (needs: TurnNeeds) => {
     const attempt: Attempt = { ...asked, reader, released: joining.released };
     const decided = request.body.decisions.length > 0 ? await decide(request, attempt) : undefined;
     if (decided !== undefined) return decided;
+    const answered = await turnAfterCalls(request);
+    if (answered !== undefined) return joined(answered, attempt);
     const located = await locate.find(request, asked.directory);
     try {
       return await (request.results.length > 0 ? giveResults : ask)(request, located, attempt);

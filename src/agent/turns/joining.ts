@@ -86,6 +86,10 @@ export const joinByKey = (candidate: JoinCandidate, request: JoiningRequest): Jo
   return isToTryAgain(candidate, request.nowMs) ? { kind: 'begun', released: turn } : joinOrBegin(candidate, request);
 };
 
+/** For results that a turn has had already: it is given again, but not where it has no answer. */
+export const joinsResults = (candidate: JoinCandidate, nowMs: number): boolean =>
+  candidate.status !== 'aborted' && candidate.status !== 'failed' && !isGivenUp(candidate, nowMs);
+
 /** For a retry: an answer that it may not have got. */
 const isForRetry = (candidate: JoinCandidate, nowMs: number): boolean => {
   const { readMs } = candidate.turn;

@@ -16,6 +16,12 @@ export const resultsTo = (request: ModelRequest | undefined): readonly string[] 
   return last?.role === 'tool' ? last.results.map(({ name, output }) => `${name}: ${String(output)}`) : [];
 };
 
+/** The calls that a model was told of in its answers, without their arguments. */
+export const callsTo = (request: ModelRequest | undefined) =>
+  (request?.messages ?? []).flatMap((message) =>
+    message.role === 'assistant' ? message.calls.map(({ id, name }) => ({ id, name })) : [],
+  );
+
 /** Requests that begin a turn with results of calls. */
 export const resultRequests = ({ calls }: BridgeWorld) =>
   calls.filter(({ method, path, body }) => {
