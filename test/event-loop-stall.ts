@@ -1,6 +1,9 @@
-import { createStopwatch } from './stopwatch.ts';
+import { createStopwatch, slowness } from './stopwatch.ts';
 
-/** Milliseconds: how long a timer of 1 ms was kept waiting, and the slowest answer of the probe. */
+/**
+ * Milliseconds: how long a timer of 1 ms was kept waiting, and the slowest answer of the probe. Of a machine that others slow down
+ * now, divided by how much.
+ */
 export type Stall = { readonly gap: number; readonly health: number };
 
 /** What no request may hold an event loop for, on a machine like the one that runs the tests. */
@@ -38,7 +41,9 @@ const measureStall = async (work: () => Promise<unknown>, probe: () => Promise<u
 export const bestStall = async (work: () => Promise<unknown>, probe: () => Promise<unknown>): Promise<Stall> => {
   let best: Stall = { gap: Number.POSITIVE_INFINITY, health: Number.POSITIVE_INFINITY };
   for (let attempt = 0; attempt < TRIES && Math.max(best.gap, best.health) > STALL_LIMIT_MS; attempt++) {
-    const stall = await measureStall(work, probe);
+    const times = slowness();
+    const { gap, health } = await measureStall(work, probe);
+    const stall = { gap: gap / times, health: health / times };
     if (stall.gap < best.gap) best = stall;
   }
   return best;

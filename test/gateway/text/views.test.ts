@@ -146,9 +146,9 @@ describe('viewsOf', (check) => {
   });
   check('takes no long time on 300,000 flag letters, alone or in flags', () => {
     for (const text of ['🇦b'.repeat(300_000), '🇩🇪🇫🇷b'.repeat(75_000)]) {
-      const startedAt = performance.now();
+      const elapsedMs = createStopwatch();
       decodeEnclosed(text);
-      assert.ok(performance.now() - startedAt < LIMIT_MS);
+      assert.ok(elapsedMs() < LIMIT_MS);
     }
   });
   for (const [name, text] of Object.entries(HEAVY)) {

@@ -67,8 +67,8 @@ const lastErrorIn = async (agent: AgentProcess, id: string): Promise<string | un
 };
 const statusesAt = async (agent: AgentProcess) =>
   (await agent.ask<Readonly<Record<string, unknown>>>('GET', '/session/status')).json;
-const LIVING = ['server', 'ticket', 'ask', 'allowed'];
-const ALL_ROWS = "--exclude-table-data='gatehouse.(server|ticket|ask|allowed)'";
+const LIVING = ['server', 'ticket', 'ask', 'standing_rule'];
+const ALL_ROWS = "--exclude-table-data='gatehouse.(server|ticket|ask|standing_rule)'";
 
 describe('a PostgreSQL store that is restored', (check) => {
   check.needing(

@@ -10,7 +10,7 @@ const KB = 1024;
 const CALLS = 1000;
 const AT_A_TIME = 8;
 /** Long enough for eight to wait at the same time on a busy machine. */
-const ANSWER_MS = 15;
+const ANSWER_MS = 60;
 
 /** A page of users that is as long as that. */
 const pageOf = (bytes: number): Buffer => {
@@ -67,6 +67,9 @@ const flood = async ({ start }: RelayAdminWorld, { bytes, calls, variables = {} 
   try {
     const admin = start({ variables: { RELAY_BASE_URL: relay.origin, LOG_LEVEL: 'error', ...variables } });
     await admin.initialize();
+    // By then the start has asked which rights the key has, and the eight places are free.
+    assert.is((await admin.call('health')).isError, undefined);
+    const seenBefore = relay.seen();
     const startedAt = performance.now();
     const ids = Array.from({ length: calls }, (_, at) => `r${at}`);
     for (const id of ids)
@@ -74,7 +77,7 @@ const flood = async ({ start }: RelayAdminWorld, { bytes, calls, variables = {} 
     const answers: Message[] = [];
     for (const id of ids) answers.push(await admin.answerTo(id));
     const tookMs = performance.now() - startedAt;
-    const facts = { answers, tookMs, most: relay.most(), seen: relay.seen(), peakMb: peakMb(admin) };
+    const facts = { answers, tookMs, most: relay.most(), seen: relay.seen() - seenBefore, peakMb: peakMb(admin) };
     assert.is((await admin.call('health')).isError, undefined, 'it lives');
     // A flood is nothing to warn of: the log stays a log.
     assert.is(admin.stderr(), '');
