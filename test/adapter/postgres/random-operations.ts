@@ -83,10 +83,10 @@ const create = async ({ any, sessions }: World, count: number): Promise<void> =>
 };
 const removeSession = async ({ any, sessions, deleted }: World, id: string): Promise<void> => {
   sessions.delete(id);
-  const { status } = await any().whole('DELETE', `/session/${id}`);
+  const { status, text } = await any().whole('DELETE', `/session/${id}`);
   if (status === 200) deleted.add(id);
   // What was asked while the database was away may have been done, or not.
-  else assert.ok(status === 404 || status === 503, String(status));
+  else assert.ok(status === 404 || status === 503, `${status} ${text}`);
 };
 const replyToOne = async ({ any, pick }: World, reply: string): Promise<void> => {
   const asked = JSON.parse((await any().whole('GET', '/permission')).text) as readonly { readonly id: string }[];
@@ -213,8 +213,9 @@ export const checkRandomOperations = (check: Check, operations: number): void =>
             await replyToOne(world, 'once').catch(() => {});
           }
         })();
-        await Promise.all([...Array.from({ length: LANES }, lane), dying(), restarting()]);
-        answering.isOver = true;
+        await Promise.all([...Array.from({ length: LANES }, lane), dying(), restarting()]).finally(() => {
+          answering.isOver = true;
+        });
         await answered;
         await settle(world);
         const sessions = (await any().get('/session')) as readonly Session[];
