@@ -23,7 +23,7 @@ const CERTAIN_CHARS = 8;
 
 /** As many signs, or runs of them, are read at once: more take too long without a pause. */
 const ROW_SIGNS = 20_000;
-const ROW_RUNS = 5000;
+const ROW_RUNS = 1000;
 
 function* readRow(signs: readonly number[], { read }: Channel): Steps<string | undefined> {
   if (signs.length <= ROW_SIGNS) return read(signs);
