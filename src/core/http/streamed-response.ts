@@ -1,3 +1,5 @@
+import { cutText } from '../text.ts';
+
 /** Where the text of a streamed body goes. */
 export type TextSink = {
   /** Sends a text. Returns a promise where the reader is behind: wait for it before sending more. */
@@ -22,6 +24,9 @@ const directBodies = new WeakMap<Response, DirectBody>();
 /** The direct way to the body of a streamed response; undefined for every other response. */
 export const directBodyOf = (response: Response): DirectBody | undefined => directBodies.get(response);
 
+/** Encoding more at once would hold the event loop for too long. */
+const CHUNK_CHARS = 512 * 1024;
+
 /** The text that waits for the response's own body to be read. */
 const createReadableSink = (onCancel: () => void) => {
   const encoder = new TextEncoder();
@@ -37,11 +42,17 @@ const createReadableSink = (onCancel: () => void) => {
     taken = undefined;
     return text;
   };
+  const nextChunk = (): Uint8Array => {
+    const [chunk = ''] = cutText(unread, CHUNK_CHARS);
+    if (chunk.length === unread.length) take();
+    else unread = unread.slice(chunk.length);
+    return encoder.encode(chunk);
+  };
   const body = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
         if (unread === '' && !isOver) waiting = controller;
-        else if (unread !== '') controller.enqueue(encoder.encode(take()));
+        else if (unread !== '') controller.enqueue(nextChunk());
         if (isOver && unread === '') controller.close();
       },
       cancel() {
@@ -56,15 +67,13 @@ const createReadableSink = (onCancel: () => void) => {
     take,
     isBehind: () => unread !== '',
     write(text: string): Promise<void> | undefined {
-      if (waiting === undefined) {
-        unread += text;
-        taken ??= Promise.withResolvers();
-        return taken.promise;
-      }
+      unread += text;
       const reader = waiting;
       waiting = undefined;
-      reader.enqueue(encoder.encode(text));
-      return undefined;
+      reader?.enqueue(nextChunk());
+      if (unread === '') return undefined;
+      taken ??= Promise.withResolvers();
+      return taken.promise;
     },
     end(): void {
       isOver = true;

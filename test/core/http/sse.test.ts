@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { encodeSse, type SseEvent, sseResponse } from '../../../src/core/http/sse.ts';
+import { streamedResponse } from '../../../src/core/http/streamed-response.ts';
 import { describe } from '../../check.ts';
 import { codePoint } from '../../code-points.ts';
 import { createFakeClock } from '../../fake-clock.ts';
@@ -144,5 +145,22 @@ describe('a stream of events', (check) => {
     }
     assert.is(waiting.length, 0, 'no more is asked for than one that lies ready');
     await response.body?.cancel();
+  });
+
+  check('gives a very long text in chunks that are the text again', async () => {
+    const text = 'a😀'.repeat(500_000);
+    const response = streamedResponse(async ({ write }) => {
+      await write(text);
+      await write('!');
+    }, {});
+    let chunks = 0;
+    let received = '';
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    for await (const chunk of response.body ?? []) {
+      chunks += 1;
+      received += decoder.decode(chunk);
+    }
+    assert.ok(received === `${text}!`);
+    assert.ok(chunks > 2, `${chunks} chunks`);
   });
 });
