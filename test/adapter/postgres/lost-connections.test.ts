@@ -5,7 +5,7 @@ import { LeaseLostError, StoreUnavailableError } from '../../../src/agent/store/
 
 import { sessionOf } from '../../agent/store/samples.ts';
 import { describe, rejection } from '../../check.ts';
-import { openPeer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
+import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
 
 const COMMITS = 300;
@@ -238,10 +238,12 @@ describe('a lease', (check) => {
     }),
   );
 
-  check('of which the number was lost on the way blocks no one for long', () =>
-    withPeers(database, 1, async ([other], { schema }) => {
+  check('of which the number was lost on the way blocks no one for long', () => {
+    // Nobody is to be taken for dead here, on a busy machine either.
+    const times = { beatMs: 150, aliveMs: 4000 };
+    const work = async ([other]: readonly Peer[], { schema }: { readonly schema: string }): Promise<void> => {
       const wire = await startWire(database.port);
-      const peer = await openPeer(wire.urlOf(database.url), schema, { connections: 1 });
+      const peer = await openPeer(wire.urlOf(database.url), schema, { connections: 1, times });
       try {
         peer.listen();
         // Its one connection knows the statement from now on: it is carried out before anything is answered.
@@ -258,8 +260,9 @@ describe('a lease', (check) => {
         await peer.vanish();
         await wire.stop();
       }
-    }),
-  );
+    };
+    return withPeers(database, 1, work, { times });
+  });
 
   check('that could not be given back is given back later', () =>
     withPeers(database, 1, async ([other], { schema }) => {
