@@ -10,6 +10,7 @@ import {
   hanging,
   outcome,
   replying,
+  type Script,
   toolNamed,
 } from '../harness/world.ts';
 import {
@@ -144,6 +145,47 @@ describe('a turn that ended with calls of the client', (check) => {
     assert.equal([again.outcome, again.turn.id], ['joined', second.turn.id]);
     await ended(world, second.turn.id);
     assert.is(world.asked.length, 2);
+  });
+
+  check('is read whole when its answer begins while its reader reads what there was before', async () => {
+    const answering = Promise.withResolvers<void>();
+    const rains: Script = async function* (request, signal) {
+      await answering.promise;
+      yield* replying('It rains.')(request, signal);
+    };
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), rains] });
+    const { turn, calls } = await paused(world);
+    const { messages, commit } = world.store;
+    const [read, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isHeld = false;
+    Object.assign(world.store, {
+      async messages(...asked: Parameters<typeof messages>) {
+        const found = await messages(...asked);
+        const [first] = found;
+        const isOfReader = first?.info.role === 'assistant' && asked[1]?.fromID === first.info.id;
+        if (isHeld || !isOfReader) return found;
+        isHeld = true;
+        read.resolve();
+        await slow.promise;
+        return found;
+      },
+      // The next step is stored after that was read.
+      async commit(...given: Parameters<typeof commit>) {
+        if (given[0].some((change) => change.kind === 'message' && change.message.role === 'assistant'))
+          await read.promise;
+        return commit(...given);
+      },
+    });
+    const conversation = { id: turn.conversationID };
+    const stream = await beginStream(world, { conversation, input: [result(calls[0] ?? '', 'rain')] });
+    for (let tries = 0; world.asked.length < 2 && tries < 50; tries++) await world.clock.advance(20);
+    assert.ok(isHeld);
+    slow.resolve();
+    await world.clock.advance(20);
+    answering.resolve();
+    await ended(world, stream.begun().turn.id);
+    await stream.over;
+    assert.is(textOf(stream.entries()), 'It rains.');
   });
 
   check('takes a new question after its results', async () => {
