@@ -41,8 +41,9 @@ const measureStall = async (work: () => Promise<unknown>, probe: () => Promise<u
 export const bestStall = async (work: () => Promise<unknown>, probe: () => Promise<unknown>): Promise<Stall> => {
   let best: Stall = { gap: Number.POSITIVE_INFINITY, health: Number.POSITIVE_INFINITY };
   for (let attempt = 0; attempt < TRIES && Math.max(best.gap, best.health) > STALL_LIMIT_MS; attempt++) {
-    const times = slowness();
+    const before = slowness();
     const { gap, health } = await measureStall(work, probe);
+    const times = Math.max(before, slowness());
     const stall = { gap: gap / times, health: health / times };
     if (stall.gap < best.gap) best = stall;
   }
