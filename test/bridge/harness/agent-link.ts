@@ -91,10 +91,15 @@ export const createAgentLink = (agent: Handler): AgentLink => {
     // The agent was killed before it had answered: its stream says nothing of what its successor does.
     if (handler !== opened) {
       leave();
+      await response.body?.cancel();
       throw new HttpClientError('ECONNRESET');
     }
     streams.add(leave);
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+    // It may be left before anybody reads.
+    const cancel = (): void => void reader.cancel().catch(() => {});
+    if (leaving.signal.aborted || signal.aborted) cancel();
+    leaving.signal.addEventListener('abort', cancel, { once: true });
     async function* chunks() {
       try {
         for (;;) {

@@ -28,15 +28,21 @@ export const plainFeed = (inner: OpenHttpStream): PlainFeed => {
   async function* faulty(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const source = chunks[Symbol.asyncIterator]();
     let next = source.next();
-    for (;;) {
-      const read = await Promise.race([next, wake.promise]);
-      while (held !== undefined) await held;
-      if (isCut) throw new HttpClientError('ECONNRESET');
-      for (const bytes of reported.splice(0)) yield bytes;
-      if (read === undefined) continue;
-      if (read.done === true) return;
-      yield withoutIDs(read.value);
-      next = source.next();
+    try {
+      for (;;) {
+        const read = await Promise.race([next, wake.promise]);
+        while (held !== undefined) await held;
+        if (isCut) throw new HttpClientError('ECONNRESET');
+        for (const bytes of reported.splice(0)) yield bytes;
+        if (read === undefined) continue;
+        if (read.done === true) return;
+        yield withoutIDs(read.value);
+        next = source.next();
+      }
+    } finally {
+      // The agent sends heartbeats as long as it is read.
+      next.catch(() => {});
+      void source.return?.()?.catch(() => {});
     }
   }
   return {
