@@ -31,6 +31,8 @@ export type PromptRun = {
   readonly ended: Promise<void>;
   /** Aborts it at the agent, once. Resolves when it has ended. */
   readonly abort: () => Promise<void>;
+  /** Looks at the agent no more. */
+  readonly stop: () => void;
 };
 
 type StartedRun = {
@@ -216,5 +218,6 @@ export const startRun = (needs: RunNeeds, { sessionID, prompt, span, onEnd }: St
       aborting ??= abort();
       return aborting;
     },
+    stop: () => ending.abort(STOPPED),
   };
 };

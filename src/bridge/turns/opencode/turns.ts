@@ -80,6 +80,7 @@ export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonl
     takesClientTools: async () => false,
     stop() {
       state.requests.stop();
+      for (const { run } of state.turns.values()) run?.stop();
       for (const cancel of state.timers) cancel();
       state.timers.clear();
     },
