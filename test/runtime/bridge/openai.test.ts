@@ -258,7 +258,7 @@ describe("OpenAI's own client, asking again", (check) => {
   check(
     'after its own time limit, receives the whole of an answer and never a part as if it were all',
     beside(async (world) => {
-      const { openai, sent } = openaiAt(world.bridge, { timeout: 400, maxRetries: 2 });
+      const { openai, sent } = openaiAt(world.bridge, { timeout: 1500, maxRetries: 2 });
       world.model.addReply(answer([...text('so far '), { kind: 'wait', ms: 5000 }, ...text('too late')]), isNoTitle);
       world.model.addReply(answer(text('so far ', 'so good.')), isNoTitle);
       const { choices } = await openai.chat.completions.create(asking(newText()));
