@@ -64,11 +64,13 @@ const afterReading = (
   ...(shownIDs.length === 0 ? {} : { shownIDs: [...new Set([...(turn.shownIDs ?? []), ...shownIDs])] }),
 });
 
-/** The turn once one of its readers has left early. */
-const afterLeaving = (turn: Turn, leftMs: number): Turn =>
-  turn.readers.length > 0 || turn.readMs !== undefined || (turn.leftMs ?? Number.POSITIVE_INFINITY) <= leftMs
-    ? turn
-    : { ...withDue(turn, dueAfterLeaving(turn, leftMs)), leftMs };
+/** The turn once one of its readers has left early. One that has not begun has cost nothing: it need not wait for a reader. */
+const afterLeaving = (turn: Turn, leftMs: number, isQueued: boolean): Turn => {
+  const { readers, readMs, abortAfterMs } = turn;
+  if (readers.length > 0 || readMs !== undefined || (turn.leftMs ?? Number.POSITIVE_INFINITY) <= leftMs) return turn;
+  const dueMs = isQueued && abortAfterMs !== null ? leftMs : dueAfterLeaving(turn, leftMs);
+  return { ...withDue(turn, dueMs), leftMs };
+};
 
 /** When a turn that is not stored is removed, once it has ended. */
 const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undefined => {
@@ -128,21 +130,25 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
     if (isMine && isToAbort) await abort(due);
   };
   const look = async (): Promise<void> => {
-    for (const turn of await store.turns.due(clock.now(), TURNS_AT_ONCE)) {
-      if (isStopped) return;
-      await settle(turn).catch((error: unknown) => {
+    const due = await store.turns.due(clock.now(), TURNS_AT_ONCE);
+    if (isStopped) return;
+    // Together: while one is aborted, the next in its session would begin.
+    const settled = due.map((turn) =>
+      settle(turn).catch((error: unknown) => {
         if (!isRefusal(error, 'turn_not_found')) throw error;
-      });
-    }
+      }),
+    );
+    await Promise.all(settled);
   };
   const leave = async (who: Who, { reader, readTo, shownIDs }: Left, brokenMs = 0): Promise<Turn> => {
+    const owed = readTo === undefined ? await owedOf(await requireTurn(store, who.owner, who.id)) : undefined;
     const turn = await changeTurn(store, who, (before) => {
       const now = clock.now();
       const without = { ...before, readers: before.readers.filter((one) => one !== reader) };
       if (readTo !== undefined) return afterReading(without, { readTo, shownIDs }, now);
       // One whose connection broke says that it has left: then the time begins now.
       const counts = before.readers.includes(reader) || (before.leftMs ?? 0) > now;
-      return counts ? afterLeaving(without, now + brokenMs) : before;
+      return counts ? afterLeaving(without, now + brokenMs, owed?.isBegun === false) : before;
     });
     if (turn.dueMs !== undefined) lookAt(turn.dueMs);
     return turn;

@@ -164,6 +164,8 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       ...{ clock, turn, events, reading, signal, texts },
       reject: rejects ? (now) => reject(now, by) : undefined,
     });
+    // In the background it goes on without its client, and an equal request begins another one.
+    const isBackground = request.isBackground === true;
     let isLeft = false;
     const leaveOnce = (hasAll: boolean): void => {
       if (isLeft) return;
@@ -181,9 +183,9 @@ export const createAnswers = (needs: AnswersNeeds): Answers => {
       createdSeconds: Math.floor(turn.createdMs / 1000),
       output: answer.output,
       delivery: {
-        finish: () => leaveOnce(true),
-        // In the background it goes on without its client, and an equal request begins another one.
-        leave: () => leaveOnce(request.isBackground === true),
+        // A failure that the end of the bridge made is not the turn's.
+        finish: () => leaveOnce(isBackground || !signal.aborted),
+        leave: () => leaveOnce(isBackground),
       },
     };
   };

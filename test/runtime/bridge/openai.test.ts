@@ -179,6 +179,8 @@ describe("OpenAI's own client", (check) => {
       assert.is(errors.filter((error) => error instanceof APIUserAbortError).length, 17);
       await isLeft(world);
       assert.is(asked(world).length, 1);
+      // Nothing of it is left for the next check.
+      await until('the session is idle', async () => (await world.agent.ask('GET', '/session/status')).text === '{}');
     }),
   );
 
@@ -415,7 +417,9 @@ describe("OpenAI's own client, leaving", (check) => {
       ];
       const stream = openai.chat.completions.stream({ model: MODEL, messages }, { headers });
       assert.is(await stream.finalContent(), 'Good day.');
-      const said = asked(world).at(-1)?.turns.map(({ role, text: words_ }) => [role, words_]);
+      const said = asked(world)
+        .at(-1)
+        ?.turns.map(({ role, text: words_ }) => [role, words_]);
       assert.equal(said, [
         ['user', words],
         ['assistant', 'so far '],

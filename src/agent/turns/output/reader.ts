@@ -70,8 +70,8 @@ const createFollower = (
   let needsFacts = !isFresh;
   let isGone = false;
   let cancelGap: (() => void) | undefined;
-  /** Events that come while the steps are read: what was read may be older. */
-  let held: AgentEvent[] | undefined;
+  /** Events that come before the steps are read, and while they are: what was read may be older. */
+  let held: AgentEvent[] | undefined = isFresh ? undefined : [];
   const readSoon = (): void => {
     cancelGap ??= clock.after(GAP_MS, () => {
       cancelGap = undefined;
@@ -117,8 +117,8 @@ const createFollower = (
   const unfollow = followSession(sessionID, takeEvent);
   const readAll = async (): Promise<void> => {
     needsSteps = false;
-    const during: AgentEvent[] = [];
-    held = during;
+    held ??= [];
+    const during = held;
     steps.load(await readSteps(store, facts.turn, firstStep));
     held = undefined;
     for (const event of during) takeStepEvent(event);
