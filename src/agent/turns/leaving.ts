@@ -44,11 +44,6 @@ export type Leaving = {
   readonly stop: () => void;
 };
 
-const dueAfterLeaving = ({ isStored, abortAfterMs }: Turn, nowMs: number): number | undefined => {
-  const removedMs = isStored ? undefined : nowMs + UNREAD_LIFE_MS;
-  return abortAfterMs === null ? removedMs : nowMs + Math.min(abortAfterMs, UNREAD_LIFE_MS);
-};
-
 const withDue = ({ dueMs: _, ...turn }: Turn, dueMs: number | undefined): Turn =>
   dueMs === undefined ? turn : { ...turn, dueMs };
 
@@ -64,12 +59,19 @@ const afterReading = (
   ...(shownIDs.length === 0 ? {} : { shownIDs: [...new Set([...(turn.shownIDs ?? []), ...shownIDs])] }),
 });
 
-/** The turn once one of its readers has left early. One that has not begun has cost nothing: it need not wait for a reader. */
+/** When a turn that nobody reads is aborted. One that has not begun has cost nothing: it waits for no reader. */
+const abortMsOf = ({ readers, leftMs, abortAfterMs, from }: Turn, isQueued: boolean): number | undefined => {
+  if (readers.length > 0 || leftMs === undefined || abortAfterMs === null) return undefined;
+  return isQueued && from === 0 ? leftMs : leftMs + abortAfterMs;
+};
+
+/** The turn once one of its readers has left early. */
 const afterLeaving = (turn: Turn, leftMs: number, isQueued: boolean): Turn => {
-  const { readers, readMs, abortAfterMs } = turn;
+  const { readers, readMs } = turn;
   if (readers.length > 0 || readMs !== undefined || (turn.leftMs ?? Number.POSITIVE_INFINITY) <= leftMs) return turn;
-  const dueMs = isQueued && abortAfterMs !== null ? leftMs : dueAfterLeaving(turn, leftMs);
-  return { ...withDue(turn, dueMs), leftMs };
+  const left = { ...turn, leftMs };
+  const removedMs = turn.isStored ? undefined : leftMs + UNREAD_LIFE_MS;
+  return withDue(left, abortMsOf(left, isQueued) ?? removedMs);
 };
 
 /** When a turn that is not stored is removed, once it has ended. */
@@ -117,10 +119,12 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
     const nowMs = clock.now();
     const status = statusOf(await readFacts({ store, approvals }, due));
     const isOpen = isOpenStatus(status);
-    const isToAbort = isOpen && due.readers.length === 0 && due.leftMs !== undefined && due.abortAfterMs !== null;
+    const abortMs = isOpen ? abortMsOf(due, status === 'queued') : undefined;
+    const isToAbort = abortMs !== undefined && abortMs <= nowMs;
     const removedMs = removalMs(due);
     if (!due.isStored && !isOpen && removedMs !== undefined && removedMs <= nowMs) return forget(due);
-    const next = due.isStored ? undefined : Math.max(nowMs + READ_AGAIN_MS, removedMs ?? nowMs + UNREAD_LIFE_MS);
+    const laterMs = due.isStored ? undefined : Math.max(nowMs + READ_AGAIN_MS, removedMs ?? nowMs + UNREAD_LIFE_MS);
+    const next = isToAbort ? laterMs : (abortMs ?? laterMs);
     let isMine = false;
     await changeTurn(store, due, (turn) => {
       isMine = JSON.stringify(turn) === JSON.stringify(due);

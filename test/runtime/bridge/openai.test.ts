@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert';
 import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { awaitedLater } from '../agent/process.ts';
-import { isNoTitle, until } from '../agent/world.ts';
+import { isNoTitle, messagesOf, until } from '../agent/world.ts';
 import { callsIn, scriptSlowTool } from '../bridge-clients/slow-tool.ts';
 import { asked, countedFetch, newText, sessionsOf, TOOL } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess, type BridgeWorld, sharedBridgeWorld } from './world.ts';
@@ -438,7 +438,11 @@ describe("OpenAI's own client, leaving", (check) => {
       await until('the first runs', () => asked(world).length === 1);
       const leaving = new AbortController();
       const second = rejection(openai.chat.completions.create(asking('two'), { headers, signal: leaving.signal }));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      const isWaiting = async () =>
+        (await Promise.all((await sessionsOf(world)).map(({ id }) => messagesOf(world.agent, id)))).some((messages) =>
+          JSON.stringify(messages).includes('"two"'),
+        );
+      await until('the second waits', isWaiting);
       leaving.abort();
       assert.instance(await second, APIUserAbortError);
       assert.is((await first).choices[0]?.message.content, 'Good day.');
