@@ -6,9 +6,9 @@ import { parseQuery } from '../src/agent/http/query.ts';
 import { toModelFile } from '../src/agent/model/ai-sdk-input.ts';
 import { expandTemplate } from '../src/agent/protocol/command-template.ts';
 import { findMisspelledField } from '../src/agent/protocol/unknown-fields.ts';
-import { sessionTitleFor } from '../src/bridge/conversation/transcript.ts';
+import { readDecision } from '../src/bridge/answer/approvals/decisions.ts';
+import { titleFor } from '../src/bridge/answer/turn-request.ts';
 import { parseApprovalHeader } from '../src/bridge/openai/approval-header.ts';
-import { readDecision } from '../src/bridge/turn/approvals/decisions.ts';
 import { keyOfPassword, SCRYPT_COST } from '../src/console/accounts/password-hash.ts';
 import { readForm } from '../src/core/http/body.ts';
 import { createRoutes } from '../src/core/http/router.ts';
@@ -49,14 +49,14 @@ const PLACES: Readonly<Record<string, string>> = {
     adapter/opentelemetry/settings.ts:URL+decodeURI adapter/opentelemetry/thread/sender.ts:URL adapter/redis/address.ts:URL+decodeURI
     agent/config/redacted.ts:URL agent/config/schema-values.ts:URL agent/config/validate.ts:sort agent/config/views.ts:sort
     agent/mcp/client.ts:URL agent/mcp/server-output.ts:sort agent/model/ai-sdk.ts:sort agent/model/call-span.ts:URL
-    agent/model/http.ts:Headers agent/model/long-texts.ts:RegExp bridge/agent/traced-post.ts:URL
+    agent/model/http.ts:Headers agent/model/long-texts.ts:RegExp bridge/answer/approvals/text.ts:RegExp bridge/ids.ts:RegExp bridge/turns/agent/traced-post.ts:URL
     bridge/openai/responses/request.ts:Headers bridge/settings.ts:URL console/links/webhook.ts:URL
     console/services/secret-filter.ts:sort console/settings.ts:URL core/config.ts:URL core/http/tracing.ts:URL
     gateway/judge/chain/chain.ts:sort gateway/judge/verdict.ts:RegExp gateway/settings/variables.ts:URL
     relay-admin/relay/client.ts:URL relay-admin/settings.ts:URL`,
   'an address or a header: 16 KiB, as Node reads no longer heads': `
     agent/http/query.ts:URLSearchParams+decodeURI bridge/agent/servers.ts:URLSearchParams bridge/openai/approval-header.ts:RegExp
-    bridge/openai/conversations/page.ts:URL bridge/openai/responses/resumed-stream.ts:URL console/assets/page-routes.ts:URL
+    bridge/openai/conversations/page.ts:URL bridge/openai/responses/stored.ts:URL console/assets/page-routes.ts:URL
     console/routes/login.ts:Headers console/routes/sessions.ts:URLSearchParams+URL+sort
     console/services/agent-sessions.ts:URLSearchParams core/http/handler.ts:Headers core/http/router.ts:URL+decodeURI`,
   'a form: 32 KiB': 'core/http/body.ts:decodeURI',
@@ -66,8 +66,9 @@ const PLACES: Readonly<Record<string, string>> = {
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
     adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
-    bridge/conversation/started/meant.ts:sort bridge/http/route.ts:sort bridge/openai/completions/request.ts:sort
-    bridge/turn/approvals/waiting-turns.ts:sort bridge/turn/sharing/kept-answers.ts:sort console/approvals/decisions.ts:sort
+    bridge/http/route.ts:sort bridge/openai/completions/request.ts:sort bridge/turns/opencode/marks.ts:sort
+    bridge/turns/opencode/place.ts:sort
+    console/approvals/decisions.ts:sort
     console/approvals/open-approvals.ts:sort gateway/routes/verdict-headers.ts:sort
     relay-admin/models/views.ts:sort relay-admin/money.ts:sort relay-admin/recharge/balance-evidence.ts:sort
     relay-admin/tools/find-user.ts:sort`,
@@ -75,7 +76,8 @@ const PLACES: Readonly<Record<string, string>> = {
   "the input of a model's call: 1 MiB": 'core/json.ts:sort',
   'a body with at most 50,000 values': `
     agent/protocol/command-template.ts:sort agent/session/new-ids.ts:sort agent/tools/loop-guard.ts:sort
-    agent/turns/history/digests.ts:sort agent/turns/locate.ts:sort bridge/conversation/fingerprint.ts:sort bridge/turn/approvals/decisions.ts:RegExp`,
+    agent/turns/history/digests.ts:sort agent/turns/locate.ts:sort bridge/answer/approvals/decisions.ts:RegExp
+    bridge/turns/opencode/history.ts:sort`,
   'a data URL of 9 MiB; test/agent/http/event-loop.test.ts': `
     agent/model/ai-sdk-input.ts:decodeURI agent/protocol/part-schemas.ts:decodeURI`,
   'a text of the bridge, 8 MiB; test/bridge/http/event-loop.test.ts':
@@ -225,7 +227,10 @@ const READERS: Readonly<Record<string, Reader>> = {
     (unit) => ({ mime: 'text/plain', url: `data:text/plain,${long(unit, 3_000_000)}` }),
     toModelFile,
   ),
-  'a title': reader((unit) => [{ type: 'text', text: long(unit, 8_000_000) } as const], sessionTitleFor),
+  'a title': reader(
+    (unit) => [{ role: 'user', parts: [{ type: 'text', text: long(unit, 8_000_000) }] } as const],
+    titleFor,
+  ),
   'a decision in a text': reader(
     (unit) => `approve ${long(unit, 8_000_000)}`,
     (text) => readDecision({ decisions: undefined, text }, REQUESTS),

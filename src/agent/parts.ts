@@ -213,6 +213,7 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     },
     digest: needs.digest,
     outputLimits: needs.outputLimits,
+    sessionLimitBytes: limitBytes,
     clientToolTimeoutMs: needs.clientToolTimeoutMs,
     ending,
     onBug,

@@ -9,19 +9,19 @@ import type { CompileSchema } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import type { RunInSlices } from '../core/time-slices.ts';
-import { createAgentFeatures } from './agent/features.ts';
+import { createAgentHealth } from './agent/health.ts';
 import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
-import { shareReads } from './agent/shared-reads.ts';
-import type { AgentClient, AgentEventStream } from './agent/types.ts';
-import { createConversations } from './conversation/conversations.ts';
-import type { NewHash } from './conversation/digest.ts';
+import type { AgentClient } from './agent/types.ts';
+import { createAnswers } from './answer/answers.ts';
+import { createForAgent } from './answer/for-agent.ts';
+import type { NewHash } from './digest.ts';
 import { BRIDGE_ERROR_RESPONSES } from './errors.ts';
 import { createAuthentication, withCors } from './http/auth.ts';
 import { createModelsRoutes } from './http/models.ts';
-import { trackWithin } from './http/reservation.ts';
 import { createAnswerRoute } from './http/route.ts';
-import { createActiveRequests, trackRequests } from './http/shutdown.ts';
+import { createStreamSender } from './http/send-stream.ts';
+import { createActiveRequests, trackRequests, trackWithin } from './http/shutdown.ts';
 import { hintForBridgePath } from './http/unknown-path.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/endpoint.ts';
@@ -29,27 +29,23 @@ import { completionsEndpoint } from './openai/completions/endpoint.ts';
 import { createConversationRoutes } from './openai/conversations/routes.ts';
 import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
 import { createInputTokensRoute } from './openai/responses/input-tokens.ts';
-import { createRunningStreams } from './openai/responses/running-streams.ts';
 import { createStoredResponseRoutes } from './openai/responses/stored.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import { createReadiness } from './readiness.ts';
 import type { BridgeSettings } from './settings.ts';
 import { createPieceShare } from './stream/piece-share.ts';
 import { shareTimers } from './stream/shared-timers.ts';
-import { createAnswers } from './turn/answers.ts';
-import { createSessionFamilies, sharePermissionRequests } from './turn/approvals/permission-requests.ts';
+import type { TurnsPort } from './turns/port.ts';
 
 export type BridgeOptions = {
   readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'isLocalWithoutKeys'>;
   /** Without keys only programs of this machine are allowed. */
   readonly isForThisMachine: boolean;
   readonly agent: AgentClient;
-  readonly feed: AgentEventStream;
+  readonly turns: TurnsPort;
   /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
   readonly clock: Clock;
-  /** 0 to 1. */
-  readonly chance: () => number;
   readonly log: Log;
   readonly meter: BridgeMetrics;
   /** Records what requests cause; without it a caller's trace is passed on. */
@@ -74,19 +70,18 @@ export type Bridge = {
   readonly stop: () => Promise<void>;
 };
 
-const CONVERSATIONS_LIMIT = 10_000;
-const CONVERSATION_LIFETIME_MS = 7 * 24 * 3_600_000;
-const QUEUE_LIMIT_PER_CONVERSATION = 16;
 /** Time for answers to end by themselves, out of the ten seconds that a stop may take. */
 const STOP_AFTER_MS = 7000;
 const LAST_EVENTS_MS = 1000;
+/** A reader whom no turn counts. */
+const UNCOUNTED = { finish() {}, leave() {} };
 
 /** The bridge as a handler. Creating it does no I/O. */
 export const createBridge = (options: BridgeOptions): Bridge => {
   const {
     settings,
     agent,
-    feed,
+    turns,
     servers,
     clock,
     log,
@@ -107,47 +102,14 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const { credentials } = settings.agent;
   const secrets = [...settings.keys, ...(credentials === undefined ? [] : [credentials.password])];
   const catalog = createModelCatalog(agent, clock, settings.defaultModel, secrets);
-  const sessionFamilies = createSessionFamilies(agent, feed);
-  const sharedRequests = sharePermissionRequests(agent, feed);
-  const features = createAgentFeatures(agent, clock);
-  const conversations = createConversations({
-    agent,
-    feed,
-    features,
-    clock,
-    log,
-    newHash,
-    runInSlices,
-    newToken,
-    matching: settings.matching,
-    limit: CONVERSATIONS_LIMIT,
-    lifetimeMs: CONVERSATION_LIFETIME_MS,
-    queueLimit: QUEUE_LIMIT_PER_CONVERSATION,
-  });
-  const sharingAgent = shareReads(agent);
-  const answers = createAnswers({
-    agent: sharingAgent,
-    feed,
-    sessionFamilies,
-    sharedRequests,
-    conversations,
-    catalog,
-    features,
-    clock,
-    chance: options.chance,
-    log,
-    newToken,
-    digest,
-    runInSlices,
-    settings,
-    version,
-  });
+  const health = createAgentHealth(agent, clock, log);
+  const answers = createAnswers({ turns, catalog, clock, log, newToken, digest, settings, version });
   const activeRequests = createActiveRequests();
   const tracked = trackRequests(activeRequests);
   const semaphore = createSemaphore(settings.answersAtATime, 0);
+  const trackAnswer = trackWithin(semaphore, activeRequests.track);
   // Apart from the answers: a client that has lost its stream finds its answer running, and the places may be full of such.
   const readers = createSemaphore(settings.answersAtATime, 0);
-  const trackReader = trackWithin(readers, activeRequests.track);
   const limitBytes = settings.bodyLimitBytes;
   const budget = createServiceBudget({
     limitBytes,
@@ -156,36 +118,24 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   });
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
   const spans = createRequestSpans(options.beginSpan ?? passOn);
-  const runningStreams = createRunningStreams();
+  const timers = shareTimers(clock);
+  const sendStream = createStreamSender({ clock, timers, share: createPieceShare(), log, runInSlices, settings });
+  const { showsReasoning } = settings;
   const routeOptions = {
+    ...{ answers, authenticate, trackAnswer, bodies, clock, meter, newHash, runInSlices, sendStream, settings },
+    forAgent: createForAgent(turns),
     spanOf: spans.of,
-    answers,
-    authenticate,
-    activeRequests,
-    trackReader,
-    semaphore,
-    bodies,
-    clock,
-    log,
-    meter,
-    newHash,
-    runInSlices,
     compileSchema: options.compileSchema,
-    settings,
-    timers: shareTimers(clock),
-    runningStreams,
-    share: createPieceShare(),
   };
   const chat = createChatEndpoint({ showsTools: settings.showsTools });
   const responses = createResponsesEndpoint({ clock });
-  const readiness = createReadiness({ feed, catalog, servers, clock, log, isStopping });
+  const readiness = createReadiness({ health, catalog, servers, clock, log, isStopping });
   meter.watch(() => ({
     answersRunning: semaphore.running(),
     streamsResumed: readers.running(),
-    conversations: conversations.count(),
     bytesInFlight: budget.usedBytes(),
-    isAgentConnected: feed.isOpen(),
-    agentServers: servers?.count() ?? { total: 1, healthy: feed.isOpen() ? 1 : 0 },
+    isAgentConnected: health.isConnected(),
+    agentServers: servers?.count() ?? { total: 1, healthy: health.isConnected() ? 1 : 0 },
   }));
 
   const table: RouteTable = {
@@ -193,26 +143,14 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
     // Before the routes of an id: the router takes the first that fits.
-    ...createInputTokensRoute({
-      ...{ tracked, authenticate, conversations, catalog, bodies, runInSlices },
-      agent: sharingAgent,
-    }),
+    ...createInputTokensRoute({ tracked, authenticate, turns, catalog, bodies, runInSlices }),
     ...createStoredResponseRoutes({
-      tracked,
-      authenticate,
-      conversations,
-      agent: sharingAgent,
-      ...{ feed, clock, chance: options.chance, log, runInSlices },
-      track: trackReader,
-      runningStreams,
-      showsReasoning: settings.showsReasoning,
-      hasHeartbeat: settings.heartbeat !== 'off',
+      ...{ tracked, authenticate, turns, clock, runInSlices, showsReasoning },
+      track: trackWithin(readers, activeRequests.track),
+      sendAgain: (output, encoder, active) =>
+        sendStream({ output, encoder, delivery: UNCOUNTED, headers: {}, isBackground: true }, active),
     }),
-    ...createConversationRoutes({
-      ...{ tracked, authenticate, agent: sharingAgent, catalog, bodies, clock, runInSlices },
-      conversations: conversations.ofClients,
-      showsReasoning: settings.showsReasoning,
-    }),
+    ...createConversationRoutes({ tracked, authenticate, turns, bodies, runInSlices, newToken, showsReasoning }),
     ...createModelsRoutes(catalog, authenticate),
     ...createStandardRoutes({
       service: 'bridge',
@@ -244,11 +182,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
       await untilNone(activeRequests.count, STOP_AFTER_MS);
       activeRequests.stop();
       await untilNone(activeRequests.count, LAST_EVENTS_MS);
-      // An abort looks at the agent first, whether another bridge has readers of the turn.
-      if (settings.onDisconnect.kind === 'abort') await untilNone(semaphore.running, LAST_EVENTS_MS);
-      sessionFamilies.stop();
-      sharedRequests.stop();
-      feed.stop();
+      await untilNone(answers.leaving, LAST_EVENTS_MS);
     },
   };
 };

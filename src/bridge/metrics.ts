@@ -5,7 +5,6 @@ export type BridgeReadings = {
   readonly answersRunning: number;
   /** Streams of responses in the background that are read again. */
   readonly streamsResumed: number;
-  readonly conversations: number;
   /** The size of what the requests in flight hold. */
   readonly bytesInFlight: number;
   readonly isAgentConnected: boolean;

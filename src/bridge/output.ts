@@ -55,6 +55,8 @@ export type AnswerEnd = {
   readonly usage: Usage;
   /** The approval requests that the answer ended with. Their turn waits at the agent. */
   readonly approvalRequests: readonly ApprovalRequest[];
+  /** Its turn was aborted. */
+  readonly isAborted?: boolean;
 };
 
 /**

@@ -2,12 +2,12 @@ import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonResponse } from '../core/http/response.ts';
 import type { Log } from '../core/log.ts';
+import type { AgentHealth } from './agent/health.ts';
 import type { ModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
-import type { AgentEventStream } from './agent/types.ts';
 
 type ReadinessOptions = {
-  readonly feed: Pick<AgentEventStream, 'isOpen' | 'lossReason'>;
+  readonly health: AgentHealth;
   readonly catalog: Pick<ModelCatalog, 'find'>;
   /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
@@ -18,11 +18,11 @@ type ReadinessOptions = {
 
 /** However many probes come, the agent server is called at most once in this time. */
 const CHECK_EVERY_MS = 5000;
-/** The settings to check, by why the event stream is not open. */
+/** The settings to check, by why a call to the agent server failed. */
 const CHECKS: ReadonlyMap<string, string> = new Map([
-  ['status 401', ': check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD'],
+  ['agent_unauthorized', ': check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD'],
   // Of another server, or of a path that the agent server does not have.
-  ['status 404', ': check AGENT_BASE_URL, without a path'],
+  ['not_found', ': check AGENT_BASE_URL, without a path'],
 ]);
 const lossText = (reason: string): string => (reason === '' ? '' : ` (${reason}${CHECKS.get(reason) ?? ''})`);
 /** The reasons say all about a single server. */
@@ -33,7 +33,7 @@ const SINGLE_SERVER = { total: 1, healthy: 1 };
  * enough; the answer still says how many were not ready at the last probe.
  */
 export const createReadiness = ({
-  feed,
+  health,
   catalog,
   servers,
   clock,
@@ -56,7 +56,8 @@ export const createReadiness = ({
   };
   const findReasons = async (): Promise<readonly string[]> => {
     if (isStopping()) return ['the service is stopping'];
-    if (!feed.isOpen()) return [`the event stream of the agent server is not open${lossText(feed.lossReason())}`];
+    const reason = await health.check();
+    if (reason !== undefined) return [`the agent server cannot be used${lossText(reason)}`];
     if (lastCheck === undefined || clock.now() >= lastCheck.until) {
       lastCheck = { until: clock.now() + CHECK_EVERY_MS, reasons: checkAgent() };
       // Not awaited: the probe takes as long as the slowest server.

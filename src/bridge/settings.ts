@@ -20,7 +20,7 @@ import type { Credentials } from '../core/http/auth.ts';
 import { isUnprotected, type ListenAccess, listenAddress, Password, UserName } from '../core/http/listen-settings.ts';
 import { isRecord, parseJsonValue } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
-import type { DisconnectPolicy } from './turn/sharing/shared-answers.ts';
+import type { DisconnectPolicy } from './answer/turn-request.ts';
 
 const KEY_RULE = 'expected keys of 1 to 512 printable characters without blanks, separated by commas';
 /** API keys of clients. */

@@ -9,7 +9,7 @@ export type CoreFault =
   | { readonly kind: 'model-not-found'; readonly message?: string; readonly valid: readonly string[] }
   | { readonly kind: 'not-found'; readonly hint: string }
   /** It cannot be done as things stand now; later it may. `code` where a program has to know why. */
-  | { readonly kind: 'conflict'; readonly message: string; readonly code?: string }
+  | { readonly kind: 'conflict'; readonly message: string }
   | { readonly kind: 'method-not-allowed'; readonly allow: readonly string[] }
   /** `message` where the limit is not one of the body alone. */
   | { readonly kind: 'body-too-large'; readonly limitBytes: number; readonly message?: string }

@@ -1,5 +1,5 @@
 import { systemClock } from '../adapter/node/clock.ts';
-import { createNodeHash, nodeDigest } from '../adapter/node/crypto.ts';
+import { createNodeHash, nodeDigest, nodeHexDigest } from '../adapter/node/crypto.ts';
 import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http-client.ts';
 import { createSchemaCompiler } from '../adapter/node/json-schema.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
@@ -7,11 +7,15 @@ import { isMain, type ProcessContext, runService, type Service } from '../adapte
 
 import { createPrometheusBridgeMetrics } from '../adapter/prometheus/bridge.ts';
 import { newId } from '../adapter/web/crypto.ts';
+import { createAgentCalls } from '../bridge/agent/calls.ts';
 import { createAgentClient } from '../bridge/agent/client.ts';
 import { createAgentEventStream } from '../bridge/agent/event-stream.ts';
 import { createAgentTransport } from '../bridge/agent/servers.ts';
 import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
+import { createAgentTurns } from '../bridge/turns/agent/turns.ts';
+import { createChosenTurns } from '../bridge/turns/choice.ts';
+import { createOpenCodeTurns } from '../bridge/turns/opencode/turns.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
@@ -41,16 +45,44 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const { httpClient, close } = createNodeHttpClient(limits);
   const stream = createNodeHttpStream(limits);
   const reach = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
-  const feed = createAgentEventStream({ ...reach, clock, log, chance: Math.random });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
+  const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
+  const newToken = (): string => newId().replaceAll('-', '').slice(0, 20);
+  const chance = Math.random;
+  const turns = createChosenTurns({
+    own: createAgentTurns({ transport: reach, callAgent, clock, chance, runInSlices }),
+    createOther() {
+      const feed = createAgentEventStream({ ...reach, clock, log, chance });
+      const { baseUrl } = reach;
+      const needs = {
+        callAgent,
+        baseUrl,
+        feed,
+        clock,
+        chance,
+        log,
+        digest: nodeHexDigest,
+        newID: newToken,
+        runInSlices,
+      };
+      const openCode = createOpenCodeTurns(needs);
+      return {
+        ...openCode,
+        stop() {
+          openCode.stop();
+          feed.stop();
+        },
+      };
+    },
+    ...{ callAgent, clock, log },
+  });
   const bridge = createBridge({
     settings,
     isForThisMachine: isLoopback(settings.host),
-    agent: createAgentClient({ ...reach, clock, runInSlices }),
-    feed,
+    agent: createAgentClient(callAgent),
+    turns,
     servers: reach.servers,
     clock,
-    chance: Math.random,
     log,
     meter: createPrometheusBridgeMetrics(VERSION),
     beginSpan: tracing.beginSpan,
@@ -59,7 +91,7 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     runInSlices,
     compileSchema: createSchemaCompiler(),
     newRequestId: () => `req-${newId()}`,
-    newToken: () => newId().replaceAll('-', '').slice(0, 20),
+    newToken,
     version: VERSION,
     isStopping,
     memoryBytes: usableMemoryBytes(),
@@ -77,7 +109,10 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     port,
     directPaths: ['/v1/chat/completions', '/v1/completions', '/v1/responses'],
     log,
-    onStopping: bridge.stop,
+    async onStopping() {
+      await bridge.stop();
+      turns.stop();
+    },
     close: async () => void (await Promise.all([close(), tracing.close()])),
   };
 };

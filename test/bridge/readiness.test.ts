@@ -4,16 +4,15 @@ import type { AgentServers } from '../../src/bridge/agent/servers.ts';
 import { createReadiness } from '../../src/bridge/readiness.ts';
 import { describe, rejection } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
-import { createFakeAgent } from './harness/fake-agent.ts';
-import { createTestFeed, UNREACHED } from './harness/turn-world.ts';
+import { createFakeClient, UNREACHED } from './harness/fake-client.ts';
 
 const bridgeOf = (defaultModel?: string, servers?: AgentServers) => {
   const clock = createFakeClock();
-  const fake = createFakeAgent(clock);
-  const state = { isOpen: true, isStopping: false, lossReason: '' };
+  const fake = createFakeClient();
+  const state: { lossReason: string | undefined; isStopping: boolean } = { lossReason: undefined, isStopping: false };
   const lines: string[] = [];
   const ready = createReadiness({
-    feed: { ...createTestFeed().feed, isOpen: () => state.isOpen, lossReason: () => state.lossReason },
+    health: { check: async () => state.lossReason, isConnected: () => state.lossReason === undefined },
     catalog: createModelCatalog(fake.agent, clock, defaultModel),
     servers,
     clock,
@@ -29,13 +28,13 @@ const bridgeOf = (defaultModel?: string, servers?: AgentServers) => {
 };
 
 describe('whether the bridge is ready', (check) => {
-  check('depends on the agent, its events and a model for who names none', async () => {
+  check('depends on the agent and a model for who names none', async () => {
     const { clock, fake, state, lines, ready, reported } = bridgeOf();
     assert.is(await reported(), '200 ready');
-    state.isOpen = false;
-    assert.is(await reported(), '503 not ready: the event stream of the agent server is not open');
+    state.lossReason = 'agent_unreachable';
+    assert.is(await reported(), '503 not ready: the agent server cannot be used (agent_unreachable)');
     assert.is((await ready()).headers.get('retry-after'), '1');
-    state.isOpen = true;
+    state.lossReason = undefined;
     await clock.advance(30_000);
     fake.failNext('models', UNREACHED);
     assert.is(await reported(), '503 not ready: the agent server does not answer, or not as one');
@@ -49,15 +48,14 @@ describe('whether the bridge is ready', (check) => {
     );
   });
 
-  check('says why the event stream is not open', async () => {
+  check('says what to look at where the agent refuses the bridge', async () => {
     const { state, reported } = bridgeOf();
-    const closed = '503 not ready: the event stream of the agent server is not open';
-    Object.assign(state, { isOpen: false, lossReason: 'ECONNREFUSED' });
-    assert.is(await reported(), `${closed} (ECONNREFUSED)`);
-    state.lossReason = 'status 401';
-    assert.is(await reported(), `${closed} (status 401: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD)`);
-    state.lossReason = 'status 404';
-    assert.is(await reported(), `${closed} (status 404: check AGENT_BASE_URL, without a path)`);
+    const unusable = '503 not ready: the agent server cannot be used';
+    state.lossReason = 'agent_unauthorized';
+    const why = 'agent_unauthorized: check AGENT_SERVER_USERNAME and AGENT_SERVER_PASSWORD';
+    assert.is(await reported(), `${unusable} (${why})`);
+    state.lossReason = 'not_found';
+    assert.is(await reported(), `${unusable} (not_found: check AGENT_BASE_URL, without a path)`);
   });
 
   check('has no empty reason in its log', async () => {
@@ -83,9 +81,9 @@ describe('whether the bridge is ready', (check) => {
     assert.is(looks, 1);
     count.healthy = 0;
     assert.is(await reported(), '503 not ready: agent servers that are not ready: 3 of 3');
-    state.isOpen = false;
-    assert.match(await reported(), /^503 not ready: the event stream .* is not open: agent servers .*: 3 of 3$/);
-    Object.assign(state, { isOpen: true });
+    state.lossReason = 'unavailable';
+    assert.match(await reported(), /^503 not ready: the agent server cannot be used .*: agent servers .*: 3 of 3$/);
+    state.lossReason = undefined;
     count.healthy = 3;
     await clock.advance(5000);
     assert.is(await reported(), '200 ready');
@@ -113,9 +111,9 @@ describe('whether the bridge is ready', (check) => {
     const { ready, lines } = bridgeOf();
     const bug = new Error('a bug');
     const broken = createReadiness({
-      feed: createTestFeed().feed,
+      health: { check: async () => undefined, isConnected: () => true },
       catalog: {
-        ...createModelCatalog(createFakeAgent(createFakeClock()).agent, createFakeClock(), undefined),
+        ...createModelCatalog(createFakeClient().agent, createFakeClock(), undefined),
         find: async () => {
           throw bug;
         },

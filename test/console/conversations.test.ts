@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { nodeDigest } from '../../src/adapter/node/crypto.ts';
-import { ownerOfKey } from '../../src/core/http/metadata-revision.ts';
+import { ownerOfKey } from '../../src/core/http/conversation-metadata.ts';
 import { describe } from '../check.ts';
 import { BRIDGE_KEY, codeOf, createConsoleWorld } from './harness/world.ts';
 
@@ -11,7 +11,7 @@ const nameOf = (world: World, chat = 0): string => chatsOf(world)[chat]?.headers
 const ownerOf = (key: string): string => ownerOfKey(key, nodeDigest);
 const session = (id: string, updated: number, name: string | undefined, owner = ownerOf(BRIDGE_KEY)) => ({
   ...{ id, title: 'Credit for Ann', time: { created: 1, updated } },
-  ...(name === undefined ? {} : { metadata: { gatehouse: { name, owner, revision: 1 } } }),
+  ...(name === undefined ? {} : { metadata: { gatehouse: { name, owner } } }),
 });
 
 /** Bob has begun the conversation c-1, and its session is at the second agent server, busy. */

@@ -255,13 +255,9 @@ describe('the page of the agent server', (check) => {
     const ofStore = troubles.map((trouble) => forFault(storeFault(trouble).detail));
     const decision = decisionAbout(permissionRequest('per_1'), { reply: 'once' }, 5);
     const ofPermissions = [permissionDecided(decision), argumentsChanged()].map(({ detail }) => forFault(detail));
-    const ofRevision = forFault({ kind: 'conflict', message: '', code: 'revision_changed' });
     const codes = Object.keys(REFUSALS) as (keyof typeof REFUSALS)[];
     const ofTurns = codes.map((code) => forFault(turnRefusal(code).detail));
-    const replies = [
-      ...Object.values(FAULTS).map(forFault),
-      ...[...ofStore, ...ofPermissions, ...ofTurns, ofRevision, forBug()],
-    ];
+    const replies = [...Object.values(FAULTS).map(forFault), ...[...ofStore, ...ofPermissions, ...ofTurns, forBug()]];
     const rows = [...sectionOf('## Errors').matchAll(/^\| ([45]\d\d) \| (?:`(\w+)`|none) \|/gm)];
     assert.equal(
       unique(rows.map(([, status, name]) => `${status} ${name ?? 'none'}`)),

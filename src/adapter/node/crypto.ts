@@ -1,5 +1,5 @@
 import nodeCrypto from 'node:crypto';
-import type { NewHash } from '../../bridge/conversation/digest.ts';
+import type { NewHash } from '../../bridge/digest.ts';
 import type { DeriveKey } from '../../console/accounts/password-hash.ts';
 
 /**

@@ -9,9 +9,8 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
   const firstWordTime = timer('first_word_seconds', 'Time from request to the first word of an answer', ['endpoint']);
   const running = gauge('answers_running', 'Answers that are being sent');
   const resumed = gauge('streams_resumed', 'Streams of responses in the background that are read again');
-  const conversations = gauge('conversations', 'Conversations that this process knows');
   const bodies = gauge('bytes_in_flight', 'Size of what requests in flight hold');
-  const connected = gauge('agent_connected', '1 while the event stream of the agent server is open');
+  const connected = gauge('agent_connected', '1 while the agent server answers');
   const servers = gauge('agent_servers', 'Agent servers that AGENT_BASE_URL names');
   const well = gauge('agent_servers_well', 'Agent servers of these that get requests');
   let read: (() => BridgeReadings) | undefined;
@@ -30,7 +29,6 @@ export const createPrometheusBridgeMetrics = (version: string): BridgeMetrics =>
       const now = read?.();
       running.set(now?.answersRunning ?? 0);
       resumed.set(now?.streamsResumed ?? 0);
-      conversations.set(now?.conversations ?? 0);
       bodies.set(now?.bytesInFlight ?? 0);
       connected.set(now?.isAgentConnected === true ? 1 : 0);
       servers.set(now?.agentServers.total ?? 0);

@@ -50,6 +50,14 @@ export const turnConversationRoutes = ({
   };
   return {
     '/gatehouse/conversations': {
+      async GET(request) {
+        const found = await store.turns.conversationByName(
+          requireOwner(request),
+          parseQuery(request).get('name') ?? '',
+        );
+        if (found === undefined) throw turnRefusal('conversation_not_found');
+        return jsonResponse(200, shown(found));
+      },
       async POST(request) {
         const owner = requireOwner(request);
         const { name, metadata, messages } = await readBody(request, ConversationBody, true);

@@ -173,9 +173,7 @@ const toErrorResponse = (detail: AgentFault): Response => {
         code: 'always_refused',
       });
     case 'conflict':
-      return detail.code === 'revision_changed'
-        ? namedError(409, 'RevisionChangedError', { message: detail.message, code: detail.code })
-        : namedError(409, 'SessionBusyError', { message: detail.message });
+      return namedError(409, 'SessionBusyError', { message: detail.message });
     case 'turn-refused': {
       const { code, message, more } = detail;
       const status = REFUSALS[code];

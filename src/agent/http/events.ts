@@ -1,5 +1,4 @@
 import { Fault } from '../../core/fault.ts';
-import { PROMPT_METADATA_FEATURE } from '../../core/http/metadata-revision.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
@@ -123,7 +122,7 @@ const mcpRoutes = ({ mcp }: Pick<RouteContext, 'mcp'>): RouteTable => {
 };
 
 /** What this server offers beside OpenCode's API, for clients that can do without. */
-const FEATURES = ['client-tools', PROMPT_METADATA_FEATURE, 'turns'];
+const FEATURES = ['client-tools', 'turns'];
 
 /** Events, permissions, tool servers, and what the configuration shows. */
 export const otherRoutes = (context: RouteContext): RouteTable => ({

@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { IF_REVISION_HEADER } from '../../core/http/metadata-revision.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { toCommandPrompt } from '../agents/command.ts';
@@ -150,29 +149,23 @@ export const messageRoutes = ({
     runs.whileAccepting(async () => {
       const prompt = await readPrompt();
       const isOwed = prompt.noReply !== true;
-      const ifRevision = request.headers.get(IF_REVISION_HEADER);
-      const accepted = await acceptPrompt(id, prompt, { isOwed, ifRevision });
+      const accepted = await acceptPrompt(id, prompt, { isOwed });
       const known = { asksForAnswer: true, span: spanOf(request) };
       const answer = isOwed ? runs.run(accepted.session, accepted.user, known) : undefined;
-      const observed = (response: Response): Response => {
-        if (ifRevision !== null) response.headers.set(IF_REVISION_HEADER, ifRevision);
-        return response;
-      };
-      return { accepted, answer, observed };
+      return { accepted, answer };
     });
   const isAborted = ({ error }: AssistantMessage): boolean => error?.name === 'MessageAbortedError';
   /** The answer to a prompt once it is there; the prompt itself if it wants none. */
-  const respond = ({ accepted, answer, observed }: Awaited<ReturnType<typeof beginPrompt>>): Response => {
-    if (answer === undefined) return observed(jsonResponse(200, accepted.message));
+  const respond = ({ accepted, answer }: Awaited<ReturnType<typeof beginPrompt>>): Response => {
+    if (answer === undefined) return jsonResponse(200, accepted.message);
     // A client that aborts a prompt does not wait for earlier events.
     const hold = { clock, streams, ending };
     // Held before it is read: by then the last events may have left this server, and not yet arrived.
     const held = holdUntilDelivered(hold, answer, (message) => !isAborted(message));
-    const response = jsonResponseWhenReady(clock, readAnswer(accepted, held), (error) => {
+    return jsonResponseWhenReady(clock, readAnswer(accepted, held), (error) => {
       onBug(error);
       return toFailureBody(error, '');
     });
-    return observed(response);
   };
   return {
     '/session/:id/message': {
@@ -201,9 +194,9 @@ export const messageRoutes = ({
     },
     '/session/:id/prompt_async': {
       async POST(request, { id = '' }) {
-        const { answer, observed } = await beginPrompt(id, request);
+        const { answer } = await beginPrompt(id, request);
         answer?.catch(onBug);
-        return observed(new Response(null, { status: 204 }));
+        return new Response(null, { status: 204 });
       },
     },
   };

@@ -51,7 +51,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'PATCH /session/{id}': {
     summary: 'Changes title, metadata, rules or archiving',
     body: SessionChangeBody,
-    answers: 'the session, or 409 when x-gatehouse-if-revision does not fit its metadata',
+    answers: 'the session',
   },
   'DELETE /session/{id}': { summary: 'Aborts what runs in a session and deletes it', answers: 'true' },
   'GET /session/{id}/export': {
@@ -96,7 +96,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /session/{id}/message': {
     summary: 'Prompts, and waits for the answer; the headers come at once',
     body: PromptBody,
-    answers: 'the answer to this very prompt, with its parts, or 409 when x-gatehouse-if-revision does not fit',
+    answers: 'the answer to this very prompt, with its parts',
   },
   'POST /session/{id}/command': {
     summary: 'Prompts with the text of a command of the configuration, and waits for the answer',
@@ -160,6 +160,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /mcp': { summary: 'Tool servers, their status and last error', answers: 'a map of statuses' },
   'POST /mcp/{name}/connect': { summary: 'Connects a tool server', answers: 'true' },
   'POST /mcp/{name}/disconnect': { summary: 'Disconnects a tool server', answers: 'true' },
+  'GET /gatehouse/turns': {
+    summary: 'Turns of the owner: those that wait for decisions, or with sessionID and promptID those of one prompt',
+    answers: 'a list of turns',
+  },
   'POST /gatehouse/turns': {
     summary: 'Begins a turn of a conversation, or joins the one that an equal request has begun',
     body: TurnBody,
@@ -184,6 +188,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Replies to permission requests of a turn',
     body: DecisionsBody,
     answers: 'the turn',
+  },
+  'GET /gatehouse/conversations': {
+    summary: 'The conversation of the owner with the name of the query',
+    answers: 'the conversation, or 404',
   },
   'POST /gatehouse/conversations': {
     summary: 'Creates a conversation of turns, with messages if there are any',

@@ -1,5 +1,4 @@
 import { Fault } from '../../core/fault.ts';
-import { IF_REVISION_HEADER, requireRevision } from '../../core/http/metadata-revision.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { requireAgent, requireModel } from '../agents/catalog.ts';
@@ -68,9 +67,7 @@ export const sessionRoutes = ({
       GET: async (_request, { id = '' }) => jsonResponse(200, await sessions.get(id)),
       async PATCH(request, { id = '' }) {
         const { title, metadata, permission, time } = await readBody(request, SessionChangeBody);
-        const revision = request.headers.get(IF_REVISION_HEADER);
         const changed = await sessions.update(id, (session) => {
-          requireRevision(revision, session.metadata);
           const { archived: before, ...times } = session.time;
           const archived = time?.archived === undefined ? before : (time.archived ?? undefined);
           return {
@@ -81,7 +78,7 @@ export const sessionRoutes = ({
             time: { ...times, ...(archived === undefined ? {} : { archived }) },
           };
         });
-        return jsonResponse(200, changed, revision === null ? {} : { [IF_REVISION_HEADER]: revision });
+        return jsonResponse(200, changed);
       },
       async DELETE(_request, { id = '' }) {
         await sessions.get(id);

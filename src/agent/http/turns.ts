@@ -6,7 +6,7 @@ import type { RouteContext } from '../context.ts';
 import type { Turn } from '../protocol/turns.ts';
 import type { Begun } from '../turns/begin.ts';
 import { DecisionsBody, LeaveBody, TurnBody } from '../turns/body.ts';
-import { findDecided, replyToAll } from '../turns/decisions.ts';
+import { findDecided, replyToAll, waitingTurns } from '../turns/decisions.ts';
 import { readFacts, readLog, type TurnFacts, toShownTurn } from '../turns/output/view.ts';
 import { requireTurn } from '../turns/records.ts';
 import { turnRefusal } from '../turns/refusals.ts';
@@ -83,8 +83,19 @@ export const turnRoutes = (
       const from = { span, directory: requestDirectory(request, directory), by: userName, signal };
       return { begun: await turns.begin(asked, from), isStream: body.stream };
     });
+  /** Those that wait for decisions, or those of one prompt. */
+  const turnsWhere = async (owner: string, query: URLSearchParams): Promise<readonly Turn[]> => {
+    const sessionID = query.get('sessionID');
+    if (sessionID === null) return waitingTurns(context, owner);
+    const found = await store.turns.ofPrompt(sessionID, query.get('promptID') ?? '');
+    return found.filter((turn) => turn.owner === owner);
+  };
   return {
     '/gatehouse/turns': {
+      async GET(request) {
+        const turns = await turnsWhere(requireOwner(request), parseQuery(request));
+        return jsonResponse(200, await Promise.all(turns.map(viewOf)));
+      },
       async POST(request) {
         const { begun, isStream } = await begin(request);
         const { outcome, reader, facts, isFresh, start } = begun;

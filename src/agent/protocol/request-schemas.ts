@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
-import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
 import { bytesAsJson, CommandParts, PromptParts } from './part-schemas.ts';
@@ -46,17 +45,12 @@ const RuleBody = v.object({
   action: v.picklist(['allow', 'ask', 'deny']),
 });
 const METADATA_BYTES = 64 * 1024;
-/**
- * Every event about a session contains all of its metadata, so it is limited. What bridges write counts for itself: without
- * room for it, two of them would answer in one conversation at once.
- */
+/** Every event about a session contains all of its metadata, so it is limited. */
 const Metadata = v.pipe(
   v.record(v.string(), v.unknown()),
   v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    const { [BRIDGE_METADATA_KEY]: ofBridges = {}, ...others } = dataset.value;
-    if (Math.max(bytesAsJson(others), bytesAsJson(ofBridges)) <= METADATA_BYTES) return;
-    addIssue({ expected: `an object of at most ${METADATA_BYTES} bytes as JSON` });
+    if (dataset.typed && bytesAsJson(dataset.value) > METADATA_BYTES)
+      addIssue({ expected: `an object of at most ${METADATA_BYTES} bytes as JSON` });
   }),
 );
 
@@ -89,7 +83,6 @@ export const PromptBody = v.object({
   tools: v.optional(v.pipe(v.record(TextUpTo(NAME_CHARS), v.boolean()), v.maxEntries(SWITCH_LIMIT))),
   format: v.optional(FormatBody),
   clientTools: v.optional(ClientToolsBody),
-  metadata: v.optional(Metadata),
 });
 export type PromptBody = v.InferOutput<typeof PromptBody>;
 

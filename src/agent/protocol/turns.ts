@@ -61,6 +61,8 @@ export type Turn = {
   /** When somebody had read all of it for the first time, and up to which position. */
   readonly readMs?: number;
   readonly readTo?: number;
+  /** The permission requests that a reader was shown at the end. */
+  readonly shownIDs?: readonly string[];
   /** When it is to be aborted for having no reader, or removed for not being stored. */
   readonly dueMs?: number;
   readonly createdMs: number;

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Publisher } from '../events/publisher.ts';
+import { withoutConversationName } from '../protocol/conversation-name.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { NO_TOKENS, type Session } from '../protocol/types.ts';
 import type { Store, StoreChange } from '../store/store.ts';
@@ -75,7 +76,7 @@ const toForkedSession = (
   id: string,
   now: number,
 ): Session => ({
-  ...original,
+  ...withoutConversationName(original),
   id,
   slug: createSlug(id),
   title: toForkTitle(original.title),

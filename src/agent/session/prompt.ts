@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import { requireRevision } from '../../core/http/metadata-revision.ts';
 import { type CompileSchema, SchemaError } from '../../core/json.ts';
 import { type AgentCatalog, type KnownAgent, requireAgent, requireModel } from '../agents/catalog.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
@@ -52,8 +51,6 @@ type EarlierMessages = { readonly publication: Publication; readonly lastID: str
 
 type PromptConditions = {
   readonly isOwed: boolean;
-  /** Only if the metadata of the session has this revision, else a `conflict`. */
-  readonly ifRevision?: string | null;
   /** A new or hidden session, which is stored with the prompt. */
   readonly opened?: Session | undefined;
   /** Messages that are stored before it; it is given the id of the last one that the session has. */
@@ -62,7 +59,7 @@ type PromptConditions = {
   readonly also?: (user: UserMessage) => Publication;
 };
 
-/** Stores a prompt, and with it the metadata of its session that it brings. */
+/** Stores a prompt. */
 export type AcceptPrompt = (
   sessionID: string,
   prompt: PromptBody,
@@ -158,7 +155,7 @@ export const createPromptAcceptance = ({
   const requireOpen = (sessionID: string): void => {
     if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
-  return async (sessionID, prompt, { isOwed, ifRevision = null, opened, earlier, also = () => ({}) }) => {
+  return async (sessionID, prompt, { isOwed, opened, earlier, also = () => ({}) }) => {
     const before = opened ?? (await sessions.get(sessionID));
     const stored = await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
     const { agent, model } = responderFor(catalog, before, prompt);
@@ -181,14 +178,11 @@ export const createPromptAcceptance = ({
       /** What the prompt ends and removes. */
       let removal: Publication = {};
       const rememberChoices = async (now: Session): Promise<Session> => {
-        requireRevision(ifRevision, now.metadata);
         const ended = { why: CALL_NOT_AWAITED.prompted, now: clock.now() };
         removal = joinPublications(await awaitedCallsEnd(store, now, ended), await revertedRemoval(store, now));
         requireOpen(sessionID);
         const going = withoutAwaitedCalls(withoutRevert(now));
-        const { metadata = going.metadata } = prompt;
-        const written = metadata === undefined ? {} : { metadata };
-        return { ...going, ...written, agent: agent.name, model: toSessionModel(model) };
+        return { ...going, agent: agent.name, model: toSessionModel(model) };
       };
       const owed = isOwed ? answerStatePublication(user, 'owed') : {};
       const asked = joinPublications(first, promptPublication(user, parts), owed, also(user));

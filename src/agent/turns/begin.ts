@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 import type { Span } from '../../core/http/tracing.ts';
 import { createKeyedQueue } from '../../core/keyed-queue.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
@@ -17,7 +18,7 @@ import type { createClientResults } from '../tools/client-results.ts';
 import { findDecided, replyToAll } from './decisions.ts';
 import type { ImportedMessages, ImportMessages } from './history/import.ts';
 import { reopenCalls } from './history/reopen.ts';
-import { type JoinCandidate, type Joining, joinByDigest, joinByKey } from './joining.ts';
+import { type JoinCandidate, type Joining, joinByDigest, joinByKey, joinsResults } from './joining.ts';
 import { createLocate, type Located } from './locate.ts';
 import { createTurn, turnChanges } from './new-turn.ts';
 import { endOfStep } from './output/log.ts';
@@ -67,7 +68,10 @@ export type Begun = {
 /** What an attempt to begin has decided so far. */
 type Attempt = AskedFrom & { readonly reader: string; readonly released: Turn | undefined };
 
+/** Of keys that no client has chosen: they are those of one request alone, and equal requests have others. */
+const KEY_OF_REQUEST = 'once:';
 const EQUAL_REQUESTS = 8;
+/** Of one session: besides the one that runs. */
 const PROMPTS_LIMIT = 16;
 const PLACE_LIMIT = 1000;
 /** Size of one commit: larger ones would hold up other writers. */
@@ -90,8 +94,15 @@ export const createBegin = (needs: TurnNeeds) => {
     createError: () => turnRefusal('conversation_full'),
   });
 
-  const joined = async (found: Turn, { reader }: Pick<Attempt, 'reader'>): Promise<Begun> => {
-    const turn = await changeTurn(store, found, (now) => ({ ...withReader(now, reader), joins: now.joins + 1 }));
+  /** `isFirstOnly`: whether another request may not have joined since the turn was found. */
+  const joined = async (
+    found: Turn,
+    { reader }: Pick<Attempt, 'reader'>,
+    { isFirstOnly = false } = {},
+  ): Promise<Begun> => {
+    const join = (now: Turn): Turn => ({ ...withReader(now, reader), joins: now.joins + 1 });
+    const turn = isFirstOnly ? join(found) : await changeTurn(store, found, join);
+    if (isFirstOnly) await store.commit([{ kind: 'turn', turn, before: found }], []);
     const facts = await readFacts(needs, turn);
     return { outcome: 'joined', reader, facts, isFresh: false, start: () => {} };
   };
@@ -106,9 +117,10 @@ export const createBegin = (needs: TurnNeeds) => {
     const asked = { key, digest: body.digest, isRetry, nowMs: clock.now() };
     if (key !== undefined) {
       const turn = await store.turns.byKey(owner, key);
-      if (turn === undefined) return { kind: 'begun' };
-      const candidate = await candidateOf(turn);
-      return candidate === undefined ? { kind: 'begun', released: turn } : joinByKey(candidate, asked);
+      const candidate = turn && (await candidateOf(turn));
+      if (candidate !== undefined) return joinByKey(candidate, asked);
+      if (turn !== undefined) return { kind: 'begun', released: turn };
+      if (!key.startsWith(KEY_OF_REQUEST)) return { kind: 'begun' };
     }
     if (body.digest === undefined) return { kind: 'begun' };
     const equal = await store.turns.byDigest(owner, body.digest, EQUAL_REQUESTS);
@@ -120,12 +132,18 @@ export const createBegin = (needs: TurnNeeds) => {
   };
 
   /** A prompt that waits for a person ends where the user goes on without deciding. */
-  const makeRoom = async (sessionID: string): Promise<void> => {
+  const makeRoom = async (sessionID: string, ifWaiting: AskedTurn['body']['ifWaiting']): Promise<void> => {
     const owed = await store.owed(sessionID);
-    if (owed.length >= PROMPTS_LIMIT) throw turnRefusal('conversation_full');
+    if (owed.filter(({ isBegun }) => !isBegun).length >= PROMPTS_LIMIT) throw turnRefusal('conversation_full');
     const running = owed.find(({ isBegun }) => isBegun);
-    if (running !== undefined && (await openRequestsOf(needs, sessionID)).length > 0)
-      await runs.abort(sessionID, running.promptID);
+    if (running === undefined) return;
+    const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
+    // Its client has gone on, so nobody comes back for it.
+    const isLeft = waiting?.readers.length === 0 && waiting.leftMs !== undefined && waiting.abortAfterMs !== null;
+    if (isLeft) return runs.abort(sessionID, running.promptID).then(() => {});
+    if ((await openRequestsOf(needs, sessionID)).length === 0) return;
+    if (ifWaiting === 'refuse' && waiting !== undefined) throw turnRefusal('turn_waiting', { turnID: [waiting.id] });
+    await runs.abort(sessionID, running.promptID);
   };
   const storeAhead = async ({ session, opened }: Located, { publications }: ImportedMessages): Promise<void> => {
     if (opened === 'new') await store.commit([{ kind: 'session-begun', session }], []);
@@ -187,7 +205,9 @@ export const createBegin = (needs: TurnNeeds) => {
     const { reader, released, span, signal } = attempt;
     const question = questions.at(-1);
     if (question === undefined) throw turnRefusal('unknown_call');
-    if (opened === undefined) await makeRoom(session.id);
+    // A conversation that moves to another session leaves one in which something may run or wait.
+    const leftID = opened === undefined ? session.id : located.before?.sessionID;
+    if (leftID !== undefined) await makeRoom(leftID, body.ifWaiting);
     const chain = await needs.runInSlices(chainWith(request, located.chain, digest), signal);
     const isOfHistory = opened === 'new' ? results : [];
     const before = await createEarlier(request, located, [...located.rest, ...isOfHistory, ...questions.slice(0, -1)]);
@@ -229,11 +249,34 @@ export const createBegin = (needs: TurnNeeds) => {
     await publisher.publish(session.directory, sessionCreation(session));
     return session;
   };
-  /** The turn that an earlier request with the same results has begun. */
+  /** The turn that earlier results of the same calls have begun. */
   const turnWithResults = async ({ owner }: AskedTurn, { before }: Located, callIDs: readonly string[]) => {
     if (before === undefined) return undefined;
     const turns = await store.turns.ofConversation(owner, before.id, { limit: EARLIER_TURNS });
     return turns.find((turn) => callIDs.every((id) => turn.callIDs.includes(id)));
+  };
+  /** The same after the whole history, or after the turn with the calls. */
+  const turnAfterCalls = async ({ owner, body, chains, results, questions }: AskedTurn): Promise<Turn | undefined> => {
+    if (results.length === 0 || questions.length > 0) return undefined;
+    const { conversation: place } = body;
+    const isAfter = place !== undefined && 'after' in place;
+    const ends = isAfter
+      ? []
+      : await store.turns.chains(
+          owner,
+          chains.slice(-1).map(({ digest }) => digest),
+        );
+    for (const id of isAfter ? [place.after] : ends.map(({ turnID }) => turnID)) {
+      const { continuedBy } = (await store.turns.turn(owner, id)) ?? {};
+      const turn = continuedBy && (await store.turns.turn(owner, continuedBy));
+      if (!turn || !results.every(({ callID }) => turn.callIDs.includes(callID))) continue;
+      const found = await store.turns.conversation(owner, turn.conversationID);
+      const isThere =
+        place === undefined || isAfter || ('id' in place ? found?.id === place.id : found?.name === place.name);
+      const candidate = isThere ? await candidateOf(turn) : undefined;
+      if (candidate !== undefined && joinsResults(candidate, clock.now())) return turn;
+    }
+    return undefined;
   };
   /** What a prompt that goes on had so far. */
   const continuedOf = async (session: Session) => {
@@ -282,13 +325,19 @@ export const createBegin = (needs: TurnNeeds) => {
     if (located.opened === 'new' && questions.length > 0) return ask(request, located, attempt);
     const callIDs = results.map(({ callID }) => callID);
     const revealed = await reveal(request, located);
+    const awaited = revealed.awaitedCalls?.callIDs ?? [];
     try {
-      if (callIDs.some((id) => revealed.awaitedCalls?.callIDs.includes(id)))
-        return await withResults(request, located, revealed, attempt);
+      if (callIDs.some((id) => awaited.includes(id)))
+        return await withResults(request, located, revealed, attempt).catch((error: unknown) => {
+          const isUnknown = error instanceof Fault && error.detail.kind === 'not-found';
+          throw isUnknown
+            ? turnRefusal('unknown_call', { callIDs: callIDs.filter((id) => !awaited.includes(id)) })
+            : error;
+        });
       const earlier = questions.length > 0 ? undefined : await turnWithResults(request, located, callIDs);
       const isGivenAgain = located.opened === undefined && earlier !== undefined;
       if (isGivenAgain) return await joined(earlier, attempt);
-      const session = await reopenCalls(needs, revealed, { callIDs, isCopy: located.opened !== undefined });
+      const session = await reopenCalls(needs, revealed, callIDs);
       return await withResults(request, located, session, attempt);
     } catch (error) {
       if (located.opened !== undefined) await sessions.remove(revealed.id).catch(onBug);
@@ -320,12 +369,15 @@ export const createBegin = (needs: TurnNeeds) => {
   const attemptOnce = async (request: AskedTurn, asked: AskedFrom): Promise<Begun> => {
     const reader = ids('part').replace('prt', 'rdr');
     const joining = await joiningOf(request);
-    if (joining.kind === 'joined') return joined(joining.turn, { reader });
+    if (joining.kind === 'joined') return joined(joining.turn, { reader }, joining);
+    if (request.body.joinOnly) throw turnRefusal('turn_not_found');
     if (joining.kind === 'key-reused') throw turnRefusal('key_reused');
     if (joining.kind === 'aborted') throw turnRefusal('turn_aborted', { tools: joining.tools });
     const attempt: Attempt = { ...asked, reader, released: joining.released };
     const decided = request.body.decisions.length > 0 ? await decide(request, attempt) : undefined;
     if (decided !== undefined) return decided;
+    const answered = await turnAfterCalls(request);
+    if (answered !== undefined) return joined(answered, attempt);
     const located = await locate.find(request, asked.directory);
     try {
       return await (request.results.length > 0 ? giveResults : ask)(request, located, attempt);

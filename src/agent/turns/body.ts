@@ -69,6 +69,9 @@ export const TurnBody = v.object({
   history: v.optional(GivenMessages, []),
   isAppended: v.optional(v.boolean(), false),
   isNew: v.optional(v.boolean(), false),
+  isCompared: v.optional(v.boolean(), false),
+  ifWaiting: v.optional(v.picklist(['abort', 'refuse']), 'abort'),
+  joinOnly: v.optional(v.boolean(), false),
   input: v.optional(v.pipe(v.array(v.variant('role', [GivenUser, GivenResult])), v.maxLength(INPUT_LIMIT)), []),
   decisions: v.optional(Decisions, []),
   ...{ agent, model, variant, system, format, clientTools, tools, by },
@@ -90,6 +93,7 @@ export type TurnBody = v.InferOutput<typeof TurnBody>;
 export const LeaveBody = v.object({
   reader: v.string(),
   readTo: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
+  shownIDs: v.optional(v.pipe(v.array(TextUpTo(NAME_CHARS)), v.maxLength(INPUT_LIMIT)), []),
 });
 
 /** Replies to permission requests of a turn. */

@@ -1,9 +1,10 @@
 import { joinPublications, type Publication } from '../events/publisher.ts';
-import type { Conversation, GivenMessage } from '../protocol/turns.ts';
+import { withConversationName } from '../protocol/conversation-name.ts';
+import type { Conversation, GivenMessage, GivenPart } from '../protocol/turns.ts';
 import type { Session } from '../protocol/types.ts';
 import { responderFor } from '../session/prompt.ts';
 import { messagesRemoval, partsRemoval } from '../session/revert.ts';
-import { sessionCreation } from '../session/sessions.ts';
+import { requireCapacity, sessionCreation } from '../session/sessions.ts';
 import type { MessageWithParts, Store } from '../store/store.ts';
 import type { TurnNeeds } from './begin.ts';
 import type { ImportedMessages } from './history/import.ts';
@@ -17,6 +18,8 @@ type ConversationNeeds = Pick<
 > & {
   /** Removes a session with those below it. */
   readonly removeFamily: (sessionID: string) => Promise<void>;
+  /** The largest session that may grow further. */
+  readonly sessionLimitBytes: number;
 };
 
 type NewConversation = {
@@ -37,30 +40,43 @@ const requireConversation = async (store: Pick<Store, 'turns'>, owner: string, i
   return conversation;
 };
 
+/** What counts of messages for the limits of a prompt: they are stored in one commit, too. */
+const contentOf = (messages: readonly GivenMessage[]): { readonly parts: GivenPart[] } => {
+  const textPart = (text: string): GivenPart => ({ type: 'text', text });
+  const partsOf = (message: GivenMessage): readonly GivenPart[] => {
+    if (message.role === 'user') return message.parts;
+    if (message.role === 'tool') return [textPart(message.output), ...(message.files ?? [])];
+    const { text = '', reasoning = '', calls = [] } = message;
+    return [text, reasoning, ...calls.map((call) => call.arguments)].map(textPart);
+  };
+  return { parts: messages.flatMap(partsOf) };
+};
+
 /** Whether a message is of an answer, and not one that was added: those have no steps. */
 const isOfAnswer = ({ info, parts }: MessageWithParts): boolean =>
   info.role === 'assistant' && (info.error !== undefined || parts.some(({ type }) => type === 'step-start'));
 
 /** The conversations of a server. */
 export const createTurnConversations = (needs: ConversationNeeds) => {
-  const { store, publisher, sessions, catalog, ids, clock, importMessages } = needs;
+  const { store, publisher, sessions, catalog, ids, clock, importMessages, sessionLimitBytes: limitBytes } = needs;
   const imported = (session: Session, messages: readonly GivenMessage[], lastID?: string): ImportedMessages => {
     const { agent, model } = responderFor(catalog, session, {});
     return importMessages(messages, { session, agent: agent.name, model, now: clock.now(), lastID });
   };
-  /** What is added to a session that is at rest. */
-  const whileIdle = async (sessionID: string, work: () => Promise<Publication>): Promise<void> => {
-    const session = await sessions.get(sessionID);
-    const isBusy = session.awaitedCalls !== undefined || (await store.owed(sessionID)).length > 0;
-    if (isBusy) throw turnRefusal('conversation_busy');
-    const more = await work();
-    // A prompt that came meanwhile has changed the session.
-    const change = (now: Session): Session => {
-      if (now.time.updated !== session.time.updated) throw turnRefusal('conversation_busy');
-      return now;
-    };
-    await sessions.update(sessionID, change, (changed) => joinPublications(changed, more), session);
-  };
+  /** Changes the messages of a conversation that is at rest. Of its history not all is known then. */
+  const whileIdle = (owner: string, id: string, work: (session: Session) => Promise<Publication>): Promise<Session> =>
+    whileStale(async () => {
+      const before = await requireConversation(store, owner, id);
+      const { lastTurnID: _, ...conversation } = before;
+      let more: Publication = {};
+      const change = async (session: Session): Promise<Session> => {
+        const isBusy = session.awaitedCalls !== undefined || (await store.owed(session.id)).length > 0;
+        if (isBusy) throw turnRefusal('conversation_busy');
+        more = joinPublications(await work(session), { changes: [{ kind: 'conversation', conversation, before }] });
+        return session;
+      };
+      return sessions.update(before.sessionID, change, (changed) => joinPublications(changed, more));
+    });
   const changed = (owner: string, id: string, change: (before: Conversation) => Conversation): Promise<Conversation> =>
     whileStale(async () => {
       const before = await requireConversation(store, owner, id);
@@ -68,15 +84,14 @@ export const createTurnConversations = (needs: ConversationNeeds) => {
       await store.commit([{ kind: 'conversation', conversation, before }], []);
       return conversation;
     });
-  /** What is known of its history is not all of it any more. */
-  const withoutTip = ({ lastTurnID: _, ...conversation }: Conversation): Conversation => conversation;
 
   return {
     create: ({ owner, name, metadata, messages, directory }: NewConversation): Promise<Conversation> =>
       whileStale(async () => {
         const taken = name === undefined ? undefined : await store.turns.conversationByName(owner, name);
         if (taken !== undefined) throw turnRefusal('name_taken');
-        const session = sessions.build({ directory });
+        const session = withConversationName(sessions.build({ directory }), { owner, name });
+        await requireCapacity(store, { sessionID: session.id, limitBytes }, contentOf(messages));
         const conversation: Conversation = {
           ...{ id: ids('conversation'), owner, ...(name === undefined ? {} : { name }), sessionID: session.id },
           ...{ isOfClient: true, metadata, createdMs: clock.now() },
@@ -96,30 +111,26 @@ export const createTurnConversations = (needs: ConversationNeeds) => {
     },
     /** Stores further messages, and returns their ids. */
     async add(owner: string, id: string, messages: readonly GivenMessage[]): Promise<readonly string[]> {
-      const { sessionID } = await requireConversation(store, owner, id);
       let messageIDs: readonly string[] = [];
-      await whileIdle(sessionID, async () => {
-        const [last] = await store.messageOutlines(sessionID, { limit: 1 });
-        const made = imported(await sessions.get(sessionID), messages, last?.id);
+      await whileIdle(owner, id, async (session) => {
+        const stored = await requireCapacity(store, { sessionID: session.id, limitBytes }, contentOf(messages));
+        const made = imported(session, messages, stored.at(-1)?.id);
         messageIDs = made.messageIDs;
         return joinPublications(...made.publications);
       });
-      await changed(owner, id, withoutTip);
       return messageIDs;
     },
     /** Removes a message that was added. An answer to it stays. */
     async removeMessage(owner: string, id: string, messageID: string): Promise<void> {
-      const { sessionID } = await requireConversation(store, owner, id);
-      const message = await store.message(sessionID, messageID);
-      if (message === undefined) throw turnRefusal('message_not_found');
-      const later = await store.messages(sessionID, { fromID: messageID });
-      const answers = later.filter(({ info }) => info.role === 'assistant' && info.parentID === messageID);
-      const isOfTurn = (await store.turns.ofPrompt(sessionID, messageID)).length > 0;
-      if (isOfTurn || [message, ...answers].some(isOfAnswer)) throw turnRefusal('not_added');
-      await whileIdle(sessionID, async () =>
-        answers.length === 0 ? messagesRemoval(sessionID, [messageID]) : partsRemoval(sessionID, message.parts),
-      );
-      await changed(owner, id, withoutTip);
+      await whileIdle(owner, id, async ({ id: sessionID }) => {
+        const message = await store.message(sessionID, messageID);
+        if (message === undefined) throw turnRefusal('message_not_found');
+        const later = await store.messages(sessionID, { fromID: messageID });
+        const answers = later.filter(({ info }) => info.role === 'assistant' && info.parentID === messageID);
+        const isOfTurn = (await store.turns.ofPrompt(sessionID, messageID)).length > 0;
+        if (isOfTurn || [message, ...answers].some(isOfAnswer)) throw turnRefusal('not_added');
+        return answers.length === 0 ? messagesRemoval(sessionID, [messageID]) : partsRemoval(sessionID, message.parts);
+      });
     },
   };
 };

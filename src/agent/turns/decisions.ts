@@ -54,6 +54,28 @@ export const findDecided = async (
   return turn;
 };
 
+/** The turns of an owner that wait for decisions. */
+export const waitingTurns = async (
+  { store, approvals }: Omit<DecisionNeeds, 'approvals'> & { readonly approvals: Pick<Approvals, 'open'> },
+  owner: string,
+): Promise<readonly Turn[]> => {
+  const sessionIDs = (await approvals.open()).map(({ sessionID }) => sessionID);
+  const known = await readAncestors(store, sessionIDs);
+  const tops = new Set(
+    sessionIDs.flatMap((id) => {
+      const session = known.get(id);
+      return session === undefined ? [] : [topSession(session, known).id];
+    }),
+  );
+  const turns: Turn[] = [];
+  for (const sessionID of tops) {
+    const running = (await store.owed(sessionID)).find(({ isBegun }) => isBegun);
+    const turn = running && (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
+    if (turn?.owner === owner) turns.push(turn);
+  }
+  return turns;
+};
+
 /** Replies to all of them. One that was decided meanwhile stays as it was decided. */
 export const replyToAll = async (
   { approvals }: Pick<DecisionNeeds, 'approvals'>,

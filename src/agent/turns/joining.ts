@@ -33,9 +33,12 @@ type JoiningRequest = {
   readonly nowMs: number;
 };
 
-/** What becomes of the request. `released`: the turn that has to give its key up. */
+/**
+ * What becomes of the request. `isFirstOnly`: only if no other one has joined the turn meanwhile. `released`: the turn that has to
+ * give its key up.
+ */
 export type Joining =
-  | { readonly kind: 'joined'; readonly turn: Turn }
+  | { readonly kind: 'joined'; readonly turn: Turn; readonly isFirstOnly?: boolean }
   | { readonly kind: 'begun'; readonly released?: Turn }
   | { readonly kind: 'key-reused' }
   | { readonly kind: 'aborted'; readonly tools: readonly string[] };
@@ -83,6 +86,10 @@ export const joinByKey = (candidate: JoinCandidate, request: JoiningRequest): Jo
   return isToTryAgain(candidate, request.nowMs) ? { kind: 'begun', released: turn } : joinOrBegin(candidate, request);
 };
 
+/** For results that a turn has had already: it is given again, but not where it has no answer. */
+export const joinsResults = (candidate: JoinCandidate, nowMs: number): boolean =>
+  candidate.status !== 'aborted' && candidate.status !== 'failed' && !isGivenUp(candidate, nowMs);
+
 /** For a retry: an answer that it may not have got. */
 const isForRetry = (candidate: JoinCandidate, nowMs: number): boolean => {
   const { readMs } = candidate.turn;
@@ -105,5 +112,7 @@ export const joinByDigest = (candidates: readonly JoinCandidate[], request: Join
   const failed = recent.find((one) => one.status === 'failed' && endedWithin(one, nowMs, FAILED_AGAIN_MS));
   const fitting = recent.filter((one) => (isRetry ? isForRetry(one, nowMs) : isAbandoned(one, nowMs)));
   const found = fitting.find(isLeft) ?? fitting[0] ?? failed;
-  return found === undefined ? { kind: 'begun' } : joinOrBegin(found, request);
+  if (found === undefined) return { kind: 'begun' };
+  const joining = joinOrBegin(found, request);
+  return joining.kind === 'joined' ? { ...joining, isFirstOnly: !isRetry && found !== failed } : joining;
 };

@@ -28,7 +28,8 @@ const TURNS_AT_ONCE = 100;
 export const UNREAD_LIFE_MS = 600_000;
 
 type Who = Pick<Turn, 'owner' | 'id'>;
-type Left = { readonly reader: string; readonly readTo?: number | undefined };
+/** How a reader leaves. `shownIDs`: the permission requests that it was shown. */
+type Left = { readonly reader: string; readonly readTo?: number | undefined; readonly shownIDs?: readonly string[] };
 
 /** Readers of turns come and go; turns that nobody reads are aborted, and those that are not stored are removed. */
 export type Leaving = {
@@ -43,26 +44,35 @@ export type Leaving = {
   readonly stop: () => void;
 };
 
-const dueAfterLeaving = ({ isStored, abortAfterMs }: Turn, nowMs: number): number | undefined => {
-  const removedMs = isStored ? undefined : nowMs + UNREAD_LIFE_MS;
-  return abortAfterMs === null ? removedMs : nowMs + Math.min(abortAfterMs, UNREAD_LIFE_MS);
-};
-
 const withDue = ({ dueMs: _, ...turn }: Turn, dueMs: number | undefined): Turn =>
   dueMs === undefined ? turn : { ...turn, dueMs };
 
 /** The turn once one of its readers has read it up to a position. */
-const afterReading = ({ leftMs: _, ...turn }: Turn, readTo: number, nowMs: number): Turn => ({
+const afterReading = (
+  { leftMs: _, ...turn }: Turn,
+  { readTo, shownIDs = [] }: { readonly readTo: number; readonly shownIDs: readonly string[] | undefined },
+  nowMs: number,
+): Turn => ({
   ...withDue(turn, turn.isStored ? undefined : nowMs + READ_AGAIN_MS),
   readMs: turn.readMs ?? nowMs,
   readTo: Math.max(turn.readTo ?? 0, readTo),
+  ...(shownIDs.length === 0 ? {} : { shownIDs: [...new Set([...(turn.shownIDs ?? []), ...shownIDs])] }),
 });
 
+/** When a turn that nobody reads is aborted. One that has not begun has cost nothing: it waits for no reader. */
+const abortMsOf = ({ readers, leftMs, abortAfterMs, from }: Turn, isQueued: boolean): number | undefined => {
+  if (readers.length > 0 || leftMs === undefined || abortAfterMs === null) return undefined;
+  return isQueued && from === 0 ? leftMs : leftMs + abortAfterMs;
+};
+
 /** The turn once one of its readers has left early. */
-const afterLeaving = (turn: Turn, leftMs: number): Turn =>
-  turn.readers.length > 0 || turn.readMs !== undefined || (turn.leftMs ?? Number.POSITIVE_INFINITY) <= leftMs
-    ? turn
-    : { ...withDue(turn, dueAfterLeaving(turn, leftMs)), leftMs };
+const afterLeaving = (turn: Turn, leftMs: number, isQueued: boolean): Turn => {
+  const { readers, readMs } = turn;
+  if (readers.length > 0 || readMs !== undefined || (turn.leftMs ?? Number.POSITIVE_INFINITY) <= leftMs) return turn;
+  const left = { ...turn, leftMs };
+  const removedMs = turn.isStored ? undefined : leftMs + UNREAD_LIFE_MS;
+  return withDue(left, abortMsOf(left, isQueued) ?? removedMs);
+};
 
 /** When a turn that is not stored is removed, once it has ended. */
 const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undefined => {
@@ -75,11 +85,13 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
   const attended = new Map<string, number>();
   const timers = new Set<() => void>();
   let isStopped = false;
-  const later = (ms: number, work: () => Promise<unknown>): void => {
+  const lookAt = (dueMs: number): void => {
     if (isStopped) return;
-    const cancel = clock.after(ms, () => {
+    const cancel = clock.after(Math.max(0, dueMs - clock.now()), () => {
       timers.delete(cancel);
-      work().catch((error: unknown) => {
+      // A timer may come a millisecond early.
+      if (clock.now() < dueMs) return lookAt(dueMs);
+      look().catch((error: unknown) => {
         if (!isStopped && !isRefusal(error, 'turn_not_found')) onBug(error);
       });
     });
@@ -107,36 +119,42 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
     const nowMs = clock.now();
     const status = statusOf(await readFacts({ store, approvals }, due));
     const isOpen = isOpenStatus(status);
-    const isToAbort = isOpen && due.readers.length === 0 && due.leftMs !== undefined && due.abortAfterMs !== null;
+    const abortMs = isOpen ? abortMsOf(due, status === 'queued') : undefined;
+    const isToAbort = abortMs !== undefined && abortMs <= nowMs;
     const removedMs = removalMs(due);
     if (!due.isStored && !isOpen && removedMs !== undefined && removedMs <= nowMs) return forget(due);
-    const next = due.isStored ? undefined : Math.max(nowMs + READ_AGAIN_MS, removedMs ?? nowMs + UNREAD_LIFE_MS);
+    const laterMs = due.isStored ? undefined : Math.max(nowMs + READ_AGAIN_MS, removedMs ?? nowMs + UNREAD_LIFE_MS);
+    const next = isToAbort ? laterMs : (abortMs ?? laterMs);
     let isMine = false;
     await changeTurn(store, due, (turn) => {
       isMine = JSON.stringify(turn) === JSON.stringify(due);
       return isMine ? withDue(turn, next) : turn;
     });
-    if (isMine && next !== undefined) later(next - nowMs, look);
+    if (isMine && next !== undefined) lookAt(next);
     if (isMine && isToAbort) await abort(due);
   };
   const look = async (): Promise<void> => {
-    for (const turn of await store.turns.due(clock.now(), TURNS_AT_ONCE)) {
-      if (isStopped) return;
-      await settle(turn).catch((error: unknown) => {
+    const due = await store.turns.due(clock.now(), TURNS_AT_ONCE);
+    if (isStopped) return;
+    // Together: while one is aborted, the next in its session would begin.
+    const settled = due.map((turn) =>
+      settle(turn).catch((error: unknown) => {
         if (!isRefusal(error, 'turn_not_found')) throw error;
-      });
-    }
+      }),
+    );
+    await Promise.all(settled);
   };
-  const leave = async (who: Who, { reader, readTo }: Left, brokenMs = 0): Promise<Turn> => {
+  const leave = async (who: Who, { reader, readTo, shownIDs }: Left, brokenMs = 0): Promise<Turn> => {
+    const owed = readTo === undefined ? await owedOf(await requireTurn(store, who.owner, who.id)) : undefined;
     const turn = await changeTurn(store, who, (before) => {
       const now = clock.now();
       const without = { ...before, readers: before.readers.filter((one) => one !== reader) };
-      if (readTo !== undefined) return afterReading(without, readTo, now);
+      if (readTo !== undefined) return afterReading(without, { readTo, shownIDs }, now);
       // One whose connection broke says that it has left: then the time begins now.
       const counts = before.readers.includes(reader) || (before.leftMs ?? 0) > now;
-      return counts ? afterLeaving(without, now + brokenMs) : before;
+      return counts ? afterLeaving(without, now + brokenMs, owed?.isBegun === false) : before;
     });
-    if (turn.dueMs !== undefined) later(Math.max(0, turn.dueMs - clock.now()), look);
+    if (turn.dueMs !== undefined) lookAt(turn.dueMs);
     return turn;
   };
   return {

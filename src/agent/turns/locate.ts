@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { withConversationName } from '../protocol/conversation-name.ts';
 import type { Ids } from '../protocol/ids.ts';
 import type { ChainEnd, Conversation, GivenMessage, Turn } from '../protocol/turns.ts';
 import type { Session } from '../protocol/types.ts';
@@ -43,6 +44,11 @@ const lastMessageOf = async (store: Pick<Store, 'messageHeads' | 'owed'>, turn: 
   return last.id;
 };
 
+const placeIn = (session: Session, conversation: Conversation): Pick<Located, 'conversation' | 'session'> => ({
+  conversation,
+  session: withConversationName(session, conversation),
+});
+
 /** Creates the function that finds the place of a request, and prepares a fork where it needs one. */
 export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
   const newConversation = (
@@ -79,7 +85,7 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     const conversation = before
       ? { ...before, sessionID: session.id }
       : newConversation(owner, session.id, name === undefined ? {} : { name });
-    return { conversation, before, session, opened: 'new', rest: history, chain: '' };
+    return { ...placeIn(session, conversation), before, opened: 'new', rest: history, chain: '' };
   };
   const inFork = async (
     { owner, history }: AskedTurn,
@@ -93,7 +99,13 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     const conversation = before
       ? { ...before, sessionID: session.id }
       : newConversation(owner, session.id, { originID });
-    return { conversation, before, session, opened: 'forked', rest: history.slice(count), chain: end.digest };
+    return {
+      ...placeIn(session, conversation),
+      before,
+      opened: 'forked',
+      rest: history.slice(count),
+      chain: end.digest,
+    };
   };
   const at = (place: Place, request: AskedTurn, before: Conversation, moves: boolean, directory: string) => {
     if (place.kind === 'on') return on(before, request);
@@ -106,7 +118,8 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
       request.owner,
       request.chains.map(({ digest }) => digest),
     );
-  const isCompared = ({ history, body }: AskedTurn): boolean => history.length > 0 && !body.isAppended;
+  const isCompared = ({ history, body }: AskedTurn): boolean =>
+    (history.length > 0 || body.isCompared) && !body.isAppended;
 
   const afterTurn = async (request: AskedTurn, turnID: string, directory: string): Promise<Located> => {
     const { owner } = request;
@@ -124,8 +137,8 @@ export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
     return inFork(request, { turnID, sessionID: turn.sessionID, digest }, { count });
   };
   const inConversation = async (request: AskedTurn, before: Conversation, directory: string): Promise<Located> => {
-    if (!isCompared(request)) return on(before, request);
     const { sessionID, lastTurnID } = before;
+    if (!isCompared(request) || (request.history.length === 0 && lastTurnID === undefined)) return on(before, request);
     const tip = lastTurnID === undefined ? undefined : (await store.turns.chainOf(lastTurnID))?.digest;
     const place = placeInConversation(request.chains, await compared(request), { sessionID, tip });
     return at(place, request, before, true, directory);

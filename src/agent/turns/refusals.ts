@@ -11,6 +11,7 @@ export const REFUSALS = {
   no_such_request: 404,
   turn_aborted: 409,
   turn_running: 409,
+  turn_waiting: 409,
   conversation_changed: 409,
   conversation_busy: 409,
   not_added: 409,
@@ -28,6 +29,7 @@ const MESSAGES: Readonly<Record<keyof typeof REFUSALS, string>> = {
   no_such_request: 'this permission request is not open in the conversation',
   turn_aborted:
     'An equal request was aborted after it had called tools, and is not begun again. Look at their effects first',
+  turn_waiting: 'A turn of the conversation waits for decisions on permission requests',
   turn_running: 'The turn is under way. Cancel it first',
   conversation_changed: 'Other requests changed the conversation again and again. Send this one again',
   conversation_busy: 'The conversation is answering',

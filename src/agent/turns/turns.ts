@@ -24,6 +24,7 @@ export type Turns = {
 type AllNeeds = Omit<TurnNeeds, 'importMessages' | 'publisher'> & {
   readonly publisher: Publisher;
   readonly outputLimits: OutputLimits;
+  readonly sessionLimitBytes: number;
   /** Aborts when the server stops. */
   readonly ending: AbortSignal;
 };

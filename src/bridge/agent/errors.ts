@@ -6,7 +6,7 @@ import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core
 import { parseJson } from '../../core/json.ts';
 import { retryAfterMs } from '../../core/retry.ts';
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
-import { type BridgeFault, isBridgeFault } from '../errors.ts';
+import { type AnswerFailure, type BridgeFault, isBridgeFault } from '../errors.ts';
 
 const REASON_CHARS = 200;
 const DEFAULT_WAIT_MS = 1000;
@@ -19,8 +19,8 @@ const StoreErrorBody = v.object({
 });
 const NamedError = v.object({ name: v.pipe(v.string(), v.regex(/^\w{1,60}$/)), data: v.unknown() });
 
-/** A prompt must not be sent again, as its turn may have started; every other call may. `isConditional`: it names a revision. */
-type AgentCall = { readonly isPrompt: boolean; readonly isConditional?: boolean };
+/** A prompt may have started its turn, so its client does not repeat it; it may repeat every other call. */
+type AgentCall = { readonly isPrompt: boolean };
 
 const agentFailed = (code: string, message: string, { isPrompt }: AgentCall, path?: string): Fault<BridgeFault> =>
   new Fault({
@@ -88,8 +88,6 @@ export const toRefusalFault = (
       'The agent server knows no such thing. If it is so for every request, check AGENT_BASE_URL, without a path';
     return new Fault({ kind: 'not-found', hint });
   }
-  if (status === 409 && call.isConditional === true)
-    return new Fault({ kind: 'conflict', message: 'Another bridge has changed the conversation' });
   // Refused before anything was stored, so nothing was begun.
   const storeFault = status >= 500 ? storeFaultIn(text, true) : undefined;
   if (storeFault !== undefined) return storeFault;
@@ -100,7 +98,7 @@ export const toRefusalFault = (
   }
   // The answer of a proxy that has lost its connection to the agent.
   if (call.isPrompt && (status === 502 || status === 504)) return promptLost(`status ${status}`);
-  if (call.isPrompt && status === 413) return promptTooLarge(refusalTextIn(text));
+  if (status === 413) return promptTooLarge(refusalTextIn(text));
   // With other statuses the text may reveal internals of the agent.
   const reason = status === 400 ? refusalTextIn(text) : '';
   const path = status === 400 ? parseJson(RefusalBody, text)?.data.path : undefined;
@@ -118,10 +116,6 @@ export const toUnusableAnswerFault = (text: string, call: AgentCall): Fault<Brid
 };
 
 const TOO_LARGE = 'agent_answer_too_large';
-
-/** Whether a call failed because of the amount of data: the answer was too large, or took too long. */
-export const isTooMuchData = (error: unknown): boolean =>
-  isTooSlow(error) || (isBridgeFault(error) && error.detail.kind === 'agent-failed' && error.detail.code === TOO_LARGE);
 
 /** Whether a call exceeded its time limit. */
 export const isTooSlow = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
@@ -143,13 +137,19 @@ export const toConnectionFault = (error: unknown, call: AgentCall): unknown => {
 /** Whether the agent answered that what was named does not exist. */
 export const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
 
-/** For a deletion: what the agent does not have needs none. It may have had it until the same request came a moment ago. */
-export const ignoreNotFound = (error: unknown): void => {
-  if (!isNotFound(error)) throw error;
+/** The failure of a turn whose agent was restarted, or cannot be reached any more. */
+export const INTERRUPTED_FAILURE: AnswerFailure = {
+  status: 502,
+  code: 'agent_interrupted',
+  message: 'The agent server stopped before it had answered. What it has done until then is not undone',
 };
 
+/** The fault for a turn that cannot be read any more. */
+export const agentInterrupted = (): Fault<BridgeFault> =>
+  new Fault({ kind: 'agent-failed', isRetryable: false, ...INTERRUPTED_FAILURE });
+
 /** An agent that cannot be reached for so long has lost its turns. */
-export const GIVE_UP_AFTER_MS = 120_000;
+const GIVE_UP_AFTER_MS = 120_000;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 8000;
 const JITTER = 0.5;
@@ -158,11 +158,12 @@ const JITTER = 0.5;
  * How long to wait after so many failures: a second, doubled up to eight, and up to half of that less by `chance` (0 to 1), so
  * that turns that failed together do not come back together.
  */
-export const agentRetryMs = (failures: number, chance: () => number): number =>
+const agentRetryMs = (failures: number, chance: () => number): number =>
   Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, failures - 1)) * (1 - JITTER * chance());
 
 /** Whether the same call may succeed in a moment: the agent is not reachable, or cannot answer now. */
-const isTransient = (error: unknown): boolean => error instanceof Fault && error.detail.kind !== 'not-found';
+const isTransient = (error: unknown): boolean =>
+  isBridgeFault(error) && !['not-found', 'turn-refused', 'client-left', 'bad-input'].includes(error.detail.kind);
 
 /** Repeats a call to the agent while it fails, less and less often. Rejects with the last failure after two minutes. */
 export const withRetries = async <T>(

@@ -82,7 +82,7 @@ export const modelNameOf = ({ providerID, modelID }: Pick<AgentModel, 'providerI
 
 /** `defaultModel`: the setting, which comes before the agent's own default. `secrets` are never quoted in an error. */
 export const createModelCatalog = (
-  agent: AgentClient,
+  agent: Pick<AgentClient, 'models'>,
   clock: Clock,
   defaultModel: string | undefined,
   secrets: readonly string[] = [],

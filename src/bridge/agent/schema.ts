@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../core/http/conversation-metadata.ts';
 import { isRecord } from '../../core/json.ts';
 
 const ID_LIMIT = 200;
@@ -12,8 +12,6 @@ export const SessionRecord = v.object({
   parentID: v.optional(v.string()),
   metadata: v.optional(v.record(v.string(), v.unknown())),
   time: v.object({ created: v.number(), updated: v.number() }),
-  /** Calls of a client that wait for their results; absent at OpenCode. */
-  awaitedCalls: v.fallback(v.optional(v.object({ callIDs: v.array(v.string()) })), undefined),
 });
 export type SessionRecord = v.InferOutput<typeof SessionRecord>;
 
@@ -24,7 +22,7 @@ const Tokens = v.object({
   cache: v.fallback(v.object({ read: Count, write: Count }), { read: 0, write: 0 }),
 });
 
-const MessageErrorRecord = v.object({
+export const MessageErrorRecord = v.object({
   name: v.string(),
   data: v.fallback(
     v.object({
@@ -58,6 +56,8 @@ export const MessageInfo = v.variant('role', [
     time: v.object({ created: v.number(), completed: v.optional(v.number()) }),
     tokens: v.fallback(v.optional(Tokens), undefined),
     finish: v.optional(v.string()),
+    /** The value where the answer had to be one. */
+    structured: v.optional(v.unknown()),
     error: v.optional(MessageErrorRecord),
     summary: v.fallback(v.optional(v.boolean()), undefined),
   }),
@@ -79,9 +79,9 @@ const CallMetadata = v.fallback(
   undefined,
 );
 
-/** What a bridge has attached to a part of its prompt. What other programs attach is theirs. */
-const PartMetadata = v.fallback(
-  v.optional(v.object({ [BRIDGE_METADATA_KEY]: v.object({ token: v.string() }) })),
+/** What a bridge has attached to its prompt at an OpenCode server, by which it knows it again. */
+const PromptMetadata = v.fallback(
+  v.optional(v.object({ [GATEHOUSE_METADATA_KEY]: v.object({ token: v.string() }) })),
   undefined,
 );
 
@@ -93,7 +93,7 @@ export const PartRecord = v.union([
     text: v.string(),
     synthetic: v.fallback(v.optional(v.boolean()), undefined),
     ignored: v.fallback(v.optional(v.boolean()), undefined),
-    metadata: PartMetadata,
+    metadata: PromptMetadata,
     time: v.fallback(v.optional(v.object({ end: v.optional(v.number()) })), undefined),
   }),
   v.object({
@@ -102,7 +102,6 @@ export const PartRecord = v.union([
     mime: v.string(),
     filename: v.fallback(v.optional(v.string()), undefined),
     url: v.string(),
-    metadata: PartMetadata,
   }),
   v.object({
     ...PART_ADDRESS,
@@ -136,14 +135,6 @@ export type PartRecord = v.InferOutput<typeof PartRecord>;
 /** A message with its parts, as the agent answers and lists them. */
 export const MessageRecord = v.object({ info: MessageInfo, parts: v.array(PartRecord) });
 export type MessageRecord = v.InferOutput<typeof MessageRecord>;
-
-const CallIDs = v.fallback(v.array(v.string()), []);
-/** What became of results of a client's calls: taken, late because the call had ended, and calls that still wait. */
-export const ClientToolCounts = v.object({ accepted: CallIDs, settled: CallIDs, waiting: CallIDs });
-export type ClientToolCounts = v.InferOutput<typeof ClientToolCounts>;
-
-/** `GET /global/health`. OpenCode names no features. */
-export const HealthRecord = v.object({ features: v.fallback(v.array(v.string()), []) });
 
 /** A question of the agent (`GET /permission`, `permission.asked`). */
 export const PermissionRecord = v.object({

@@ -167,11 +167,14 @@ const balanceServers = (options: AgentTransportOptions): AgentTransport => {
         httpClient({ ...request, isRepeatable, url: `${baseUrl}${request.url}` }),
       );
     },
-    stream({ url, headers: sent, signal }) {
-      return sendToAny({ kind: 'events', isRepeatable: true }, async (baseUrl) => {
+    stream({ url, headers: sent, body, signal }) {
+      // One with a body begins a turn. It has a key, so it may come twice.
+      const kind = body === undefined ? 'events' : 'prompt';
+      return sendToAny({ kind, isRepeatable: true }, async (baseUrl) => {
         const controller = new AbortController();
         const either = AbortSignal.any([signal, controller.signal]);
-        const opened = await stream({ url: `${baseUrl}${url}`, headers: sent, signal: either });
+        const more = body === undefined ? {} : { body };
+        const opened = await stream({ url: `${baseUrl}${url}`, headers: sent, ...more, signal: either });
         // Another server is called instead, so this stream has no reader.
         if (isUnavailable(opened)) controller.abort();
         return opened;

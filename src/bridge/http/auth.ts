@@ -1,9 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import { isAddressedToLoopback, isFromLocalProgram, matchingKeyIndex } from '../../core/http/auth.ts';
+import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/conversation-metadata.ts';
 import type { Handler } from '../../core/http/handler.ts';
-import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/metadata-revision.ts';
-
-import type { Owner } from '../conversation/types.ts';
 
 type AuthenticationOptions = {
   readonly keys: readonly string[];
@@ -30,7 +28,7 @@ export const createAuthentication = ({
   isForThisMachine,
   digest,
   corsOrigins = [],
-}: AuthenticationOptions): ((request: Request) => Owner) => {
+}: AuthenticationOptions): ((request: Request) => string) => {
   const owners = keys.map((key) => ownerOfKey(key, digest));
   const isLocal = (request: Request): boolean =>
     isAllowedOrigin(request.headers.get('origin'), corsOrigins)

@@ -3,7 +3,6 @@ import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import type { AgentModel } from '../agent/types.ts';
-import type { Owner } from '../conversation/types.ts';
 
 /** Clients expect a date, which the agent's models do not have: the year of the first release. */
 const CREATED_SECONDS = Date.UTC(2026, 0, 1) / 1000;
@@ -18,7 +17,7 @@ const toModelObject = (model: AgentModel) => ({
 });
 
 /** `GET /v1/models` and `GET /v1/models/{id}`; the slash of an id may be escaped or not. */
-export const createModelsRoutes = (catalog: ModelCatalog, authenticate: (request: Request) => Owner): RouteTable => ({
+export const createModelsRoutes = (catalog: ModelCatalog, authenticate: (request: Request) => string): RouteTable => ({
   '/v1/models': {
     async GET(request) {
       authenticate(request);

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/fault.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
 import type { ActiveRequest, TrackRequest } from '../openai/tracked.ts';
 
 /** The requests that are being answered. */
@@ -54,4 +55,22 @@ export const trackRequests =
     } finally {
       end();
     }
+  };
+
+const RETRY_AFTER_MS = 1000;
+
+/** Tracks requests each of which takes a place until it ends. Faults with `overloaded` when there is none. */
+export const trackWithin =
+  (semaphore: Pick<Semaphore, 'tryAcquire'>, track: ActiveRequests['track']): ActiveRequests['track'] =>
+  (request) => {
+    const release = semaphore.tryAcquire();
+    if (release === undefined) throw new Fault({ kind: 'overloaded', retryAfterMs: RETRY_AFTER_MS });
+    const active = track(request);
+    return {
+      ...active,
+      end() {
+        active.end();
+        release();
+      },
+    };
   };

@@ -3,9 +3,9 @@ import { Fault } from '../../core/fault.ts';
 import type { SendSse } from '../../core/http/sse.ts';
 import { writeJson } from '../../core/json.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
+import { missingEndError } from '../answer/failure.ts';
 import type { EncodedEvent, StreamEncoder } from '../openai/stream-encoder.ts';
 import type { PacedOutput } from '../stream/pacing.ts';
-import { missingEndError } from '../turn/failure.ts';
 
 type StreamNeeds = {
   readonly encoder: StreamEncoder;

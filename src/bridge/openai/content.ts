@@ -1,14 +1,5 @@
 import * as v from 'valibot';
-import {
-  badInput,
-  callInHistory,
-  describeToolOutput,
-  filesOfParts,
-  type HistoryMessage,
-  type PromptFile,
-  type PromptPart,
-  textOfParts,
-} from '../request.ts';
+import { badInput, type PromptFile, type PromptPart } from '../request.ts';
 import { parseMember } from './body.ts';
 
 const DATA_URL = /^data:([\w.+-]{1,99}\/[\w.+-]{1,99})(?:;[\w.+-]+=[\w.+-]*)*;base64,/;
@@ -179,41 +170,4 @@ export const joinAdjacentTexts = (parts: readonly PromptPart[]): readonly Prompt
     else joined.push(part);
   }
   return joined;
-};
-
-/** The result of a client's call as text (`describeToolCall`). Files stay files. */
-export const describeToolResult = (name: string, parts: readonly PromptPart[]): readonly PromptPart[] => [
-  textPart(describeToolOutput(name, textOfParts(parts))),
-  ...filesOfParts(parts),
-];
-
-/** The parts of one message, and whose it is. `calls`: those parts that are the client's calls or their results. */
-export type RoleParts = {
-  readonly role: HistoryMessage['role'];
-  readonly parts: readonly PromptPart[];
-  readonly calls?: readonly { readonly callID: string; readonly part: PromptPart }[];
-};
-
-/** The history of a conversation, with consecutive messages of one role joined: the agent has seen them as one message. */
-export const toHistory = (messages: readonly RoleParts[]): readonly HistoryMessage[] => {
-  const joined: { role: HistoryMessage['role']; parts: PromptPart[]; words: PromptPart[]; calls: string[] }[] = [];
-  for (const { role, parts, calls = [] } of messages) {
-    const last = joined.at(-1);
-    const target = last?.role === role ? last : { role, parts: [], words: [], calls: [] };
-    if (target !== last) joined.push(target);
-    // One by one, because there may be more than a call can have arguments.
-    for (const part of parts) {
-      target.parts.push(part);
-      if (!calls.some((call) => call.part === part)) target.words.push(part);
-    }
-    for (const { callID, part } of calls) target.calls.push(callInHistory(callID, part));
-  }
-  return joined.map(({ role, parts, words, calls }) => {
-    const files = filesOfParts(parts);
-    return {
-      ...{ role, text: textOfParts(parts) },
-      ...(files.length === 0 ? {} : { files }),
-      ...(calls.length === 0 ? {} : { calls, words: textOfParts(words) }),
-    };
-  });
 };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { BRIDGE_METADATA_KEY } from '../../core/http/metadata-revision.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../core/http/conversation-metadata.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ListedConversation } from '../protocol.ts';
 import type { StoredName } from './conversation-names.ts';
@@ -70,7 +70,7 @@ export const listSessions = async (
 type NamedSession = { readonly session: ListedConversation; readonly conversation: StoredName | undefined };
 
 const storedNameIn = ({ metadata }: SessionRecord): StoredName | undefined => {
-  const result = v.safeParse(StoredNameRecord, metadata?.[BRIDGE_METADATA_KEY]);
+  const result = v.safeParse(StoredNameRecord, metadata?.[GATEHOUSE_METADATA_KEY]);
   return result.success ? result.output : undefined;
 };
 

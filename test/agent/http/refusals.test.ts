@@ -199,7 +199,7 @@ describe('what the other routes show', (check) => {
     assert.equal(await world.get('/global/health'), {
       healthy: true,
       version: '0.0.0-test',
-      features: ['client-tools', 'prompt-metadata', 'turns'],
+      features: ['client-tools', 'turns'],
     });
     assert.equal(await world.get('/health'), { status: 'ok', service: 'agent', version: '0.0.0-test' });
     assert.equal(await world.get('/mcp'), {});

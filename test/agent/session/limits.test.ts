@@ -76,22 +76,6 @@ describe('metadata of a session', (check) => {
   });
 });
 
-describe('metadata of a session that a bridge uses', (check) => {
-  check('have room for what the bridge writes, whatever another program has stored', async () => {
-    const world = await createAgentWorld();
-    const others = { a: 'x'.repeat(65_528) };
-    const id = await world.session({ metadata: others });
-    for (const [chars, isFitting] of [
-      [65_536 - '{"claim":""}'.length, true],
-      [65_537 - '{"claim":""}'.length, false],
-    ] as const) {
-      const metadata = { ...others, gatehouse: { claim: 'x'.repeat(chars) } };
-      const response = await world.call('PATCH', `/session/${id}`, { metadata });
-      assert.is(response.status, isFitting ? 200 : 400);
-    }
-  });
-});
-
 describe('a file', (check) => {
   check('is in its message whole, and in events only while it is small', async () => {
     const world = await createAgentWorld();

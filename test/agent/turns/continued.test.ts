@@ -10,6 +10,7 @@ import {
   hanging,
   outcome,
   replying,
+  type Script,
   toolNamed,
 } from '../harness/world.ts';
 import {
@@ -78,16 +79,35 @@ describe('a turn that ended with calls of the client', (check) => {
     assert.equal(lastAsked(world).at(-2), 'assistant: It rains.');
   });
 
-  check('takes other results in a branch', async () => {
-    const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('It rains.'), replying('Sun!')] });
+  check('is not answered twice when results come again after its history, whatever they are', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), replying('It rains.'), replying('bye')] });
     const { turn, calls } = await paused(world);
     const [id = ''] = calls;
     const history = [user('weather?'), assistant('', [{ id, name: 'weather', arguments: '{"city":"Oslo"}' }])];
-    await ended(world, (await begin(world, { history, input: [result(id, 'rain')] })).turn.id);
-    const branch = await begin(world, { history, input: [result(id, 'sun')] });
+    const first = await begin(world, { history, input: [result(id, 'rain')] });
+    const during = await begin(world, { history, input: [result(id, 'sun')] });
+    await ended(world, first.turn.id);
+    const later = await begin(world, { conversation: { after: turn.id }, input: [result(id, 'snow')] });
+    const next = [...history, result(id, 'rain'), assistant('It rains.')];
+    await ended(world, (await begin(world, { history: next, input: [user('bye')] })).turn.id);
+    const last = await begin(world, { history, input: [result(id, 'rain')] });
+    for (const again of [during, later, last]) assert.equal([again.outcome, again.turn.id], ['joined', first.turn.id]);
+    assert.is(world.asked.length, 3);
+  });
+
+  check('takes results again in a branch where the turn with them was aborted', async () => {
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), hanging, replying('Sun!')] });
+    const { turn, calls } = await paused(world);
+    const [id = ''] = calls;
+    const history = [user('weather?'), assistant('', [{ id, name: 'weather', arguments: '{"city":"Oslo"}' }])];
+    const first = await begin(world, { history, input: [result(id, 'rain')] });
+    for (let tries = 0; world.asked.length < 2 && tries < 50; tries++) await world.clock.advance(20);
+    await send(world, 'POST', `/turns/${first.turn.id}/cancel`);
+    await ended(world, first.turn.id);
+    const branch = await begin(world, { history, input: [result(id, 'rain')] });
     await ended(world, branch.turn.id);
     assert.is.not(branch.turn.sessionID, turn.sessionID);
-    assert.equal(lastAsked(world), ['user: weather?', `assistant: weather#${id}{"city":"Oslo"}`, `tool: ${id}=sun`]);
+    assert.equal(lastAsked(world), ['user: weather?', `assistant: weather#${id}{"city":"Oslo"}`, `tool: ${id}=rain`]);
   });
 
   check('waits for all results, and keeps those that came', async () => {
@@ -125,6 +145,47 @@ describe('a turn that ended with calls of the client', (check) => {
     assert.equal([again.outcome, again.turn.id], ['joined', second.turn.id]);
     await ended(world, second.turn.id);
     assert.is(world.asked.length, 2);
+  });
+
+  check('is read whole when its answer begins while its reader reads what there was before', async () => {
+    const answering = Promise.withResolvers<void>();
+    const rains: Script = async function* (request, signal) {
+      await answering.promise;
+      yield* replying('It rains.')(request, signal);
+    };
+    const world = await createAgentWorld({ scripts: [calling(weatherCall), rains] });
+    const { turn, calls } = await paused(world);
+    const { messages, commit } = world.store;
+    const [read, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isHeld = false;
+    Object.assign(world.store, {
+      async messages(...asked: Parameters<typeof messages>) {
+        const found = await messages(...asked);
+        const [first] = found;
+        const isOfReader = first?.info.role === 'assistant' && asked[1]?.fromID === first.info.id;
+        if (isHeld || !isOfReader) return found;
+        isHeld = true;
+        read.resolve();
+        await slow.promise;
+        return found;
+      },
+      // The next step is stored after that was read.
+      async commit(...given: Parameters<typeof commit>) {
+        if (given[0].some((change) => change.kind === 'message' && change.message.role === 'assistant'))
+          await read.promise;
+        return commit(...given);
+      },
+    });
+    const conversation = { id: turn.conversationID };
+    const stream = await beginStream(world, { conversation, input: [result(calls[0] ?? '', 'rain')] });
+    for (let tries = 0; world.asked.length < 2 && tries < 50; tries++) await world.clock.advance(20);
+    assert.ok(isHeld);
+    slow.resolve();
+    await world.clock.advance(20);
+    answering.resolve();
+    await ended(world, stream.begun().turn.id);
+    await stream.over;
+    assert.is(textOf(stream.entries()), 'It rains.');
   });
 
   check('takes a new question after its results', async () => {

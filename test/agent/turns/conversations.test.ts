@@ -33,6 +33,29 @@ describe('a conversation of a client', (check) => {
     assert.equal(await world.get('/session'), []);
   });
 
+  check('is named by the metadata of the session that it is in, and by no copy of that', async () => {
+    const world = await createAgentWorld();
+    const metadataOf = async (id: string) => ((await world.get(`/session/${id}`)) as { metadata?: object }).metadata;
+    const named = { gatehouse: { owner: 'key-1', name: 'n' } };
+    const { sessionID } = (await send(world, 'POST', '/conversations', { name: 'n' })).body as Made;
+    assert.equal(await metadataOf(sessionID), named);
+    const begun = async (body: object) => {
+      const { turn } = await begin(world, body);
+      await ended(world, turn.id);
+      return turn.sessionID;
+    };
+    const other = await begun({ conversation: { name: 'm' }, input: [user('a')] });
+    assert.equal(await metadataOf(other), { gatehouse: { owner: 'key-1', name: 'm' } });
+    await begun({ conversation: { name: 'm' }, input: [user('b')] });
+    const history = [user('a'), assistant('hello')];
+    const moved = await begun({ conversation: { name: 'm' }, history, input: [user('c')] });
+    assert.equal([moved === other, await metadataOf(moved)], [false, { gatehouse: { owner: 'key-1', name: 'm' } }]);
+    const unnamed = await begun({ history, input: [user('d')] });
+    const copy = (await world.call('POST', `/session/${moved}/fork`, {})).json() as Promise<{ id: string }>;
+    for (const id of [unnamed, (await copy).id]) assert.is(await metadataOf(id), undefined);
+    await world.server.stop();
+  });
+
   check('is found by its history when it was created without messages', async () => {
     const world = await createAgentWorld();
     const { id, sessionID } = (await send(world, 'POST', '/conversations', {})).body as Made;

@@ -7,8 +7,7 @@ import { Fault } from '../../../src/core/fault.ts';
 import { createRoutes } from '../../../src/core/http/router.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
-import { createFakeAgent } from '../harness/fake-agent.ts';
-import { UNREACHED } from '../harness/turn-world.ts';
+import { createFakeClient, UNREACHED } from '../harness/fake-client.ts';
 
 const model = (providerID: string, modelID: string, contextTokens = 0) => ({
   ...{ providerID, modelID, contextTokens, name: modelID.toUpperCase() },
@@ -24,8 +23,8 @@ const MODELS: AgentModels = {
 
 const catalogOf = (defaultModel?: string, changes: Partial<AgentModels> = {}) => {
   const clock = createFakeClock();
-  const fake = createFakeAgent(clock);
-  fake.models = { ...MODELS, ...changes };
+  const fake = createFakeClient();
+  fake.state.models = { ...MODELS, ...changes };
   const catalog = createModelCatalog(fake.agent, clock, defaultModel);
   const found = async (name?: string): Promise<string> => {
     try {
@@ -100,7 +99,7 @@ describe('the models', (check) => {
       answers.push(answer);
       return answer.promise;
     };
-    const catalog = createModelCatalog({ ...createFakeAgent(clock).agent, models }, clock, undefined);
+    const catalog = createModelCatalog({ ...createFakeClient().agent, models }, clock, undefined);
     const late = rejection(catalog.list());
     await clock.advance(30_000);
     const second = catalog.list();

@@ -3,9 +3,10 @@ import { type Replica, startReplica } from '../../adapter/postgres/replicas.ts';
 import { startPostgres } from '../../adapter/postgres/world.ts';
 import type { WorldGiven } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
+import type { Call } from '../harness/agent-link.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { answering, byPrompt, dictated } from '../harness/model-scripts.ts';
-import { prompts, SHOWN, until, user } from '../harness/world.ts';
+import { begins, quietTime, SHOWN, until, user } from '../harness/world.ts';
 import { type ServersWorld, withAgents } from './servers-world.ts';
 
 const polite = answering((words) => `re ${words}`);
@@ -27,7 +28,7 @@ const withReplicas = async (
     await database.stop();
   }
 };
-const promptCounts = ({ servers }: ServersWorld): readonly number[] => servers.map(({ link }) => prompts(link).length);
+const promptCounts = ({ servers }: ServersWorld): readonly number[] => servers.map(({ link }) => begins(link).length);
 
 describe('a bridge before two agent servers on one database', (check) => {
   check('streams a turn of one while it receives the events at the other, also when the stream moves', async () => {
@@ -58,12 +59,17 @@ describe('a bridge before two agent servers on one database', (check) => {
         await model.begun;
         model.addReply('One ');
         await stream.until('One ');
+        // The other one reads what is stored, which is every 250 ms.
+        await quietTime(300);
+        model.addReply('and ');
+        await stream.until('and ');
         all.servers[0].goAway();
-        await until(() => all.world.logged.some((line) => line.includes('turn-followed')));
+        const isOpen = ({ path, endedAt }: Call) => path.endsWith('/output') && endedAt !== undefined;
+        await until(() => all.servers[1].link.calls.some(isOpen));
         model.addReply('two ');
         await stream.until('two ');
         model.end();
-        assert.is(await stream.rest(), 'One two ');
+        assert.is(await stream.rest(), 'One and two ');
         assert.equal(promptCounts(all), [1, 0]);
         assert.is(
           all.servers.reduce((sum, { agent }) => sum + agent.asked.length, 0),

@@ -1,99 +1,66 @@
 import type { HttpClient, OpenHttpStream } from '../../../src/core/http/client.ts';
 import { SHOWN } from './world.ts';
 
-type PlainAnswer = {
-  /** The text of every answer. */
-  readonly text: string;
-  /** The text comes in one event, or in none and with the response alone. */
-  readonly hasEvents?: boolean;
-};
-
 const CHUNK_BYTES = 65_536;
 const encoder = new TextEncoder();
 
 /**
- * An agent over HTTP that does next to nothing itself: it reads no prompt, and answers each with the same text, whose bytes are
- * made beforehand. What then takes time is the bridge.
+ * An agent over HTTP that does next to nothing itself: it reads no request, and every turn has the same text in one entry, whose
+ * bytes are made beforehand. What then takes time is the bridge.
  */
-export const createPlainAgent = ({ text, hasEvents = true }: PlainAnswer) => {
+export const createPlainAgent = ({ text }: { readonly text: string }) => {
   const textBytes = encoder.encode(JSON.stringify(text));
-  const aroundText = (value: unknown): readonly Uint8Array[] => {
-    const [before = '', after] = JSON.stringify(value).split('"the text"');
-    return after === undefined ? [encoder.encode(before)] : [encoder.encode(before), textBytes, encoder.encode(after)];
-  };
-  let sessions = 0;
-  let tell = (_chunks: readonly Uint8Array[]): void => {};
-  const paths: string[] = [];
+  let turns = 0;
 
-  const messagesOf = (sessionID: string) => {
-    const [promptID, id] = [`msg_${sessionID}_1`, `msg_${sessionID}_2`];
-    const time = { created: 1, completed: 2 };
-    const tokens = { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 } };
-    const info = { id, sessionID, role: 'assistant', parentID: promptID, time, tokens, finish: 'stop' };
-    const part = { id: `prt_${sessionID}`, sessionID, messageID: id, type: 'text', text: 'the text', time: { end: 2 } };
-    return { prompt: { id: promptID, sessionID, role: 'user' }, info, part };
+  const turnOf = (number: number) => {
+    const usage = { input: 1, output: 1, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
+    const ids = { id: `trn_${number}`, conversationID: `cnv_${number}`, sessionID: `ses_${number}`, promptID: 'msg_1' };
+    return { ...ids, model: 'demo/main', isStored: true, metadata: {}, createdMs: 1, from: 0, position: 3, usage };
   };
-  const report = (type: string, properties: unknown): void =>
-    tell([encoder.encode('data: '), ...aroundText({ type, properties }), encoder.encode('\n\n')]);
-  const answerPrompt = (sessionID: string): string => {
-    const { prompt, info, part } = messagesOf(sessionID);
-    if (hasEvents) {
-      report('message.updated', { info: prompt });
-      report('message.updated', { info: { ...info, time: { created: 1 } } });
-      report('message.part.updated', { part });
-      report('message.updated', { info });
-    }
-    return Buffer.concat(aroundText({ info, parts: [part] })).toString('utf8');
+  const frame = (name: string, data: string): Uint8Array => encoder.encode(`event: ${name}\ndata: ${data}\n\n`);
+  /** The stream that begins a turn and is all of it. */
+  const framesOf = (number: number): readonly Uint8Array[] => {
+    const place = { messageID: `msg_${number}`, partID: `prt_${number}` };
+    const entries = [
+      { position: 1, type: 'text', ...place, text: 'the text' },
+      { position: 2, type: 'text-ended', ...place },
+      { position: 3, type: 'step', messageID: place.messageID, finish: 'stop' },
+    ];
+    const turn = turnOf(number);
+    const [before = '', after = ''] = JSON.stringify(entries).split('"the text"');
+    return [
+      frame('turn', JSON.stringify({ outcome: 'begun', reader: 'rdr_1', turn: { ...turn, status: 'running' } })),
+      encoder.encode(`event: entries\ndata: ${before}`),
+      textBytes,
+      encoder.encode(`${after}\n\n`),
+      frame('end', JSON.stringify({ ...turn, status: 'completed', endedMs: 2, finish: 'stop' })),
+    ];
   };
-  const answerTo = (method: string, path: string): string => {
-    const [, , sessionID = '', what] = path.split('/');
-    const session = (id: string) => JSON.stringify({ id, time: { created: 1, updated: 1 } });
-    if (path === '/config') return JSON.stringify(SHOWN.config);
-    if (path === '/config/providers') return JSON.stringify(SHOWN.configProviders);
-    if (what === 'message' && method === 'POST') return answerPrompt(sessionID);
-    if (what === 'message') {
-      const { prompt, info, part } = messagesOf(sessionID);
-      const both = [
-        { info: prompt, parts: [] },
-        { info, parts: [part] },
-      ];
-      return Buffer.concat(aroundText(both)).toString('utf8');
-    }
-    if (method === 'DELETE') return 'true';
-    if (sessionID !== '') return session(sessionID);
-    if (method === 'GET') return '[]';
-    sessions += 1;
-    return session(`ses_${sessions}`);
+  const answerTo = (path: string): unknown => {
+    if (path === '/config') return SHOWN.config;
+    if (path === '/config/providers') return SHOWN.configProviders;
+    if (path === '/global/health') return { healthy: true, version: '0.0.0', features: ['turns'] };
+    return {};
   };
 
-  const httpClient: HttpClient = async ({ method, url }) => {
-    const { pathname } = new URL(url);
-    paths.push(`${method} ${pathname}`);
+  const httpClient: HttpClient = async ({ url }) => {
     await new Promise((resolve) => setTimeout(resolve, 1));
-    return { status: 200, header: () => null, text: answerTo(method, pathname) };
+    return { status: 200, header: () => null, text: JSON.stringify(answerTo(new URL(url).pathname)) };
   };
   const stream: OpenHttpStream = async ({ signal }) => {
-    const waiting: Uint8Array[] = [encoder.encode('data: {"type":"server.connected","properties":{}}\n\n')];
-    let wake = (): void => {};
-    tell = (chunks) => {
-      for (const chunk of chunks)
-        for (let from = 0; from < chunk.length; from += CHUNK_BYTES)
-          waiting.push(chunk.subarray(from, from + CHUNK_BYTES));
-      wake();
-    };
-    signal.addEventListener('abort', () => wake(), { once: true });
+    turns += 1;
+    const number = turns;
     async function* chunks() {
-      while (!signal.aborted) {
-        const chunk = waiting.shift();
-        // As a socket has it: every chunk in a turn of its own.
-        await new Promise<void>((resolve) => {
-          if (chunk !== undefined || signal.aborted) setImmediate(resolve);
-          else wake = resolve;
-        });
-        if (chunk !== undefined) yield chunk;
+      for (const bytes of framesOf(number)) {
+        for (let from = 0; from < bytes.length; from += CHUNK_BYTES) {
+          // As a socket has it: every chunk in a turn of its own.
+          await new Promise((resolve) => setImmediate(resolve));
+          signal.throwIfAborted();
+          yield bytes.subarray(from, from + CHUNK_BYTES);
+        }
       }
     }
     return { status: 200, header: (name) => (name === 'content-type' ? 'text/event-stream' : null), chunks: chunks() };
   };
-  return { ways: { baseUrls: ['http://agent.test'], httpClient, stream }, paths };
+  return { ways: { baseUrls: ['http://agent.test'], httpClient, stream } };
 };

@@ -44,4 +44,7 @@ export const answerWith = (world: BridgeWorld, asked: string, { text }: Pick<Cha
 
 /** How the agent was answered. */
 export const repliesTo = (world: BridgeWorld): readonly unknown[] =>
-  callsTo(world, 'POST', /^\/permission\/\w+\/reply$/).map(({ body }) => body);
+  callsTo(world, 'POST', /^\/gatehouse\/turns(?:\/\w+\/decisions)?$/).flatMap(({ body }) => {
+    const { decisions = [], by } = body as { decisions?: readonly { reply: string; message?: string }[]; by?: string };
+    return decisions.map(({ reply, message }) => ({ reply, ...(message === undefined ? {} : { message }), by }));
+  });

@@ -35,7 +35,6 @@ export const sumReadings = (all: readonly BridgeReadings[]): BridgeReadings => {
   return {
     answersRunning: sum(({ answersRunning }) => answersRunning),
     streamsResumed: sum(({ streamsResumed }) => streamsResumed),
-    conversations: sum(({ conversations }) => conversations),
     bytesInFlight: sum(({ bytesInFlight }) => bytesInFlight),
     isAgentConnected: all.length > 0 && all.every(({ isAgentConnected }) => isAgentConnected),
     agentServers: all[0]?.agentServers ?? { total: 0, healthy: 0 },

@@ -3,17 +3,19 @@ import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHash, nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../../../src/adapter/node/json-schema.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
+import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
+import { createAgentCalls } from '../../../src/bridge/agent/calls.ts';
 import { createAgentClient } from '../../../src/bridge/agent/client.ts';
-import { createAgentEventStream } from '../../../src/bridge/agent/event-stream.ts';
 import { type AgentTransportOptions, createAgentTransport } from '../../../src/bridge/agent/servers.ts';
 import { type Bridge, type BridgeOptions, createBridge } from '../../../src/bridge/app.ts';
 import type { AnswerMeasurement, BridgeReadings } from '../../../src/bridge/metrics.ts';
+import { createAgentTurns } from '../../../src/bridge/turns/agent/turns.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLog, type Log } from '../../../src/core/log.ts';
 import { beginAtOnce, createTimeSlices } from '../../../src/core/time-slices.ts';
 import { type AgentWorld, createAgentWorld, type WorldGiven } from '../../agent/harness/world.ts';
 import { createMemoryStore } from '../../agent/store/memory-store.ts';
-import { type AgentLink, type Call, createAgentLink, type FeedFaults } from './agent-link.ts';
+import { type AgentLink, type Call, createAgentLink } from './agent-link.ts';
 import { NO_BRIDGE_METRICS } from './metrics.ts';
 import { behindRoundRobin, bridgeCount, sumReadings } from './round-robin.ts';
 
@@ -22,8 +24,10 @@ export const OTHER_KEY = 'key-of-another-client';
 
 type Headers_ = Readonly<Record<string, string>>;
 
-export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutFeed' | 'holdFeed' | 'hold' | 'breakOff' | 'report'> & {
+export type BridgeWorld = Pick<AgentLink, 'calls' | 'cutStreams' | 'hold' | 'breakOff'> & {
   readonly agent: AgentWorld;
+  /** How much the agent had stored when this world began. */
+  readonly since: number;
   readonly bridge: Bridge;
   readonly logged: string[];
   readonly answers: AnswerMeasurement[];
@@ -71,7 +75,6 @@ export type BridgeGiven = WorldGiven & {
   readonly settings?: Partial<BridgeOptions['settings']>;
   readonly isForThisMachine?: boolean;
   readonly over?: AgentWorld;
-  readonly feed?: FeedFaults;
   /** Other ways than the world's own link, to several servers. */
   readonly ways?: Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stream'>;
   /** The bridge's time; the agent always keeps the machine's. */
@@ -153,10 +156,29 @@ const createOwnClock = () => {
 
 const aheadBy = ({ now, after }: Clock, ms: number): Clock => ({ now: () => now() + ms, after });
 
+/** What was stored through a store, in order. */
+const changesOf = new WeakMap<Store, StoreChange[]>();
+
+/** The same store, of which is known what was stored. */
+const recorded = (store: Store): Store => {
+  if (changesOf.has(store)) return store;
+  const changes: StoreChange[] = [];
+  const recording: Store = {
+    ...store,
+    async commit(...given: Parameters<Store['commit']>) {
+      const done = await store.commit(...given);
+      changes.push(...given[0]);
+      return done;
+    },
+  };
+  changesOf.set(recording, changes);
+  return recording;
+};
+
 /** An agent on the machine's own clock, with ids that no other one makes. */
 export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
   const ids = createIds(systemClock, randomBytes);
-  const store = given.store ?? createMemoryStore({ ids });
+  const store = recorded(given.store ?? createMemoryStore({ ids }));
   return createAgentWorld({
     ...given,
     store,
@@ -177,16 +199,15 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
   const { settings, isForThisMachine, clock, log, recordAnswer, ...transport } = place;
   let read = (): BridgeReadings => sumReadings([]);
   const reach = createAgentTransport({ ...transport, credentials: undefined, clock, log });
-  const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
+  const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
   const bridge = createBridge({
     settings,
     isForThisMachine,
-    agent: createAgentClient({ ...reach, clock, runInSlices }),
-    feed,
+    agent: createAgentClient(callAgent),
+    turns: createAgentTurns({ transport: reach, callAgent, clock, chance: () => 0, runInSlices }),
     servers: reach.servers,
     clock,
-    chance: () => 0,
     log,
     meter: {
       ...NO_BRIDGE_METRICS,
@@ -211,12 +232,13 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
 /** A bridge, or several behind a round-robin, over an agent server, all in this process and on the machine's own clock. */
 export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
   const ownClock = createOwnClock();
-  const { settings, over, ways, feed: faults, clock = ownClock.clock, isForThisMachine = false, ...more } = given;
+  const { settings, over, ways, clock = ownClock.clock, isForThisMachine = false, ...more } = given;
   const { bridges: count = bridgeCount(), aheadMs = [], ...agentGiven } = more;
   const agent = over ?? (await startAgentWorld(agentGiven));
   const agents = [agent];
+  const since = (changesOf.get(agent.store) ?? []).length;
   let next: BridgeWorld | undefined;
-  const link = createAgentLink(agent.server.handler, faults);
+  const link = createAgentLink(agent.server.handler);
   const logged: string[] = [];
   const answers: AnswerMeasurement[] = [];
   const log = createLog({ level: 'debug', service: 'bridge', clock, write: (line) => void logged.push(line) });
@@ -248,6 +270,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
   return {
     ...link,
     agent,
+    since,
     bridge,
     logged,
     answers,
@@ -306,6 +329,8 @@ export const withBridge = async (given: BridgeGiven, body: (world: BridgeWorld) 
   }
 };
 
+type Stored = Pick<BridgeWorld, 'agent' | 'since'>;
+
 /** The data of the events of a stream, without its comments. */
 export const dataIn = (stream: string): readonly string[] =>
   stream
@@ -338,10 +363,46 @@ export const system = (content: string) => ({ role: 'system', content });
 export const callsTo = ({ calls }: Pick<BridgeWorld, 'calls'>, method: string, path: RegExp): readonly Call[] =>
   calls.filter((call) => call.method === method && path.test(call.path));
 
-export const sessionsMade = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session$/);
-export const sessionsDeleted = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'DELETE', /^\/session\/\w+$/);
-export const prompts = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session\/\w+\/message$/);
-export const aborts = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/session\/\w+\/abort$/);
+/** What was stored since this world was there. */
+const storedIn = ({ agent, since }: Stored): readonly StoreChange[] => (changesOf.get(agent.store) ?? []).slice(since);
+
+/** Sessions that were created at the agent, none below another. */
+export const sessionsMade = ({ agent, since }: Stored): readonly string[] => {
+  const all = changesOf.get(agent.store) ?? [];
+  const created = (changes: readonly StoreChange[]): readonly string[] =>
+    changes.flatMap((change) =>
+      (change.kind === 'session' || change.kind === 'session-begun') && change.session.parentID === undefined
+        ? [change.session.id]
+        : [],
+    );
+  const before = new Set(created(all.slice(0, since)));
+  return [...new Set(created(all.slice(since)))].filter((id) => !before.has(id));
+};
+export const sessionsDeleted = (world: Stored): readonly string[] =>
+  storedIn(world).flatMap((change) => (change.kind === 'session-removed' ? [change.sessionID] : []));
+/** Turns that were begun at the agent. */
+export const turnsBegun = (world: Stored) =>
+  storedIn(world).flatMap((change) => (change.kind === 'turn' && change.before === undefined ? [change.turn] : []));
+/** Prompts that were sent to the agent: turns that continue another one have none. */
+export const prompts = (world: Stored): readonly string[] => [
+  ...new Set(
+    turnsBegun(world).flatMap(({ promptID, messageIDs }) => (messageIDs.includes(promptID) ? [promptID] : [])),
+  ),
+];
+/** Ids of answers of the agent that were aborted. */
+export const aborts = (world: Stored): readonly string[] => {
+  const aborted = storedIn(world).flatMap((change) =>
+    change.kind === 'message' &&
+    change.message.role === 'assistant' &&
+    change.message.error?.name === 'MessageAbortedError'
+      ? [change.message.id]
+      : [],
+  );
+  return [...new Set(aborted)];
+};
+
+/** Requests that begin a turn, or join one. */
+export const begins = (world: Pick<BridgeWorld, 'calls'>) => callsTo(world, 'POST', /^\/gatehouse\/turns$/);
 
 /** Looks again and again, in the machine's own time. */
 export const until = async (isSo: () => boolean | Promise<boolean>, what = 'it'): Promise<void> => {

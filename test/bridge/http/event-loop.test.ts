@@ -102,10 +102,10 @@ const SETTINGS = { bodyLimitBytes: LIMIT_BYTES, chunkSize: 4, chunkDelayMs: 10 }
 /** Sends a body to a bridge whose agent answers with `text`, and fails if the bridge holds the event loop for too long. */
 const requireNoStall = async (
   { path, body, status = 200 }: Case,
-  { text, hasEvents, settings = {} }: { text: string; hasEvents?: boolean; settings?: object },
+  { text, settings = {} }: { text: string; settings?: object },
 ): Promise<void> => {
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
-  const agent = createPlainAgent({ text, ...(hasEvents === undefined ? {} : { hasEvents }) });
+  const agent = createPlainAgent({ text });
   const world = await createBridgeWorld({ ways: agent.ways, settings: { ...SETTINGS, ...settings } });
   let sent = 0;
   const work = async (): Promise<void> => {
@@ -172,14 +172,14 @@ describe('an answer of ten MiB in one piece', (check) => {
       requireNoStall(saying(CHAT, true), { text }),
     );
     check(`holds the event loop for no more than ${STALL_LIMIT_MS} ms as a streamed response: ${name}`, () =>
-      requireNoStall(saying(RESPONSES, true), { text, hasEvents: false }),
+      requireNoStall(saying(RESPONSES, true), { text }),
     );
   }
 
   if (thorough(0, 1) === 0) return;
   const lines = 'a\n'.repeat(5 * MIB);
   check(`holds the event loop for no more than ${STALL_LIMIT_MS} ms as one body`, () =>
-    requireNoStall(saying(CHAT, false), { text: lines, hasEvents: false }),
+    requireNoStall(saying(CHAT, false), { text: lines }),
   );
   check(`holds the event loop for no more than ${STALL_LIMIT_MS} ms in a stream that is not paced`, () =>
     requireNoStall(saying(CHAT, true), { text: lines, settings: { chunkSize: 0 } }),

@@ -23,7 +23,7 @@ describe('how much a request may hold', (check) => {
   });
 
   check('is the same for the items of a conversation', () => {
-    const refusedItem = (item: object) => refusalOf(() => parseNewItems([item]));
+    const refusedItem = (item: object) => refusalOf(() => parseNewItems([item], () => 'call_1'));
     const many = times(1002, { type: 'input_text', text: 'x' });
     assert.is(refusedItem({ role: 'user', content: many }), 'invalid_value at items[0].content');
     const output = { type: 'function_call_output', call_id: 'c', output: many };

@@ -1,5 +1,10 @@
 import * as assert from 'uvu/assert';
-import { areAllFunctions, parseClientTools } from '../../../src/bridge/openai/client-tools.ts';
+import {
+  areAllFunctions,
+  customArguments,
+  customInput,
+  parseClientTools,
+} from '../../../src/bridge/openai/client-tools.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 
@@ -13,7 +18,7 @@ const namesOf = (body: object) => parseClientTools({ tools: TOOLS, ...body })?.t
 
 describe('the functions that a client brings', (check) => {
   check('are read from both APIs, with their place', () => {
-    const expected = (at: string) => ({ name: 'a', description: 'Looks', inputSchema: OBJECT, at });
+    const expected = (at: string) => ({ name: 'a', description: 'Looks', inputSchema: OBJECT, at, isCustom: false });
     const nested = parseClientTools({ tools: [chatTool('a', { description: ' Looks ' })] });
     assert.equal(nested, { tools: [expected('tools[0].function')], choice: 'auto', isParallel: true });
     const flat = { type: 'function', name: 'a', description: 'Looks', parameters: OBJECT };
@@ -24,9 +29,38 @@ describe('the functions that a client brings', (check) => {
     assert.is(parseClientTools({ tools: TOOLS, tool_choice: 'none' }), undefined);
     assert.is(parseClientTools({ tools: [] }), undefined);
     assert.is(parseClientTools({ tools: TOOLS, tool_choice: 'required' })?.choice, 'required');
+    const forced = { type: 'function', function: { name: 'b' } };
+    assert.equal(parseClientTools({ tools: TOOLS, tool_choice: forced })?.choice, { name: 'b' });
+    assert.equal(parseClientTools({ tools: [chatTool('a')], tool_choice: 'required' })?.choice, { name: 'a' });
     assert.is(parseClientTools({ tools: TOOLS, parallel_tool_calls: false })?.isParallel, false);
     const allowed = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'b' }] };
     assert.equal([namesOf({}), namesOf({ tool_choice: allowed })], [['a', 'b'], ['b']]);
+  });
+
+  check('may be custom tools, which take one text', () => {
+    const custom = (more: object = {}) => ({ type: 'custom', custom: { name: 'sh', description: 'Runs', ...more } });
+    const [tool] = parseClientTools({ tools: [custom()] })?.tools ?? [];
+    assert.equal([tool?.isCustom, tool?.at, tool?.inputSchema.required], [true, 'tools[0].custom', ['input']]);
+    const flat = parseClientTools({
+      tools: [{ type: 'custom', name: 'sh' }],
+      tool_choice: { type: 'custom', name: 'sh' },
+    });
+    assert.equal([flat?.tools[0]?.at, flat?.choice], ['tools[0]', { name: 'sh' }]);
+    const grammar = { format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'x' } } };
+    assert.is(
+      refusalOf(() => parseClientTools({ tools: [custom(grammar)] })),
+      'unsupported_value at tools[0].custom.format',
+    );
+    assert.is(customInput(customArguments('ls "x"')), 'ls "x"');
+    assert.is(customInput('no JSON'), 'no JSON');
+  });
+
+  check('are refused where a call of one that is not there is forced', () => {
+    const refused = (tool_choice: unknown, tools: readonly unknown[] = TOOLS) =>
+      refusalOf(() => parseClientTools({ tools, tool_choice }));
+    assert.is(refused({ type: 'function', function: { name: 'c' } }), 'unsupported_value at tool_choice');
+    assert.is(refused('required', []), 'unsupported_value at tool_choice');
+    assert.is(refused({ type: 'web_search' }), 'unsupported_value at tool_choice');
   });
 
   check('need not say that their arguments are an object', () => {

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
-import { assistant, joinedIn, user, withBridge } from '../harness/world.ts';
+import { assistant, joinedIn, sessionsMade, user, withBridge } from '../harness/world.ts';
 
 describe('an answer over bridge and agent', (check) => {
   check('is what the agent says, whole and streamed', () =>
@@ -21,8 +21,7 @@ describe('an answer over bridge and agent', (check) => {
       const second = await world.chat({ messages: [user('a'), assistant('one'), user('b')] });
       assert.is(second.text, 'two');
       assert.is(second.name, first.name);
-      const sessions = world.calls.filter(({ method, path }) => method === 'POST' && path === '/session');
-      assert.is(sessions.length, 1);
+      assert.is(sessionsMade(world).length, 1);
     }),
   );
 

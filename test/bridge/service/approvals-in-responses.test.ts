@@ -139,15 +139,16 @@ describe('a call that waits for an approval, in a response', (check) => {
       const once = await client.responses.create({ input: [decide(second, true)], previous_response_id: asked.id });
       assert.equal(paid, [{ amount: 8 }]);
       const statuses = callsIn(once).map(({ status, approval_request_id }) => [status, approval_request_id]);
-      assert.equal(statuses.toSorted(), [
-        ['completed', null],
-        ['incomplete', first?.approval_request_id],
-      ]);
+      // The calls are shown in the order in which the model has made them.
+      assert.equal(statuses, [['incomplete', first?.approval_request_id]]);
       const done = await client.responses.create({ input: [decide(first, true)], previous_response_id: once.id });
       assert.equal(paid, [{ amount: 8 }, { amount: 7 }]);
       assert.equal(
         callsIn(done).map(({ status, output }) => [status, output]),
-        [['completed', 'paid {"amount":7}']],
+        [
+          ['completed', 'paid {"amount":7}'],
+          ['completed', 'paid {"amount":8}'],
+        ],
       );
     }),
   );
@@ -173,7 +174,7 @@ describe('a call that waits for an approval, in a response', (check) => {
         { type: 'mcp_approval_response' as const, approval_request_id: 'mcpr_1', approve: true },
       ];
       assert.is((await client.responses.create({ input: input.toReversed() })).output_text, 'What now?');
-      assert.match(String(await rejection(client.responses.create({ input }))), '400 Expected something to answer');
+      assert.match(String(await rejection(client.responses.create({ input }))), '400 Expected a message to answer');
     }),
   );
 });

@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/adapter/node/clock.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import { toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
@@ -7,10 +9,11 @@ import {
   assistant,
   type BridgeGiven,
   type BridgeWorld,
-  callsTo,
-  prompts,
+  begins,
+  quietTime,
   sessionsDeleted,
   sessionsMade,
+  turnsBegun,
   until,
   user,
   withBridge,
@@ -24,13 +27,14 @@ Generate a concise, 3-5 word title with an emoji summarizing the chat history.
 USER: hi
 ASSISTANT: re hi
 </chat_history>`;
+const FASTER = 20;
 const CHAT_IDS = { 'x-openwebui-chat-id': 'chat-1', 'x-session-id': 'chat-1' };
 
 /** An agent that knows a small model, too; the one behind it here is the same. */
 const withSmall = (given: BridgeGiven, body: (world: BridgeWorld) => Promise<void>): Promise<void> =>
   withBridge({ scripts: [polite], tools: [toolNamed('look')], ...given }, async (world) => {
     world.replaceAgent(async (request) => {
-      if (request.method !== 'POST' || !request.url.endsWith('/message')) return world.agent.server.handler(request);
+      if (request.method !== 'POST' || !request.url.endsWith('/turns')) return world.agent.server.handler(request);
       const text = (await request.text()).replace('"modelID":"small"', '"modelID":"main"');
       const { url, method, headers, signal } = request;
       return world.agent.server.handler(new Request(url, { method, headers, signal, body: text }));
@@ -38,8 +42,12 @@ const withSmall = (given: BridgeGiven, body: (world: BridgeWorld) => Promise<voi
     await body(world);
   });
 
-type PromptBody = { readonly model: { readonly modelID: string }; readonly tools?: Readonly<Record<string, boolean>> };
-const promptBodies = (world: BridgeWorld) => prompts(world).map(({ body }) => body as PromptBody);
+type PromptBody = {
+  readonly model: { readonly modelID: string };
+  readonly tools?: Readonly<Record<string, boolean>>;
+  readonly isStored: boolean;
+};
+const promptBodies = (world: BridgeWorld) => begins(world).map(({ body }) => body as PromptBody);
 
 describe('a job of a chat front end', (check) => {
   check("is done by the small model, without tools, in a session that is deleted, and not in the chat's own", () =>
@@ -48,22 +56,18 @@ describe('a job of a chat front end', (check) => {
       assert.is(await stream.rest(), 're hi');
       const titled = await world.chat({ messages: [user(TASK)] }, CHAT_IDS);
       assert.is(titled.text, 'A title');
-      await until(() => sessionsDeleted(world).length === 1);
       const [chat, job] = promptBodies(world);
+      assert.equal([chat?.isStored, job?.isStored], [true, false]);
       assert.equal([chat?.model.modelID, job?.model.modelID], ['main', 'small']);
       assert.equal([chat?.tools, job?.tools], [undefined, { '*': false }]);
       assert.ok(world.agent.asked[0]?.tools.some(({ name }) => name === 'look'));
       assert.equal(world.agent.asked[1]?.tools, []);
-      const [kept, thrown] = prompts(world).map(({ path }) => path.split('/')[2]);
-      assert.is.not(kept, thrown);
-      assert.is(sessionsDeleted(world)[0]?.path, `/session/${thrown}`);
       const next = await openStream(
         world,
         { messages: [user('hi'), assistant('re hi'), user('more')] },
         { headers: CHAT_IDS },
       );
       assert.is(await next.rest(), 're more');
-      assert.is(prompts(world)[2]?.path.split('/')[2], kept);
       assert.not.match(messagesTo(world.agent.asked[2]), 'Task');
       assert.is(sessionsMade(world).length, 2);
     }),
@@ -91,7 +95,7 @@ describe('a job of a chat front end', (check) => {
       const instructions = 'You are a title generator. You output ONLY a thread title. Nothing else.';
       await world.chat({ messages: [{ role: 'system', content: instructions }, user('hi')] });
       await (await world.send('/v1/responses', { input: TASK })).text();
-      await until(() => sessionsDeleted(world).length === 3);
+      assert.is(turnsBegun(world).filter(({ isStored }) => !isStored).length, 3);
       assert.equal(
         promptBodies(world).map(({ model }) => model.modelID),
         ['main', 'small', 'small', 'small'],
@@ -123,20 +127,29 @@ describe('a job of a chat front end', (check) => {
       leaving.abort();
       await answered;
       await model.left;
-      await until(() => sessionsDeleted(world).length === 1);
+      assert.is(turnsBegun(world).filter(({ isStored }) => !isStored).length, 1);
     });
   });
 });
 
+/** The time of an agent for which ten seconds pass in half a one. */
+const fastClock: Clock = {
+  now: () => systemClock.now() * FASTER,
+  // A timer may be early by a millisecond of the machine, which is twenty here.
+  after: (ms, task) => systemClock.after(ms / FASTER + 2, task),
+};
+
 describe('a conversation that is not to be kept', (check) => {
   const isGone = async (world: BridgeWorld, count: number) => {
-    await until(() => sessionsDeleted(world).length === count);
+    assert.is(turnsBegun(world).filter(({ isStored }) => !isStored).length, count);
     await until(async () => (await world.agent.store.sessions({})).length === 0);
   };
 
-  check('is deleted at the agent after its answer', () =>
-    withBridge({ scripts: [polite] }, async (world) => {
+  check('is deleted at the agent ten seconds after its answer was read', () =>
+    withBridge({ scripts: [polite], changes: { clock: fastClock } }, async (world) => {
       assert.is((await world.chat({ messages: [user('hi')], store: false })).text, 're hi');
+      await quietTime(100);
+      assert.is((await world.agent.store.sessions({})).length, 1);
       await isGone(world, 1);
       const response = await world.send('/v1/responses', { input: 'hi', store: false });
       const { id } = (await response.json()) as { id: string };
@@ -148,8 +161,6 @@ describe('a conversation that is not to be kept', (check) => {
       assert.is(on.text, 're more');
       assert.match(messagesTo(world.agent.asked.at(-1)), 're hi');
       await isGone(world, 3);
-      assert.equal(callsTo(world, 'PATCH', /./), []);
-      assert.is(world.readings().conversations, 0);
     }),
   );
 

@@ -4,7 +4,7 @@ import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { messagesTo } from '../harness/model-scripts.ts';
 import { CHAT, calls, DESK, endsWith, polite, withStory } from '../harness/story-world.ts';
-import { assistant, prompts, quietTime, sessionsDeleted, sessionsMade, until, user } from '../harness/world.ts';
+import { assistant, begins, prompts, quietTime, sessionsDeleted, sessionsMade, until, user } from '../harness/world.ts';
 
 const PATHS = ['/v1/chat/completions', '/v1/responses'] as const;
 const BODY = { ...CHAT, input: 'story' };
@@ -55,22 +55,27 @@ describe('a client that leaves', (check) => {
     }),
   );
 
-  check('before its session is there asks nothing of the agent, and leaves nothing behind', () =>
+  check('before its request is sent asks nothing of the agent, and leaves nothing behind', () =>
     withStory({}, async (world) => {
-      const release = world.hold(({ path, method }) => method === 'POST' && path === '/session');
+      const release = world.hold(({ path }) => path === '/gatehouse/turns');
       const call = calls(world, '/v1/chat/completions', { ...CHAT, stream: true });
-      await until(() => sessionsMade(world).length === 1);
+      await until(() => begins(world).length === 1);
       call.leave();
       release();
       assert.is((await call.answered).status, 499);
       await endsWith(world, 0);
-      assert.is(prompts(world).length, 0);
+      assert.equal([prompts(world).length, sessionsMade(world).length], [0, 0]);
     }),
   );
 
-  check('while its prompt is on its way ends what comes of it, once', () =>
+  check('while its request is on its way ends what comes of it, once', () =>
     withStory({}, async (world) => {
-      const release = world.hold(({ path }) => path.endsWith('/message'));
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      world.replaceAgent(async (request) => {
+        const response = await world.agent.server.handler(request);
+        if (new URL(request.url).pathname === '/gatehouse/turns') await released;
+        return response;
+      });
       const call = calls(world, '/v1/chat/completions', CHAT, DESK);
       await until(() => prompts(world).length === 1);
       call.leave();
@@ -82,22 +87,28 @@ describe('a client that leaves', (check) => {
     }),
   );
 
-  check('while it waits for its turn gives up its place, and disturbs no one', () =>
+  check('while it waits for its turn is not run, and disturbs no one', () =>
     withStory({}, async (world, model) => {
       const first = await openStream(world, CHAT, { headers: DESK });
       await model.begun;
       const whole = calls(world, '/v1/chat/completions', { messages: [user('second')] }, DESK);
       const stream = await openStream(world, { messages: [user('third')] }, { headers: DESK });
       const last = world.chat({ messages: [user('last')] }, DESK);
+      await until(() => prompts(world).length === 4);
       whole.leave();
       await stream.leave();
       assert.is((await whole.answered).status, 499);
+      const path = `/session/${sessionsMade(world)[0]}/message`;
+      await until(
+        async () => !/second|third/.test(JSON.stringify(await world.agent.get(path))),
+        'what was left is gone',
+      );
       model.addReply('The end');
       model.end();
       assert.is(await first.rest(), 'The end');
       assert.is((await last).text, 're last');
-      await endsWith(world, 0);
-      assert.is(prompts(world).length, 2);
+      await until(() => world.readings().answersRunning === 0);
+      assert.is(world.agent.asked.length, 2);
       assert.not.match(messagesTo(world.agent.asked.at(-1)), /second|third/);
     }),
   );

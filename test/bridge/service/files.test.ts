@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { answering } from '../harness/model-scripts.ts';
-import { assistant, prompts, SHOWN, user, withBridge } from '../harness/world.ts';
+import { assistant, begins, prompts, SHOWN, user, withBridge } from '../harness/world.ts';
 
 const model = (id: string, npm: string) => ({ id, name: id, api: { id, url: '', npm }, limit: { context: 1000 } });
 const MODELS = {
@@ -28,9 +28,7 @@ describe('a file in a request', (check) => {
       const input = [user([{ type: 'input_text', text: 'What is this?' }, script])];
       assert.is((await world.send('/v1/responses', { model: 'main', input })).status, 200);
       assert.equal(
-        prompts(world).map(({ body }) =>
-          (body as { parts: readonly { metadata?: unknown }[] }).parts.map(({ metadata: _, ...part }) => part),
-        ),
+        begins(world).map(({ body }) => (body as { input: readonly [{ parts: unknown }] }).input[0].parts),
         [
           [WORDS, { type: 'file', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' }],
           [

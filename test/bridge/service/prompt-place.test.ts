@@ -23,12 +23,13 @@ describe('a request that does not end with words of the user', (check) => {
     withBridge(WORLD, async (world) => {
       const messages = [user('Tell a tale.'), assistant('Once upon')];
       assert.is((await world.chat({ messages })).text, '1 told');
-      assert.match(messagesTo(world.agent.asked[0]), /Tell a tale\.".*Write what comes right after.*Once upon/);
+      assert.match(messagesTo(world.agent.asked[0]), 'Tell a tale.');
+      assert.match(world.agent.asked[0]?.system ?? '', /Write what comes right after.*Once upon/s);
       await world.chat({ messages: [user('Tell a tale.'), assistant('Once upon 1 told'), user('And then?')] });
       const [, next] = world.agent.asked;
       assert.match(messagesTo(next), 'Once upon 1 told');
       assert.match(messagesTo(next), 'And then?');
-      assert.not.match(messagesTo(next), 'Write what comes right after');
+      assert.not.match(`${next?.system}${messagesTo(next)}`, 'Write what comes right after');
     }),
   );
 
@@ -54,7 +55,8 @@ describe('a request that does not end with words of the user', (check) => {
   check('is answered anew when the beginning is empty', () =>
     withBridge(WORLD, async (world) => {
       await world.chat({ messages: [user('Tell a tale.'), assistant('')] });
-      assert.not.match(messagesTo(world.agent.asked[0]), 'Write what comes right after');
+      const [asked] = world.agent.asked;
+      assert.not.match(`${asked?.system}${messagesTo(asked)}`, 'Write what comes right after');
     }),
   );
 

@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import type { DisconnectPolicy } from '../../../src/bridge/turn/sharing/shared-answers.ts';
+import type { DisconnectPolicy } from '../../../src/bridge/answer/turn-request.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { calling, outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
-import { answering, byPrompt, lastTextTo } from '../harness/model-scripts.ts';
-import { calls, endsWith } from '../harness/story-world.ts';
+import { answering, byPrompt, dictated, lastTextTo } from '../harness/model-scripts.ts';
+import { calls, endsWith, polite } from '../harness/story-world.ts';
 import {
   assistant,
   type BridgeGiven,
@@ -25,8 +25,6 @@ const BODY = { messages: [user(WORDS)], input: WORDS };
 const DESK = { 'x-session-id': 'desk' };
 const KEYED = { 'idempotency-key': 'pay-once' };
 const MARKED = { 'x-stainless-retry-count': '1' };
-/** What keeps nothing at the agent is known to one bridge alone. */
-const ONE_BRIDGE: BridgeGiven = { bridges: 1 };
 const PATHS = ['/v1/chat/completions', '/v1/responses'] as const;
 
 type Payment = {
@@ -55,7 +53,6 @@ const withPayment = (
     await Promise.race([paid.promise, aborted]);
     return outcome('paid');
   });
-  const polite = answering((words) => `re ${words}`);
   const script: Script = async function* (request, signal) {
     const isPaid = lastTextTo(request) === '';
     yield* (
@@ -177,17 +174,18 @@ describe('a turn that was aborted', (check) => {
       }),
     );
 
-  check('before any tool had run is run anew by a retry', () =>
-    withPayment({ kind: 'abort' }, async ({ world }) => {
-      const release = world.hold(({ path }) => path.endsWith('/message'));
+  check('before any tool had run is run anew by a retry', () => {
+    const hanging = dictated();
+    const scripts = [hanging.script, polite];
+    const play = async ({ world }: Payment): Promise<void> => {
       const first = calls(world, '/v1/chat/completions', { messages: [user('hello')] }, KEYED);
-      await quietTime(50);
+      await hanging.begun;
       first.leave();
-      release();
-      const again = await world.chat({ messages: [user('hello')] }, KEYED);
-      assert.is(again.text, 're hello');
-    }),
-  );
+      await hanging.left;
+      assert.is((await world.chat({ messages: [user('hello')] }, KEYED)).text, 're hello');
+    };
+    return withPayment({ kind: 'abort' }, play, { scripts });
+  });
 
   check('leaves a conversation that can be asked what was done', () =>
     withPayment({ kind: 'grace', ms: 50 }, async ({ world, begun, count }) => {
@@ -203,8 +201,8 @@ describe('a turn that was aborted', (check) => {
   );
 });
 
-describe('an answered request whose text is not kept any more', (check) => {
-  /** More than the bridge keeps. */
+describe('an answered request whose text the bridge does not keep', (check) => {
+  /** More than a bridge would keep. */
   const answerLongTexts = async (world: BridgeWorld): Promise<void> => {
     for (const key of ['a', 'b', 'c', 'd', 'e'])
       await world.chat({ messages: [user('long')], store: false }, { 'idempotency-key': key });
@@ -219,23 +217,17 @@ describe('an answered request whose text is not kept any more', (check) => {
     }),
   );
 
-  check('is not run again where the agent does not have it either, by the bridge that has answered it', () =>
-    withPayment(
-      { kind: 'detach' },
-      async ({ world, pay, count }) => {
-        pay();
-        const body = { ...BODY, store: false };
-        await world.chat(body, KEYED);
-        await answerLongTexts(world);
-        for (const _ of [1, 2]) {
-          const refused = await world.send('/v1/chat/completions', body, KEYED);
-          assert.equal([refused.status, refused.headers.get('x-should-retry')], [409, 'false']);
-          assert.match(await refused.text(), '"code":"answer_not_kept"');
-        }
-        assert.is(count(), 1);
-      },
-      ONE_BRIDGE,
-    ),
+  check('that keeps nothing is given again in the next seconds, with its key and without', () =>
+    withPayment({ kind: 'detach' }, async ({ world, pay, count }) => {
+      pay();
+      const body = { ...BODY, store: false };
+      const first = await world.chat(body, KEYED);
+      await answerLongTexts(world);
+      const again = await world.chat(body, KEYED);
+      assert.equal([again.text, again.json.id, count()], ['It is paid', first.json.id, 1]);
+      const marked = await world.chat(body, MARKED);
+      assert.equal([marked.json.id, count()], [first.json.id, 1]);
+    }),
   );
 });
 

@@ -1,9 +1,10 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { answering, lastTextTo, messagesTo } from '../harness/model-scripts.ts';
+import { answering, messagesTo } from '../harness/model-scripts.ts';
 import {
   assistant,
   type BridgeWorld,
+  begins,
   createBridgeWorld,
   KEY,
   prompts,
@@ -174,7 +175,7 @@ describe('a response', (check) => {
 });
 
 describe('a model', (check) => {
-  const modelsOf = (world: BridgeWorld) => prompts(world).map(({ body }) => (body as { model: unknown }).model);
+  const modelsOf = (world: BridgeWorld) => begins(world).map(({ body }) => (body as { model: unknown }).model);
 
   check('is found by its name, by its key alone, or taken for granted', () =>
     withPolite(async (world) => {
@@ -258,7 +259,7 @@ describe('a model', (check) => {
       await world.chat({ ...CHAT, reasoning_effort: 'enormous' });
       await (await world.send(RESPONSES_PATH, { input: 'hi', reasoning: { effort: 'high' } })).text();
       assert.equal(
-        prompts(world).map(({ body }) => (body as { variant?: string }).variant),
+        begins(world).map(({ body }) => (body as { variant?: string }).variant),
         ['high', undefined, 'high'],
       );
     }),
@@ -316,7 +317,7 @@ describe('the output', (check) => {
     withPolite(async (world) => {
       await world.chat({ messages: [system('be kind'), user('one'), system('and short'), user('two')] });
       const [request] = world.agent.asked;
-      assert.match(request === undefined ? '' : lastTextTo(request), /one[\s\S]*two/);
+      assert.match(messagesTo(request), /one[\s\S]*two/);
       assert.match(request?.system ?? '', /be kind[\s\S]*and short/);
     }),
   );

@@ -163,21 +163,4 @@ describe('an agent that goes away in the middle of an answer', (check) => {
       assert.match(messagesTo(world.agent.asked.at(-1)), 're one');
     }),
   );
-
-  check('and has lost the session gives the response of the new one an id by which it is found', () =>
-    withBridge({ scripts: Array(4).fill(polite) }, async (world) => {
-      const respond = async (input: string) => {
-        const response = await world.send('/v1/responses', { input }, { 'x-session-id': 'desk' });
-        return (await response.json()) as { readonly id: string };
-      };
-      for (const words of ['one', 'two']) await respond(words);
-      const [{ id } = { id: '' }] = await world.agent.store.sessions({});
-      world.holdFeed();
-      await world.agent.call('DELETE', `/session/${id}`);
-      const response = await respond('three');
-      const found = await world.send(`/v1/responses/${response.id}`);
-      assert.is(found.status, 200);
-      assert.match(await found.text(), 're three');
-    }),
-  );
 });

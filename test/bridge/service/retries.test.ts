@@ -9,6 +9,7 @@ import { messagesTo } from '../harness/model-scripts.ts';
 import { CHAT, calls, DESK, endsWith, polite, withStory } from '../harness/story-world.ts';
 import {
   aborts,
+  begins,
   dataIn,
   joinedIn,
   OTHER_KEY,
@@ -137,9 +138,9 @@ describe('a request that is sent again', (check) => {
 
   check('while the first is not begun yet, whose sender then leaves, is begun by the second', () =>
     withStory({ scripts: [polite] }, async (world) => {
-      const release = world.hold(({ path, method }) => method === 'POST' && path === '/session');
+      const release = world.hold(({ path }) => path === '/gatehouse/turns');
       const first = calls(world, '/v1/chat/completions', CHAT, RETRY);
-      await until(() => sessionsMade(world).length === 1);
+      await until(() => begins(world).length === 1);
       const second = world.chat(CHAT, RETRY);
       first.leave();
       assert.is((await first.answered).status, 499);

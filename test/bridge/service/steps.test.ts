@@ -4,7 +4,7 @@ import { calling, failing, outcome, replying, type Script, toolNamed } from '../
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { openStream } from '../harness/live-stream.ts';
-import { answering, byPrompt, dictated } from '../harness/model-scripts.ts';
+import { answering, byPrompt, dictated, messagesTo } from '../harness/model-scripts.ts';
 import { type BridgeGiven, prompts, quietTime, user, withBridge } from '../harness/world.ts';
 
 const CHAT = { messages: [user('look twice')] };
@@ -233,11 +233,18 @@ describe('an answer that begins with what was asked', (check) => {
     ),
   );
 
-  check('goes on in the same session, though its client knows only a part of it', () =>
+  check('goes on with what its client sends back, though that is only a part of it', () =>
     withBridge({ scripts: [parrot], settings: { dropsLeadingEcho: true } }, async (world) => {
       const first = await world.chat({ messages: [user(ASKED)] });
       const messages = [user(ASKED), { role: 'assistant', content: first.text }, user('and of the land?')];
-      assert.is((await world.chat({ messages })).name, first.name);
+      await world.chat({ messages });
+      assert.equal(
+        world.agent.asked.at(-1)?.messages.map(({ role }) => role),
+        ['user', 'assistant', 'user'],
+      );
+      const told = messagesTo(world.agent.asked.at(-1));
+      assert.match(told, first.text);
+      assert.is(told.split(ASKED).length, 2);
     }),
   );
 });

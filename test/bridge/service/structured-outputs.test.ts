@@ -22,6 +22,8 @@ const FORMAT = { type: 'json_schema' as const, json_schema: { name: 'weather', s
 const TOOL = { type: 'function' as const, function: { name: 'weather', parameters: SCHEMA } };
 const FORCED = { type: 'function' as const, function: { name: 'weather' } };
 
+/** A model that obeys where a call of the client's function is forced. */
+const obeying = (value: unknown): Script => calling({ name: 'weather', input: value });
 const giving = (value: unknown): Script => calling({ name: STRUCTURED_OUTPUT_CALL, input: value });
 const look = toolNamed('look', async () => outcome('-3 degrees'));
 const given = (...scripts: readonly Script[]): BridgeGiven => ({ scripts, tools: [look] });
@@ -118,7 +120,7 @@ describe('structured outputs', (check) => {
     );
 
   check('come as the call of the function that the client forces', () =>
-    withBridge(given(giving(OSLO)), async (world) => {
+    withBridge(given(obeying(OSLO)), async (world) => {
       const client = clientOf(world);
       const forced = { ...CHAT, tools: [TOOL], tool_choice: FORCED };
       const { choices } = await client.chat.completions.create(forced);
@@ -145,7 +147,7 @@ describe('structured outputs', (check) => {
   );
 
   check('go on with what the client says of such a call', () =>
-    withBridge(given(giving({ city: 'Oslo', degrees: 99 }), giving(OSLO)), async (world) => {
+    withBridge(given(obeying({ city: 'Oslo', degrees: 99 }), obeying(OSLO)), async (world) => {
       const client = clientOf(world);
       const forced = { ...CHAT, tools: [TOOL], tool_choice: FORCED };
       const first = await client.chat.completions.create(forced);
@@ -173,7 +175,7 @@ describe('structured outputs', (check) => {
 
   for (const method of ['functionCalling', 'jsonSchema', 'jsonMode'] as const)
     check(`are what LangChain asks for (${method})`, () =>
-      withBridge(given(giving(OSLO)), async (world) => {
+      withBridge(given(method === 'functionCalling' ? obeying(OSLO) : giving(OSLO)), async (world) => {
         const configuration = { baseURL: 'http://bridge.test/v1', fetch: fetchOf(world) };
         const model = new ChatOpenAI({ model: 'demo/main', apiKey: KEY, configuration, maxRetries: 0 });
         const structured = model.withStructuredOutput(SCHEMA, { name: 'weather', method });

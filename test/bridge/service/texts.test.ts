@@ -3,7 +3,7 @@ import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import { answering, dictated, lastTextTo } from '../harness/model-scripts.ts';
-import { contentIn, dataIn, prompts, quietTime, user, withBridge } from '../harness/world.ts';
+import { contentIn, dataIn, quietTime, user, withBridge } from '../harness/world.ts';
 
 const TEXTS: Readonly<Record<string, string>> = {
   plain: 'The quick brown fox jumps over the lazy dog.',
@@ -126,7 +126,7 @@ describe('a long answer', (check) => {
         let turnsLate = 0;
         const timer = setInterval(() => {
           turns += 1;
-          if (prompts(world)[0]?.endedAt !== undefined) turnsLate += 1;
+          if (world.readings().answersRunning === 0) turnsLate += 1;
         }, settings.chunkDelayMs);
         const data = await answered;
         clearInterval(timer);

@@ -1,4 +1,7 @@
-import './two-bridges.ts';
-import '../service/conversation-objects/items.test.ts';
-import '../service/conversation-objects/objects.test.ts';
-import '../service/conversation-objects/turns.test.ts';
+import { setBridgeCount } from '../harness/bridge-count.ts';
+
+// The same promises hold where each request goes to the other one of two bridges.
+setBridgeCount(2);
+await import('../service/conversation-objects/items.test.ts');
+await import('../service/conversation-objects/objects.test.ts');
+await import('../service/conversation-objects/turns.test.ts');

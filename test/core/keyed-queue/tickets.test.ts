@@ -1,12 +1,14 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../src/core/fault.ts';
 import { createKeyedQueue } from '../../../src/core/keyed-queue.ts';
-import { never } from '../../bridge/conversation/world.ts';
+
 import { describe, rejection } from '../../check.ts';
 
 const FULL = { kind: 'rate-limited', retryAfterMs: 5000 } as const;
 const createTurnQueue = (count: number) => createKeyedQueue({ count, per: 'key', createError: () => new Fault(FULL) });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const never = new AbortController().signal;
 
 describe('a line for a conversation', (check) => {
   check('lets one in at a time, first come first served', async () => {

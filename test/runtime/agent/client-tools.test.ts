@@ -27,7 +27,7 @@ describe('client tools of the agent bundle', (check) => {
       model.addReply(calls, isNoTitle);
       const first = await start();
       const { json: health } = await first.ask<{ features: readonly string[] }>('GET', '/global/health');
-      assert.equal(health.features, ['client-tools', 'prompt-metadata', 'turns']);
+      assert.equal(health.features, ['client-tools', 'turns']);
       const { id } = await newSession(first);
       const body = { ...textPrompt('What is the weather?'), clientTools: { tools: [weather], choice: 'required' } };
       const { json: paused } = await first.ask<ReceivedAnswer>('POST', `/session/${id}/message`, body);

@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert';
 import { answer, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
 import { awaitedLater } from '../agent/process.ts';
-import { isNoTitle, until } from '../agent/world.ts';
+import { isNoTitle, messagesOf, until } from '../agent/world.ts';
 import { callsIn, scriptSlowTool } from '../bridge-clients/slow-tool.ts';
 import { asked, countedFetch, newText, sessionsOf, TOOL } from './clients.ts';
 import { BRIDGE_KEY, type BridgeProcess, type BridgeWorld, sharedBridgeWorld } from './world.ts';
@@ -179,6 +179,8 @@ describe("OpenAI's own client", (check) => {
       assert.is(errors.filter((error) => error instanceof APIUserAbortError).length, 17);
       await isLeft(world);
       assert.is(asked(world).length, 1);
+      // Nothing of it is left for the next check.
+      await until('the session is idle', async () => (await world.agent.ask('GET', '/session/status')).text === '{}');
     }),
   );
 
@@ -392,7 +394,7 @@ describe("OpenAI's own client, leaving", (check) => {
   );
 
   check(
-    'by a break out of its loop ends the run too, and goes on in the same session with what it received',
+    'by a break out of its loop ends the run too, and goes on with what it received',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
       world.model.addReply(HANGING, isNoTitle);
@@ -413,10 +415,16 @@ describe("OpenAI's own client, leaving", (check) => {
         { role: 'assistant' as const, content: collected },
         { role: 'user' as const, content: 'go on' },
       ];
-      const before = (await sessionsOf(world)).length;
       const stream = openai.chat.completions.stream({ model: MODEL, messages }, { headers });
       assert.is(await stream.finalContent(), 'Good day.');
-      assert.is((await sessionsOf(world)).length, before);
+      const said = asked(world)
+        .at(-1)
+        ?.turns.map(({ role, text: words_ }) => [role, words_]);
+      assert.equal(said, [
+        ['user', words],
+        ['assistant', 'so far '],
+        ['user', 'go on'],
+      ]);
     }),
   );
 
@@ -430,7 +438,11 @@ describe("OpenAI's own client, leaving", (check) => {
       await until('the first runs', () => asked(world).length === 1);
       const leaving = new AbortController();
       const second = rejection(openai.chat.completions.create(asking('two'), { headers, signal: leaving.signal }));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      const isWaiting = async () =>
+        (await Promise.all((await sessionsOf(world)).map(({ id }) => messagesOf(world.agent, id)))).some((messages) =>
+          JSON.stringify(messages).includes('"two"'),
+        );
+      await until('the second waits', isWaiting);
       leaving.abort();
       assert.instance(await second, APIUserAbortError);
       assert.is((await first).choices[0]?.message.content, 'Good day.');

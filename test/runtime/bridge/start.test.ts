@@ -144,7 +144,7 @@ describe('starting the bridge bundle', (check) => {
         assert.is((await fetch(`${address}/health`)).status, 200);
         assert.equal(await readyAt(address), {
           status: 503,
-          reasons: 'the event stream of the agent server is not open (ECONNREFUSED)',
+          reasons: 'the agent server cannot be used (agent_unreachable)',
         });
         const asking = { model: 'demo/main', messages: [{ role: 'user' as const, content: 'hello' }] };
         for (const call of [

@@ -60,8 +60,11 @@ const aiSdkCalls = Object.entries(AI_MODELS).flatMap(([name, modelOf]) => [
   ] as const,
 ]);
 
+type Ask = (place: Place, words: string) => Promise<unknown>;
+const FUNCTION_CALLING = 'LangChain, functionCalling';
+
 /** Each in the way in which its library asks by default, and in the others that it has. */
-const CALLS: readonly (readonly [string, (place: Place, words: string) => Promise<unknown>])[] = [
+const CALLS: readonly (readonly [string, Ask])[] = [
   [
     "OpenAI's own client, a chat completion",
     async (place, words) => {
@@ -92,7 +95,7 @@ const CALLS: readonly (readonly [string, (place: Place, words: string) => Promis
   ...(['functionCalling', 'jsonSchema', 'jsonMode'] as const).map(
     (method) =>
       [
-        `LangChain, ${method}`,
+        method === 'functionCalling' ? FUNCTION_CALLING : `LangChain, ${method}`,
         (place: Place, words: string) => chatAt(place).withStructuredOutput(City, { method }).invoke(words),
       ] as const,
   ),
@@ -105,7 +108,8 @@ describe('a structured output', (check) => {
     check(
       `reaches ${name}`,
       beside(async (world) => {
-        world.model.addReply(answer(calls({ name: 'StructuredOutput', arguments: CITY })), isNoTitle);
+        const tool = name === FUNCTION_CALLING ? 'extract' : 'StructuredOutput';
+        world.model.addReply(answer(calls({ name: tool, arguments: CITY })), isNoTitle);
         assert.equal(await ask(world.bridge, newText()), CITY);
         assert.is(asked(world).length, 1);
       }),

@@ -19,7 +19,7 @@ const assertStreamHead = ({ statusCode, headers, rawHeaders }: IncomingMessage):
   assert.is(headers['transfer-encoding'], 'chunked');
   for (const absent of ['content-length', 'content-encoding', 'location']) assert.is(headers[absent], undefined);
   assert.match(String(headers['x-request-id']), /^req-/);
-  assert.match(String(headers['x-session-id']), /^chat_/);
+  assert.match(String(headers['x-session-id']), /^conv_/);
   const names = rawHeaders.filter((_, place) => place % 2 === 0).map((name) => name.toLowerCase());
   assert.is(new Set(names).size, names.length, 'a header came twice');
 };

@@ -14,14 +14,6 @@ type ReopenNeeds = {
   readonly clientToolTimeoutMs: number;
 };
 
-type Reopened = {
-  readonly callIDs: readonly string[];
-  /** A copy of the session: results that the original has got are given again. */
-  readonly isCopy: boolean;
-};
-
-const isUnanswered = ({ state }: ToolPart): boolean => state.status === 'error' && state.metadata?.unanswered === true;
-
 const toRunning = (part: ToolPart, start: number): ToolPart => {
   const { input } = part.state;
   const written = part.state.status === 'pending' ? undefined : part.state.metadata?.arguments;
@@ -30,18 +22,17 @@ const toRunning = (part: ToolPart, start: number): ToolPart => {
 };
 
 /**
- * Has a session wait for the results of calls that ended without one: those of its last answer, in an imported history, in a fork, or
- * after their time. A turnRefusal where one of them is not there.
+ * Has a session wait again for the results of the calls of its last message: in an imported history, in a fork, after their time, or
+ * where results were stored before a prompt that never came. No model has read a result of them there. A turnRefusal where one of the
+ * calls is not there.
  */
 export const reopenCalls = async (
   { store, sessions, clock, clientToolTimeoutMs }: ReopenNeeds,
   session: Session,
-  { callIDs, isCopy }: Reopened,
+  callIDs: readonly string[],
 ): Promise<Session> => {
   const [last] = await store.messages(session.id, { limit: 1 });
-  const calls = (last?.parts ?? []).filter(
-    (part): part is ToolPart => part.type === 'tool' && isClientCall(part) && (isCopy || isUnanswered(part)),
-  );
+  const calls = (last?.parts ?? []).filter((part): part is ToolPart => part.type === 'tool' && isClientCall(part));
   const unknown = callIDs.filter((id) => !calls.some(({ callID }) => callID === id));
   if (last === undefined || unknown.length > 0) throw turnRefusal('unknown_call', { callIDs: unknown });
   const now = clock.now();

@@ -70,6 +70,8 @@ const createFollower = (
   let needsFacts = !isFresh;
   let isGone = false;
   let cancelGap: (() => void) | undefined;
+  /** Events that come before the steps are read, and while they are: what was read may be older. */
+  let held: AgentEvent[] | undefined = isFresh ? undefined : [];
   const readSoon = (): void => {
     cancelGap ??= clock.after(GAP_MS, () => {
       cancelGap = undefined;
@@ -80,6 +82,10 @@ const createFollower = (
   const isRunningTask = (): boolean =>
     steps.last()?.parts.some((part) => part.type === 'tool' && part.state.status === 'running') === true;
   const takeStepEvent = (event: AgentEvent): void => {
+    if (held !== undefined) {
+      held.push(event);
+      return;
+    }
     const change = steps.take(event);
     if (change === 'none') return;
     if (change === 'gap') {
@@ -111,7 +117,11 @@ const createFollower = (
   const unfollow = followSession(sessionID, takeEvent);
   const readAll = async (): Promise<void> => {
     needsSteps = false;
+    held ??= [];
+    const during = held;
     steps.load(await readSteps(store, facts.turn, firstStep));
+    held = undefined;
+    for (const event of during) takeStepEvent(event);
   };
   const refresh = async (): Promise<void> => {
     if (needsFacts) {

@@ -50,6 +50,7 @@ export type ShownTurn = Pick<
   | 'metadata'
   | 'createdMs'
   | 'readTo'
+  | 'shownIDs'
 > & {
   readonly conversationName?: string;
   readonly status: TurnStatus;
@@ -193,7 +194,7 @@ const ownSteps = ({
 export const toShownTurn = (facts: TurnFacts): ShownTurn => {
   const { turn, conversationName, user } = facts;
   const { id, conversationID, sessionID, promptID, messageIDs, callIDs, isStored, metadata, createdMs } = turn;
-  const { from, until, continuedBy, readTo } = turn;
+  const { from, until, continuedBy, readTo, shownIDs = [] } = turn;
   const status = statusOf(facts);
   const own = ownSteps(facts);
   const last = isOpenStatus(status) ? undefined : own.at(-1);
@@ -215,7 +216,7 @@ export const toShownTurn = (facts: TurnFacts): ShownTurn => {
     ...(last?.finish === undefined ? {} : { finish: last.finish }),
     ...(last?.error === undefined ? {} : { error: last.error }),
     ...(last?.structured === undefined ? {} : { structured: last.structured }),
-    ...{ waiting: facts.waiting, calls: callsOf(facts) },
+    ...{ waiting: facts.waiting, shownIDs, calls: callsOf(facts) },
     ...(readTo === undefined ? {} : { readTo }),
   };
 };

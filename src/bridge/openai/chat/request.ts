@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type BridgeRequest, badInput, textOfParts } from '../../request.ts';
-import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
+import { type BridgeRequest, badInput, userTextIn } from '../../request.ts';
+import { parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
@@ -116,19 +116,19 @@ export const parseChatRequest = (
   const { messages, model, n, reasoning_effort, store, stream, stream_options } = parseMember(ChatRequestBody, body);
   refuseSeveralChoices(n);
   refuseForcedFunction(body);
-  const forcedCall = parseForcedCall(body);
-  const clientTools = forcedCall === undefined ? parseClientTools(body) : undefined;
-  const format = forcedCall ?? parseTextFormat(body.response_format, 'response_format');
-  const { system, history, prompt, prefill, toolResults, approvals } = parseMessages(messages);
+  const clientTools = parseClientTools(body);
+  const format = parseTextFormat(body.response_format, 'response_format');
+  const { system, history, input, files, prefill, isByInstruction } = parseMessages(messages);
   const isStreamed = stream === true;
-  const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
+  const traits = { system, promptText: userTextIn(input), hasHistory: history.length > 0, isStreamed };
   const isOwnTask = isBackgroundTask(traits);
   const effort = nonEmpty(reasoning_effort);
   return {
     model: nonEmpty(model),
     system,
     history,
-    prompt,
+    input,
+    files,
     ...(prefill === '' ? {} : { prefill }),
     isStreamed,
     includeUsage: stream_options?.include_usage === true,
@@ -137,9 +137,8 @@ export const parseChatRequest = (
     conversation: parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
-    ...(approvals === undefined ? {} : { approvals }),
+    ...(isByInstruction ? { approvals: [] } : {}),
     ...(format === undefined ? {} : { format }),
-    ...(toolResults === undefined ? {} : { toolResults }),
     ...(clientTools === undefined || isOwnTask ? {} : { clientTools }),
     ignored: ignoredChatMembers(body),
   };

@@ -1,5 +1,6 @@
+import { missingEndError, toFault } from '../../answer/failure.ts';
 import { type AnswerEnd, createParagraphJoiner, type OutputEvent, type Usage } from '../../output.ts';
-import { missingEndError, toFault } from '../../turn/failure.ts';
+import { customInput } from '../client-tools.ts';
 
 /** Members that a body and every chunk of its stream have in common. */
 export type ChatAnswerHeader = {
@@ -9,6 +10,8 @@ export type ChatAnswerHeader = {
   readonly createdSeconds: number;
   /** Of what has answered: `system_fingerprint`. */
   readonly fingerprint: string;
+  /** The names of the client's custom tools. */
+  readonly custom?: ReadonlySet<string>;
 };
 
 /** How a request was processed, in OpenAI's words: whichever tier is wished for, here is one. */
@@ -37,13 +40,12 @@ export const approvalsMember = ({ approvalRequests }: AnswerEnd) =>
 
 /** A call that the client has to make. One that the agent does not wait for is the only one in its answer, and known by that. */
 export const toToolCall = (
-  answerID: string,
-  { id, name, input }: Extract<OutputEvent, { readonly kind: 'client-call' }>,
-) => ({
-  id: id ?? `call_${answerID.replace(/^chatcmpl-/, '')}`,
-  type: 'function' as const,
-  function: { name, arguments: input },
-});
+  header: Pick<ChatAnswerHeader, 'id' | 'custom'>,
+  { id = `call_${header.id.replace(/^chatcmpl-/, '')}`, name, input }: Extract<OutputEvent, { kind: 'client-call' }>,
+) =>
+  header.custom?.has(name)
+    ? { id, type: 'custom' as const, custom: { name, input: customInput(input) } }
+    : { id, type: 'function' as const, function: { name, arguments: input } };
 type ToolCall = ReturnType<typeof toToolCall>;
 
 type CollectedOutput = {
@@ -54,7 +56,10 @@ type CollectedOutput = {
   readonly end: AnswerEnd;
 };
 
-const collectOutput = async (output: AsyncIterable<OutputEvent>, answerID: string): Promise<CollectedOutput> => {
+const collectOutput = async (
+  output: AsyncIterable<OutputEvent>,
+  header: ChatAnswerHeader,
+): Promise<CollectedOutput> => {
   const beforeText = createParagraphJoiner();
   const beforeReasoning = createParagraphJoiner();
   let content = '';
@@ -65,7 +70,7 @@ const collectOutput = async (output: AsyncIterable<OutputEvent>, answerID: strin
     if (event.kind === 'text') content += beforeText(event.id) + event.text;
     else if (event.kind === 'reasoning') reasoning += beforeReasoning(event.id) + event.text;
     else if (event.kind === 'refusal') refusal = event.text;
-    else if (event.kind === 'client-call') calls.push(toToolCall(answerID, event));
+    else if (event.kind === 'client-call') calls.push(toToolCall(header, event));
     else if (event.kind === 'failure') throw toFault(event.failure);
     else if (event.kind === 'end') return { content, reasoning, refusal, calls, end: event.end };
   }
@@ -74,7 +79,7 @@ const collectOutput = async (output: AsyncIterable<OutputEvent>, answerID: strin
 
 /** The body of an answer that is not streamed. Throws the fault of an answer that failed. */
 export const createChatCompletion = async (output: AsyncIterable<OutputEvent>, header: ChatAnswerHeader) => {
-  const { content, reasoning, refusal, calls, end } = await collectOutput(output, header.id);
+  const { content, reasoning, refusal, calls, end } = await collectOutput(output, header);
   return {
     ...openingMembers(header, 'chat.completion'),
     choices: [

@@ -1,7 +1,7 @@
 import { internalErrorResponse } from '../../../core/http/response.ts';
+import { toFault } from '../../answer/failure.ts';
 import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
 import { type AnswerEnd, createParagraphJoiner } from '../../output.ts';
-import { toFault } from '../../turn/failure.ts';
 import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
 import { approvalsMember, type ChatAnswerHeader, openingMembers, toChatUsage, toToolCall } from './response.ts';
 
@@ -75,7 +75,7 @@ export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
           return toolLine(event.call.name, event.isWaiting ? 'waiting' : event.isError ? 'failed' : 'finished');
         case 'client-call':
           calls += 1;
-          return [{ data: chunks.call(calls - 1, toToolCall(header.id, event)) }];
+          return [{ data: chunks.call(calls - 1, toToolCall(header, event)) }];
         case 'refusal':
           return [{ data: chunks.refusal(event.text) }];
         case 'end':

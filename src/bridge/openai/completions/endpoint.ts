@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '../../turn/answers.ts';
+import type { ClientAnswer } from '../../answer/answers.ts';
 import type { ParsedChatRequest } from '../chat/request.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { parseCompletionRequest } from './request.ts';
@@ -6,7 +6,7 @@ import { createCompletion } from './response.ts';
 import { createCompletionEncoder } from './stream.ts';
 
 const headerOf = ({ model, includeUsage }: ParsedChatRequest, answer: ClientAnswer) => ({
-  id: `cmpl-${answer.token}`,
+  id: `cmpl-${answer.answerID}`,
   model: model ?? answer.model,
   createdSeconds: answer.createdSeconds,
   fingerprint: answer.fingerprint,

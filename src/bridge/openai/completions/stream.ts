@@ -1,5 +1,5 @@
+import { toFault } from '../../answer/failure.ts';
 import { createParagraphJoiner } from '../../output.ts';
-import { toFault } from '../../turn/failure.ts';
 import { approvalsMember, type ChatAnswerHeader, openingMembers, toChatUsage } from '../chat/response.ts';
 import { errorEvents } from '../chat/stream.ts';
 import type { StreamEncoder } from '../stream-encoder.ts';

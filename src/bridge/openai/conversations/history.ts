@@ -1,40 +1,22 @@
-import type { Steps } from '../../../core/time-slices.ts';
 import type { MessageRecord, PartRecord } from '../../agent/schema.ts';
-import type { StoredExchange } from '../../conversation/record.ts';
-import { responseIDFor } from '../../conversation/response-id.ts';
-import { answersIn } from '../../conversation/stored/continued.ts';
-import { readStoredItem } from '../../conversation/stored/items.ts';
-import { promptIDsOfUsers, readReplay } from '../../conversation/transcript.ts';
-import { type AnswerPlace, outputText } from '../responses/items.ts';
-import { itemsOfTurn } from '../responses/rebuild/rebuild.ts';
+import { type OutputEvent, SHOWN_CHARS } from '../../output.ts';
+import { STRUCTURED_OUTPUT_CALL } from '../../stream/structured.ts';
+import type { TurnSnapshot } from '../../turns/port.ts';
+import { createOutputItems } from '../responses/items.ts';
 
 /** An item of a conversation as clients get it. */
 export type HistoryItem = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
 
-const PREFIXES: Readonly<Record<string, string>> = {
-  function_call: 'fc',
-  function_call_output: 'fco',
-  mcp_call: 'mcp',
-  reasoning: 'rs',
-};
+type CallPart = Extract<PartRecord, { readonly type: 'tool' }>;
 
-/** The id of an item that a client has put there: it holds that of the agent's message, so that it stays the same. */
-const itemIDOf = (type: string, messageID: string): string =>
-  `${PREFIXES[type] ?? 'msg'}_item_${messageID.replace(/^msg_/, '')}`;
+const inputID = (messageID: string): string => `msg_in0_${messageID.replace(/^msg_/, '')}`;
 
-const ITEM_ID = /^(?:msg|fc|fco|mcp|rs)_item_(\w{1,190})$/;
-
-/** The agent's message of an item that a client has put there; undefined for items of prompts and answers. */
-export const messageOfItem = (itemID: string): string | undefined => {
-  const [, id] = ITEM_ID.exec(itemID) ?? [];
-  return id === undefined ? undefined : `msg_${id}`;
-};
-
-/** The item of a message that was just stored or is read; undefined for any other message. */
-export const toStoredHistoryItem = (record: MessageRecord): HistoryItem | undefined => {
-  const item = readStoredItem(record);
-  return item && { id: itemIDOf(item.type, record.info.id), ...item };
-};
+/** The message that has an item: by its own id, or as one of its parts. Undefined for an item that none has. */
+export const messageOfItem = (itemID: string, messages: readonly MessageRecord[]): MessageRecord | undefined =>
+  messages.find(
+    ({ info, parts }) =>
+      itemID === inputID(info.id) || parts.some(({ id }) => itemID.endsWith(`_${id.replace(/^prt_/, '')}`)),
+  );
 
 type InputContent =
   | { readonly type: 'input_text'; readonly text: string }
@@ -49,58 +31,120 @@ const toContent = (part: PartRecord): readonly InputContent[] => {
     : [{ type: 'input_file', filename: part.filename ?? 'file', file_data: part.url }];
 };
 
-/** What a client sent with one prompt: the earlier messages that were new to the session, and the prompt itself. */
-export const itemsOfPrompt = ({ info, parts }: MessageRecord): readonly HistoryItem[] => {
-  const idAt = (index: number): string => `msg_in${index}_${info.id.replace(/^msg_/, '')}`;
-  const message = { type: 'message' as const, status: 'completed' as const };
-  const replayed = parts.flatMap(readReplay);
-  const earlier = replayed.map(({ role, text }, index) => ({
-    id: idAt(index),
-    ...message,
-    role,
-    content: [role === 'user' ? { type: 'input_text' as const, text } : outputText(text)],
-  }));
+/** A message of the user; nothing for one that a client has not written. */
+const itemsOfUser = ({ info, parts }: MessageRecord): readonly HistoryItem[] => {
   const content = parts.flatMap(toContent);
-  return [...earlier, { id: idAt(replayed.length), ...message, role: 'user' as const, content }];
+  if (content.length === 0) return [];
+  return [{ id: inputID(info.id), type: 'message', status: 'completed', role: 'user', content }];
 };
 
-type ConversationHistory = {
-  readonly sessionID: string;
-  readonly exchanges: readonly StoredExchange[];
-  readonly messages: readonly MessageRecord[];
-  readonly showsReasoning: boolean;
+const isClientCall = ({ state }: CallPart): boolean =>
+  state.status !== 'pending' && state.metadata?.clientTool === true;
+const isShownCall = ({ state }: CallPart): boolean =>
+  state.status !== 'pending' && !(state.status === 'error' && state.metadata?.withdrawn === true);
+const callsIn = ({ parts }: MessageRecord): readonly CallPart[] =>
+  parts.flatMap((part) => (part.type === 'tool' && isShownCall(part) ? [part] : []));
+
+const argumentsOf = ({ state }: CallPart): string =>
+  (state.status === 'pending' ? undefined : state.metadata?.arguments) ?? JSON.stringify(state.input);
+
+const callEvents = (part: CallPart): readonly OutputEvent[] => {
+  const { id: partID, callID: id, tool: name, state } = part;
+  const input = argumentsOf(part);
+  if (isClientCall(part)) return [{ kind: 'client-call', id, partID, name, input }];
+  if (name === STRUCTURED_OUTPUT_CALL && state.status === 'completed') return textEvents(partID, 'text', input);
+  const call = { id, partID, name, input: input.slice(0, SHOWN_CHARS) };
+  if (state.status === 'completed')
+    return [
+      { kind: 'call', call },
+      { kind: 'call-end', call, output: state.output.slice(0, SHOWN_CHARS), isError: false },
+    ];
+  const output = state.status === 'error' ? state.error : '';
+  return state.status === 'error'
+    ? [
+        { kind: 'call', call },
+        { kind: 'call-end', call, output: output.slice(0, SHOWN_CHARS), isError: true },
+      ]
+    : [{ kind: 'call', call }];
 };
 
-/** All items of a conversation, in order: what was put there, the prompts, and what the agent answered. */
-export function* readHistoryItems(history: ConversationHistory): Steps<readonly HistoryItem[]> {
-  const { sessionID, exchanges, messages, showsReasoning } = history;
-  const prompts = promptIDsOfUsers(messages, new Set(exchanges.map(({ promptID }) => promptID)));
-  const placesOf = (promptID: string): ((answersBefore: number) => AnswerPlace) => {
-    const answers = answersIn(exchanges, promptID);
-    return (index) => {
-      const token = answers[index]?.token ?? '';
-      return { sessionID, responseID: token === '' ? `turn${index}_${promptID}` : responseIDFor(sessionID, token) };
-    };
-  };
+const textEvents = (id: string, kind: 'text' | 'reasoning', text: string): readonly OutputEvent[] =>
+  text === ''
+    ? []
+    : [
+        { kind, id, text },
+        { kind: `${kind}-end`, id },
+      ];
+
+const eventsOf = (part: PartRecord, showsReasoning: boolean): readonly OutputEvent[] => {
+  if (part.type === 'tool') return isShownCall(part) ? callEvents(part) : [];
+  if (part.type !== 'text' && part.type !== 'reasoning') return [];
+  if (part.synthetic === true || part.ignored === true || (part.type === 'reasoning' && !showsReasoning)) return [];
+  return textEvents(part.id, part.type, part.text);
+};
+
+/** The results that the client has given for the calls of a message. */
+const resultsOf = (record: MessageRecord, isWanted = (_: CallPart): boolean => true): readonly HistoryItem[] =>
+  callsIn(record)
+    .filter((part) => isClientCall(part) && part.state.status === 'completed' && isWanted(part))
+    .map(({ callID, state }) => ({
+      id: `fco_${callID}`,
+      type: 'function_call_output',
+      status: 'completed',
+      call_id: callID,
+      output: state.status === 'completed' ? state.output : '',
+    }));
+
+/** The items of answers that follow one prompt, up to calls of the client. */
+const itemsOfAnswer = (sessionID: string, records: readonly MessageRecord[], showsReasoning: boolean) => {
+  const [first] = records;
+  const items = createOutputItems({ responseID: `turn_${first?.info.id}`, sessionID, custom: new Set() });
+  for (const { parts } of records)
+    for (const part of parts) for (const event of eventsOf(part, showsReasoning)) items.applyEvent(event);
+  return items.list();
+};
+
+/** All items of a conversation, in order: what clients sent or put there, and what the agent answered. */
+export const readHistoryItems = (
+  messages: readonly MessageRecord[],
+  showsReasoning: boolean,
+): readonly HistoryItem[] => {
   const items: HistoryItem[] = [];
-  let turn: MessageRecord[] = [];
-  const endTurn = (): void => {
-    const [prompt] = turn;
-    if (prompt !== undefined)
-      items.push(...itemsOfPrompt(prompt), ...itemsOfTurn(turn, placesOf(prompt.info.id), showsReasoning));
-    turn = [];
+  let answer: MessageRecord[] = [];
+  const endAnswer = (): void => {
+    const [first] = answer;
+    const last = answer.at(-1);
+    if (first?.info.role === 'assistant') items.push(...itemsOfAnswer(first.info.sessionID, answer, showsReasoning));
+    if (last !== undefined) items.push(...resultsOf(last));
+    answer = [];
   };
   for (const record of messages) {
-    const stored = toStoredHistoryItem(record);
-    if (stored === undefined && !prompts.has(record.info.id)) {
-      if (turn.length > 0) turn.push(record);
-      continue;
+    const { info } = record;
+    const [first] = answer;
+    const isNext =
+      first?.info.role === 'assistant' && info.role === 'assistant' && first.info.parentID === info.parentID;
+    if (!isNext) endAnswer();
+    if (info.role === 'user') items.push(...itemsOfUser(record));
+    else if (info.summary !== true) {
+      answer.push(record);
+      if (callsIn(record).some(isClientCall)) endAnswer();
     }
-    endTurn();
-    if (stored === undefined) turn.push(record);
-    else items.push(stored);
-    yield;
   }
-  endTurn();
+  endAnswer();
   return items;
-}
+};
+
+/** What the request of a turn brought: the messages that were new, and results of the client's calls before them. */
+export const itemsOfInput = (
+  { messageIDs, callIDs }: Pick<TurnSnapshot, 'messageIDs' | 'callIDs'>,
+  messages: readonly MessageRecord[],
+): readonly HistoryItem[] => {
+  const results = messages.flatMap((record) => resultsOf(record, ({ callID }) => callIDs.includes(callID)));
+  return [
+    ...results,
+    ...readHistoryItems(
+      messages.filter(({ info }) => messageIDs.includes(info.id)),
+      false,
+    ),
+  ];
+};

@@ -1,5 +1,4 @@
 import { isRecord } from '../../../core/json.ts';
-import type { ClientMetadata } from '../../conversation/record.ts';
 import { badInput } from '../../request.ts';
 
 /** OpenAI's limits. */
@@ -8,7 +7,7 @@ const NAME_CHARS = 64;
 const TEXT_CHARS = 512;
 
 /** The member `metadata` of a body; none is empty. Faults with `bad-input`. */
-export const parseMetadata = (metadata: unknown): ClientMetadata => {
+export const parseMetadata = (metadata: unknown): Readonly<Record<string, string>> => {
   if (metadata === undefined || metadata === null) return {};
   if (!isRecord(metadata)) throw badInput('invalid_type', 'metadata', "Invalid type at 'metadata': expected Object");
   const pairs = Object.entries(metadata);

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import type { StoredItem } from '../../conversation/stored/items.ts';
 import { badInput } from '../../request.ts';
+import type { SentMessage } from '../../turns/port.ts';
 import { parseMember, refuseTooMany } from '../body.ts';
-import { outputText, refusalText, summaryText } from '../responses/items.ts';
+import { textPart } from '../content.ts';
 
 /** As many as OpenAI takes at a time. */
 const ITEMS_LIMIT = 20;
@@ -32,19 +32,15 @@ type Part = { readonly type: string };
 
 const KEPT = 'message, function_call, function_call_output, reasoning and mcp_call';
 
-const inputText = (text: string) => ({ type: 'input_text' as const, text });
-
-/** A part of a content. What is no text is refused: the agent takes files with a prompt alone. */
-const parsePart = (part: Part, at: string, isAnswer: boolean) => {
+/** The text of a part of a content. What is no text is refused: the agent takes files with a request alone. */
+const parsePart = (part: Part, at: string): string => {
   switch (part.type) {
     case 'input_text':
     case 'output_text':
-    case 'text': {
-      const { text } = parseMember(v.object({ text: v.string() }), part, at);
-      return isAnswer ? outputText(text) : inputText(text);
-    }
+    case 'text':
+      return parseMember(v.object({ text: v.string() }), part, at).text;
     case 'refusal':
-      return refusalText(parseMember(v.object({ refusal: v.string() }), part, at).refusal);
+      return parseMember(v.object({ refusal: v.string() }), part, at).refusal;
     default:
       throw badInput(
         'unsupported_value',
@@ -54,41 +50,43 @@ const parsePart = (part: Part, at: string, isAnswer: boolean) => {
   }
 };
 
-const parseContent = (content: string | readonly Part[], at: string, isAnswer: boolean) =>
-  typeof content === 'string'
-    ? [isAnswer ? outputText(content) : inputText(content)]
-    : content.map((part, index) => parsePart(part, `${at}[${index}]`, isAnswer));
+const parseContent = (content: string | readonly Part[], at: string): string =>
+  typeof content === 'string' ? content : content.map((part, index) => parsePart(part, `${at}[${index}]`)).join('\n\n');
 
-const DONE = { status: 'completed' as const };
-
-const parseItem = (item: Readonly<Record<string, unknown>>, at: string): StoredItem => {
+/** An item as the messages that it is. Instructions count as the user's: only those of a request are instructions. */
+const parseItem = (
+  item: Readonly<Record<string, unknown>>,
+  at: string,
+  newID: () => string,
+): readonly SentMessage[] => {
   const type = item.type ?? (item.role === undefined ? undefined : 'message');
   switch (type) {
     case 'message': {
       const { role, content } = parseMember(Message, item, at);
-      return { type: 'message', ...DONE, role, content: parseContent(content, `${at}.content`, role === 'assistant') };
+      const text = parseContent(content, `${at}.content`);
+      return [role === 'assistant' ? { role, text } : { role: 'user', parts: [textPart(text)] }];
     }
-    case 'function_call':
-      return { type: 'function_call', ...DONE, ...parseMember(FunctionCall, item, at) };
+    case 'function_call': {
+      const { call_id: id, name, arguments: given } = parseMember(FunctionCall, item, at);
+      return [{ role: 'assistant', calls: [{ id, name, arguments: given }] }];
+    }
     case 'function_call_output': {
-      const { call_id, output } = parseMember(FunctionCallOutput, item, at);
-      const kept = typeof output === 'string' ? output : parseContent(output, `${at}.output`, false);
-      return { type: 'function_call_output', ...DONE, call_id, output: kept };
+      const { call_id: callID, output } = parseMember(FunctionCallOutput, item, at);
+      return [{ role: 'tool', callID, output: parseContent(output, `${at}.output`) }];
     }
     case 'reasoning': {
       const { summary } = parseMember(Reasoning, item, at);
-      return { type: 'reasoning', ...DONE, summary: (summary ?? []).map(({ text }) => summaryText(text)) };
+      return [{ role: 'assistant', reasoning: (summary ?? []).map(({ text }) => text).join('\n\n') }];
     }
     case 'mcp_call': {
-      const { output, error, ...call } = parseMember(McpCall, item, at);
-      return {
-        type: 'mcp_call',
-        ...DONE,
-        approval_request_id: null,
-        ...call,
-        output: output ?? null,
-        error: error ?? null,
-      };
+      const { name, arguments: given, output, error } = parseMember(McpCall, item, at);
+      const id = newID();
+      const isError = error !== undefined && error !== null;
+      const result = output ?? (isError ? JSON.stringify(error) : '');
+      return [
+        { role: 'assistant', calls: [{ id, name, arguments: given }] },
+        { role: 'tool', callID: id, output: result, ...(isError ? { isError } : {}) },
+      ];
     }
     default:
       throw badInput(
@@ -99,15 +97,15 @@ const parseItem = (item: Readonly<Record<string, unknown>>, at: string): StoredI
   }
 };
 
-/** The items that a client puts into a conversation, in the form in which they are kept. Faults with `bad-input`. */
-export const parseNewItems = (items: unknown): readonly StoredItem[] => {
+/** The items that a client puts into a conversation, as messages. `newID`: of a call without one. Faults with `bad-input`. */
+export const parseNewItems = (items: unknown, newID: () => string): readonly SentMessage[] => {
   if (!Array.isArray(items)) throw badInput('invalid_type', 'items', "Invalid type at 'items': expected an array");
   if (items.length > ITEMS_LIMIT)
     throw badInput('invalid_value', 'items', `Invalid value at 'items': expected at most ${ITEMS_LIMIT} of them`);
   refuseTooMany(items, 'items', ['content', 'output', 'summary']);
-  return items.map((item: unknown, index) => {
+  return items.flatMap((item: unknown, index) => {
     const at = `items[${index}]`;
     if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
-    return parseItem(item, at);
+    return parseItem(item, at, newID);
   });
 };

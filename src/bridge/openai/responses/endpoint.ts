@@ -1,15 +1,19 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { ClientAnswer } from '../../turn/answers.ts';
+import type { ClientAnswer } from '../../answer/answers.ts';
+import { customNamesIn } from '../client-tools.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
-import { createResponse, createStartedResponse } from './response.ts';
+import { createResponse, createStartedResponse, type ResponseStart } from './response.ts';
 import { createResponseEncoder } from './stream.ts';
 
 /** `POST /v1/responses`. */
 export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): Endpoint<ParsedResponsesRequest> => {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
-  const startOf = ({ model, echo }: ParsedResponsesRequest, answer: ClientAnswer) => ({
-    responseID: answer.responseID,
+  const startOf = (
+    { model, echo, clientTools }: ParsedResponsesRequest,
+    { responseID, sessionID, ...answer }: ClientAnswer,
+  ): ResponseStart => ({
+    place: { responseID, sessionID, custom: customNamesIn(clientTools) },
     model: model ?? answer.model,
     echo,
     createdSeconds: answer.createdSeconds,
@@ -21,12 +25,11 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     parse: parseResponsesRequest,
     async toBody(output, request, answer) {
       // A text of the bridge is complete at once, and cannot be looked at later.
-      const isRunning = request.echo.isBackground && !(await answer.isOfBridge());
+      const isRunning = request.echo.isBackground && answer.sessionID !== undefined;
       return isRunning
         ? createStartedResponse(startOf(request, answer))
         : createResponse(output, startOf(request, answer));
     },
-    createEncoder: (request, answer, startingAfter) =>
-      createResponseEncoder({ ...startOf(request, answer), startingAfter }),
+    createEncoder: (request, answer) => createResponseEncoder(startOf(request, answer)),
   };
 };

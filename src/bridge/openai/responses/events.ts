@@ -1,6 +1,7 @@
 import type { AnswerFailure } from '../../errors.ts';
 import type { EncodedEvent } from '../stream-encoder.ts';
 import {
+  type CustomCallItem,
   type FunctionCallItem,
   type ItemChange,
   type OpenItem,
@@ -9,6 +10,7 @@ import {
   type RefusalItem,
   refusalText,
   summaryText,
+  type WholeItem,
 } from './items.ts';
 
 /** An event before it has a number. */
@@ -133,6 +135,27 @@ export const createEventEncoder = () => {
       eventOf('response.output_item.done', { output_index, item }),
     ];
   };
+  const encodeCustomCall = (output_index: number, item: CustomCallItem): readonly EncodedEvent[] => {
+    const at = { item_id: item.id, output_index };
+    return [
+      eventOf('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', input: '' } }),
+      eventOf('response.custom_tool_call_input.delta', { ...at, delta: item.input }),
+      eventOf('response.custom_tool_call_input.done', { ...at, input: item.input }),
+      eventOf('response.output_item.done', { output_index, item }),
+    ];
+  };
+  const encodeWhole = (index: number, item: WholeItem): readonly EncodedEvent[] => {
+    switch (item.type) {
+      case 'message':
+        return encodeRefusal(index, item);
+      case 'function_call':
+        return encodeFunctionCall(index, item);
+      case 'custom_tool_call':
+        return encodeCustomCall(index, item);
+      default:
+        return item satisfies never;
+    }
+  };
   return {
     setNext(number: number): void {
       sequence = number;
@@ -148,9 +171,7 @@ export const createEventEncoder = () => {
         case 'done':
           return encodeDone(change.index, change.item);
         case 'whole':
-          return change.item.type === 'message'
-            ? encodeRefusal(change.index, change.item)
-            : encodeFunctionCall(change.index, change.item);
+          return encodeWhole(change.index, change.item);
         default:
           return change satisfies never;
       }

@@ -3,27 +3,22 @@ import { jsonResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { cutText } from '../../../core/text.ts';
 import type { RunInSlices, Steps } from '../../../core/time-slices.ts';
-import { isNotFound } from '../../agent/errors.ts';
-import { refuseUnsupportedFiles } from '../../agent/file-types.ts';
 import type { ModelCatalog } from '../../agent/models.ts';
 import type { MessageInfo, MessageRecord } from '../../agent/schema.ts';
-import type { AgentClient } from '../../agent/types.ts';
-import { responseNotFoundText, sessionInConversationID } from '../../conversation/response-id.ts';
-import type { ClientConversations } from '../../conversation/stored/created.ts';
-import type { Conversations, Owner } from '../../conversation/types.ts';
-import { badInput, type ConversationReference, filesOfRequest, type PromptFile } from '../../request.ts';
+import { refuseUnsupportedFiles } from '../../answer/file-types.ts';
+import { placeOfName } from '../../answer/turn-request.ts';
+import { isTurnRefused, turnAfter } from '../../answer/waiting-turn.ts';
+import type { ConversationReference, PromptFile } from '../../request.ts';
+import type { SentMessage, TurnCaller, TurnsPort } from '../../turns/port.ts';
 import { parseBodyObject } from '../body.ts';
+import { messagesOf } from '../conversations/routes.ts';
 import type { TrackRequest } from '../tracked.ts';
-import { messagesOfTurn } from './rebuild/turn-segments.ts';
 import { parseResponsesRequest } from './request.ts';
 
 type InputTokensOptions = {
   readonly tracked: TrackRequest;
-  readonly authenticate: (request: Request) => Owner;
-  readonly conversations: Pick<Conversations, 'findResponse' | 'responseOfItem'> & {
-    readonly ofClients: Pick<ClientConversations, 'find'>;
-  };
-  readonly agent: Pick<AgentClient, 'messages'>;
+  readonly authenticate: (request: Request) => string;
+  readonly turns: TurnsPort;
   readonly catalog: Pick<ModelCatalog, 'find'>;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly runInSlices: RunInSlices;
@@ -78,73 +73,56 @@ function* estimateStored(messages: readonly MessageRecord[]): Steps<number> {
   return (counted === undefined ? 0 : contextAfter(counted.info)) + since;
 }
 
+/** The texts of a message: words, and arguments and results of calls. */
+const textsIn = (message: SentMessage): readonly string[] => {
+  if (message.role === 'user') return message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  if (message.role === 'tool') return [message.output];
+  return [message.text ?? '', ...(message.calls ?? []).flatMap(({ name, arguments: given }) => [name, given])];
+};
+
 /**
  * `POST /v1/responses/input_tokens`: an estimate, as the models' own tokenizers are not here. It says that it is one, and refuses
  * what a response would refuse.
  */
 export const createInputTokensRoute = (options: InputTokensOptions): RouteTable => {
-  const { tracked, authenticate, conversations, agent, catalog, bodies, runInSlices } = options;
+  const { tracked, authenticate, turns, catalog, bodies, runInSlices } = options;
 
   /** The messages that a request continues. */
-  const readStored = async (
-    reference: ConversationReference,
-    owner: Owner,
-    signal: AbortSignal,
-  ): Promise<readonly MessageRecord[]> => {
+  const readStored = async (reference: ConversationReference, by: TurnCaller): Promise<readonly MessageRecord[]> => {
     if (reference.kind === 'unnamed') return [];
-    if (reference.kind === 'named') {
-      try {
-        return await agent.messages(
-          (await conversations.ofClients.find(owner, reference.id, signal)).sessionID,
-          signal,
-        );
-      } catch (error) {
-        // A request with a name that no conversation has starts one.
-        const startsOne = sessionInConversationID(reference.id) === undefined;
-        if (startsOne && isNotFound(error)) return [];
-        throw error;
-      }
-    }
-    const isByItem = reference.kind === 'after-item';
-    const responseID = isByItem
-      ? await conversations.responseOfItem(reference.itemID, owner, signal)
-      : reference.responseID;
-    const found = await conversations.findResponse(responseID, owner, signal);
-    if (found?.promptID === undefined)
-      throw badInput(
-        'previous_response_not_found',
-        'previous_response_id',
-        `${responseNotFoundText(responseID)} for this API key`,
+    if (reference.kind !== 'named') {
+      const turn = await turnAfter(reference, turns, by);
+      const messages = await messagesOf(turns, turn.conversationID, by);
+      const last = messages.findLastIndex(
+        ({ info }) => info.id === turn.promptID || (info.role === 'assistant' && info.parentID === turn.promptID),
       );
-    const messages = await agent.messages(found.sessionID, signal);
-    const { turn } = messagesOfTurn(messages, found.promptID);
-    const last = turn.at(-1);
-    return last === undefined ? [] : messages.slice(0, messages.indexOf(last) + 1);
+      return messages.slice(0, last + 1);
+    }
+    const place = placeOfName(reference.id);
+    try {
+      return await messagesOf(turns, (await turns.conversations.find(place, by)).id, by);
+    } catch (error) {
+      // A request with a name that no conversation has starts one.
+      if ('name' in place && isTurnRefused(error, 'conversation_not_found')) return [];
+      throw error;
+    }
   };
   return {
     '/v1/responses/input_tokens': {
       POST: tracked(async (request, _params, signal) => {
-        const owner = authenticate(request);
+        const by = { owner: authenticate(request), signal };
         const body = parseBodyObject(await bodies.readJson(request));
         const hasInput = isGiven(body.input);
         const isSomethingGiven = COUNTED_WITHOUT_INPUT.some((name) => isGiven(body[name]));
         const counted = hasInput || !isSomethingGiven ? body : { ...body, input: '.' };
-        const parsed = parseResponsesRequest(counted, request.headers);
-        const { system, history, prompt, conversation } = parsed;
-        const sent = hasInput ? prompt : [];
-        refuseUnsupportedFiles(filesOfRequest({ history, prompt: sent }), await catalog.find(parsed.model));
+        const { system, history, input, files, conversation, model } = parseResponsesRequest(counted, request.headers);
+        refuseUnsupportedFiles(files, await catalog.find(model));
         const texts = [
           system,
-          ...history.map(({ text }) => text),
-          ...sent.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+          ...[...history, ...(hasInput ? input : [])].flatMap(textsIn),
           ...[body.tools, body.text].flatMap((given) => (given ? [JSON.stringify(given)] : [])),
         ];
-        const files = [
-          ...history.flatMap(({ files: earlier = [] }) => earlier),
-          ...sent.flatMap((part) => (part.type === 'file' ? [part] : [])),
-        ];
-        const stored = await readStored(conversation, owner, signal);
-        const before = await runInSlices(estimateStored(stored), signal);
+        const before = await runInSlices(estimateStored(await readStored(conversation, by)), signal);
         const input_tokens = before + tokensOfFiles(files) + (await runInSlices(estimateTokens(texts), signal));
         return jsonResponse(200, {
           object: 'response.input_tokens',

@@ -1,7 +1,8 @@
 import { parseJsonValue } from '../../../core/json.ts';
-import { itemIDOfPart, readItemID, readResponseID } from '../../conversation/response-id.ts';
+import { itemIDOfPart, partOfItemID, turnOfResponseID } from '../../ids.ts';
 import { type AgentToolCall, createParagraphJoiner, type OutputEvent } from '../../output.ts';
 import type { ResponseReference } from '../../request.ts';
+import { customInput } from '../client-tools.ts';
 
 type TextStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -38,6 +39,19 @@ const functionCallItem = (
   call_id: callID ?? `call_${id}`,
   name,
   arguments: input,
+});
+
+/** The call of a client's custom tool, with its input as free text. */
+const customCallItem = (
+  id: string,
+  { id: callID, name, input }: Extract<OutputEvent, { readonly kind: 'client-call' }>,
+) => ({
+  id,
+  type: 'custom_tool_call' as const,
+  status: 'completed' as const,
+  call_id: callID ?? `call_${id}`,
+  name,
+  input: customInput(input),
 });
 
 /** Reasoning, as its summary: that is where every client looks for text to show. */
@@ -93,21 +107,26 @@ type ReasoningItem = ReturnType<typeof reasoningItem>;
 export type OutputCallItem = ReturnType<typeof callItem>;
 export type RefusalItem = ReturnType<typeof refusalItem>;
 export type FunctionCallItem = ReturnType<typeof functionCallItem>;
+export type CustomCallItem = ReturnType<typeof customCallItem>;
+/** Items that are added and done at once. */
+export type WholeItem = RefusalItem | FunctionCallItem | CustomCallItem;
 /** Items that grow, or get a result later. */
 export type OpenItem = MessageItem | ReasoningItem | OutputCallItem;
-export type OutputItem = OpenItem | RefusalItem | FunctionCallItem;
+export type OutputItem = OpenItem | WholeItem;
 
-const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp', clientCall: 'fc' } as const;
+const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp', clientCall: 'fc', customCall: 'ctc' } as const;
 
 type ItemKind = keyof typeof PREFIXES;
 
-/** Where the items of an answer are. `responseID` is in the ids of those that are no part of the agent's message. */
-export type AnswerPlace = { readonly responseID: string; readonly sessionID: string | undefined };
-
-export const placeOfResponse = (responseID: string): AnswerPlace => ({
-  responseID,
-  sessionID: readResponseID(responseID)?.sessionID,
-});
+/**
+ * Where the items of an answer are. `responseID` is in the ids of those that are no part of the agent's message. `sessionID`: undefined
+ * for a text of the bridge alone. `custom`: the names of the client's custom tools.
+ */
+export type AnswerPlace = {
+  readonly responseID: string;
+  readonly sessionID: string | undefined;
+  readonly custom: ReadonlySet<string>;
+};
 
 /**
  * The id of a response's item. It leads to its response, because some clients send only the ids of the items of an earlier
@@ -121,13 +140,13 @@ const itemIDFor = (
   (sessionID === undefined ? undefined : itemIDOfPart(PREFIXES[kind], sessionID, key)) ??
   `${PREFIXES[kind]}_${index}_${responseID}`;
 
-const OURS = /^(msg|rs|mcp|fc)_\d{1,6}_(resp_.+)$/s;
+const OURS = /^(msg|rs|mcp|fc|ctc)_\d{1,6}_(resp_.+)$/s;
 
 /** The response that an item belongs to, by its id or by that of the item; undefined for items of other servers. */
 export const responseOfItemID = (itemID: string): ResponseReference | undefined => {
   const [, , responseID] = OURS.exec(itemID) ?? [];
-  if (responseID !== undefined) return { kind: 'after', responseID };
-  return readItemID(itemID) === undefined ? undefined : { kind: 'after-item', itemID };
+  if (responseID !== undefined && turnOfResponseID(responseID) !== undefined) return { kind: 'after', responseID };
+  return partOfItemID(itemID) === undefined ? undefined : { kind: 'after-item', itemID };
 };
 
 /** Whether an id, ours or of another server, is that of a message. */
@@ -138,7 +157,7 @@ export type ItemChange =
   | { readonly kind: 'added'; readonly index: number; readonly item: OpenItem }
   | { readonly kind: 'delta'; readonly index: number; readonly text: string }
   | { readonly kind: 'done'; readonly index: number; readonly item: OpenItem }
-  | { readonly kind: 'whole'; readonly index: number; readonly item: RefusalItem | FunctionCallItem };
+  | { readonly kind: 'whole'; readonly index: number; readonly item: WholeItem };
 
 type OutputItems = {
   readonly applyEvent: (event: OutputEvent) => readonly ItemChange[];
@@ -153,6 +172,9 @@ type OpenCall = { readonly index: number; readonly id: string };
 
 const textItem = ({ kind, id, text }: OpenText, status: TextStatus): OpenItem =>
   kind === 'text' ? messageItem(id, text, status) : reasoningItem(id, text, status);
+
+/** Some clients repeat a request whose response has none of these. */
+const MEANINGFUL: readonly OutputItem['type'][] = ['message', 'function_call', 'custom_tool_call'];
 
 /** Builds the items of a response from output events, for streams and for whole bodies. */
 export const createOutputItems = (place: AnswerPlace): OutputItems => {
@@ -199,11 +221,7 @@ export const createOutputItems = (place: AnswerPlace): OutputItems => {
     calls.delete(call.id);
     return open === undefined ? added : [...added, setItem('done', open.index, callItem(open.id, call, result))];
   };
-  const addWhole = (
-    kind: ItemKind,
-    key: string,
-    toItem: (id: string) => RefusalItem | FunctionCallItem,
-  ): readonly ItemChange[] => {
+  const addWhole = (kind: ItemKind, key: string, toItem: (id: string) => WholeItem): readonly ItemChange[] => {
     const index = items.length;
     const item = toItem(itemIDFor(kind, { index, key }, place));
     items[index] = item;
@@ -225,7 +243,9 @@ export const createOutputItems = (place: AnswerPlace): OutputItems => {
         case 'refusal':
           return addWhole('message', '', (id) => refusalItem(id, event.text));
         case 'client-call':
-          return addWhole('clientCall', event.partID ?? '', (id) => functionCallItem(id, event));
+          return place.custom.has(event.name)
+            ? addWhole('customCall', event.partID ?? '', (id) => customCallItem(id, event))
+            : addWhole('clientCall', event.partID ?? '', (id) => functionCallItem(id, event));
         case 'end':
         case 'failure':
           return [];
@@ -236,9 +256,7 @@ export const createOutputItems = (place: AnswerPlace): OutputItems => {
     list: () => items,
     close: (status) => {
       const open = [...texts.keys()].flatMap((key) => endText(key, status));
-      // Some clients repeat a request whose response has no message.
-      if (status === 'in_progress' || items.some(({ type }) => type === 'message' || type === 'function_call'))
-        return open;
+      if (status === 'in_progress' || items.some(({ type }) => MEANINGFUL.includes(type))) return open;
       return [...open, beginText('', 'text'), ...endText('', status)];
     },
   };

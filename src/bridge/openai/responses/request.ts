@@ -1,8 +1,10 @@
 import * as v from 'valibot';
+import { Fault } from '../../../core/fault.ts';
 import { isRecord } from '../../../core/json.ts';
-import { conversationNotFound, sessionInConversationID } from '../../conversation/response-id.ts';
-import { type BridgeRequest, badInput, type ConversationReference, textOfParts } from '../../request.ts';
-import { parseForcedCall, parseTextFormat } from '../answer-format.ts';
+import type { BridgeFault } from '../../errors.ts';
+import { conversationInID } from '../../ids.ts';
+import { type BridgeRequest, badInput, type ConversationReference, userTextIn } from '../../request.ts';
+import { parseTextFormat } from '../answer-format.ts';
 import { parseApprovalHeader } from '../approval-header.ts';
 import { isBackgroundTask } from '../background-tasks.ts';
 import { type HasNoEffect, isEmpty, isNever, isOneOf, parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
@@ -120,6 +122,7 @@ const parseReferencedIDs = ({ conversation, previous_response_id }: Request): Re
   return { conversationID, previousID };
 };
 
+const CONVERSATION_NOT_FOUND: BridgeFault = { kind: 'turn-refused', code: 'conversation_not_found', ids: [] };
 const CONVERSATION_ID = /^[^\p{C}]{1,200}$/u;
 
 /** The conversation that the client names in `previous_response_id` or `conversation`. */
@@ -137,9 +140,9 @@ const explicitConversation = ({ conversationID, previousID }: ReferencedIDs): Co
     { conversation_id: conversationID },
     { isStreamed: false, isTask: false },
   );
-  const isCreated = named.kind === 'named' && sessionInConversationID(named.id) !== undefined;
-  // An id of another platform names nothing here, and its client would not notice that the conversation begins anew.
-  if (!isCreated && conversationID.startsWith('conv_')) throw conversationNotFound(conversationID);
+  const isCreated = named.kind === 'named' && conversationInID(named.id) !== undefined;
+  // An id of another platform names nothing here, and its client would not notice that the conversation begins again.
+  if (!isCreated && conversationID.startsWith('conv_')) throw new Fault(CONVERSATION_NOT_FOUND);
   return isCreated ? { ...named, appends: true } : named;
 };
 
@@ -179,32 +182,32 @@ const echoOf = (request: Request, body: Body, place: ConversationReference): Res
 });
 
 /** Parses the body of `POST /v1/responses`. Faults with `bad-input`, whose `param` is the path of the member. */
-export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedResponsesRequest => {
-  const body = parseBodyObject(given);
+export const parseResponsesRequest = (sent: unknown, headers: Headers): ParsedResponsesRequest => {
+  const body = parseBodyObject(sent);
   refuseTooMany(body.input, 'input');
   refuseOtherValues(body, PARAMETER_VALUES);
   const request = parseMember(ResponsesRequestBody, body);
   refuseUnsupported(body, request);
-  const forcedCall = parseForcedCall(body);
-  const clientTools = forcedCall === undefined ? parseClientTools(body) : undefined;
-  const format = forcedCall ?? parseTextFormat(valueAt(body, 'text.format'), 'text.format');
+  const clientTools = parseClientTools(body);
+  const format = parseTextFormat(valueAt(body, 'text.format'), 'text.format');
   const explicit = explicitConversation(parseReferencedIDs(request));
-  const input = parseInput(inputOf(body, explicit));
-  const { history, prompt, prefill, toolResults, approvals } = input;
-  const system = [request.instructions ?? '', input.system].filter((text) => text.trim() !== '').join('\n\n');
+  const given = parseInput(inputOf(body, explicit));
+  const { history, input, files, prefill, approvals } = given;
+  const system = [request.instructions ?? '', given.system].filter((text) => text.trim() !== '').join('\n\n');
   const isStreamed = request.stream === true;
   const isNamed = explicit.kind !== 'unnamed';
-  const traits = { system, promptText: textOfParts(prompt), hasHistory: history.length > 0, isStreamed };
+  const traits = { system, promptText: userTextIn(input), hasHistory: history.length > 0, isStreamed };
   const echo = echoOf(request, body, explicit);
   // A response in the background is looked at later, so it is stored whatever it is about.
-  const mayBeTask = !isNamed && !echo.isBackground && input.previousResponse === undefined;
+  const mayBeTask = !isNamed && !echo.isBackground && given.previousResponse === undefined;
   const isOwnTask = mayBeTask && isBackgroundTask(traits);
   const effort = nonEmpty(request.reasoning?.effort);
   return {
     model: nonEmpty(request.model),
     system,
     history,
-    prompt,
+    input,
+    files,
     ...(prefill === '' ? {} : { prefill }),
     isStreamed,
     ...(echo.isBackground ? { isBackground: true } : {}),
@@ -212,12 +215,11 @@ export const parseResponsesRequest = (given: unknown, headers: Headers): ParsedR
     isStored: echo.isStored,
     conversation: isNamed
       ? explicit
-      : impliedConversation(parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }), input),
+      : impliedConversation(parseConversationReference(headers, body, { isStreamed, isTask: isOwnTask }), given),
     isBackgroundTask: isOwnTask,
     approval: parseApprovalHeader(headers),
     ...(approvals === undefined ? {} : { approvals }),
     ...(format === undefined ? {} : { format }),
-    ...(toolResults === undefined ? {} : { toolResults }),
     ...(clientTools === undefined || isOwnTask ? {} : { clientTools }),
     ignored: ignoredResponseMembers(body),
     echo,

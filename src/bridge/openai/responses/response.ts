@@ -1,9 +1,9 @@
+import { missingEndError, toFault } from '../../answer/failure.ts';
 import type { AnswerFailure } from '../../errors.ts';
 import type { AnswerEnd, OutputEvent, Usage } from '../../output.ts';
-import { missingEndError, toFault } from '../../turn/failure.ts';
 import { approvalsMember, SERVICE_TIER } from '../chat/response.ts';
 import type { ResponseEcho } from './echo.ts';
-import { createOutputItems, type OutputItem, placeOfResponse } from './items.ts';
+import { type AnswerPlace, createOutputItems, type OutputItem } from './items.ts';
 
 type ResponseHeader = {
   readonly id: string;
@@ -97,8 +97,7 @@ export const toDeletedResponse = (id: string) => ({ id, object: 'response' as co
 
 /** What is known of a response before its first output. */
 export type ResponseStart = {
-  /** Resolves once the answer has started. */
-  readonly responseID: () => Promise<string>;
+  readonly place: AnswerPlace;
   readonly model: string;
   readonly echo: ResponseEcho;
   readonly createdSeconds: number;
@@ -107,22 +106,17 @@ export type ResponseStart = {
   readonly startingAfter?: number | undefined;
 };
 
-/** The body of a response in the background, as soon as its id is known. Throws the fault of an answer that cannot start. */
-export const createStartedResponse = async ({
-  responseID,
-  model,
-  echo,
-  createdSeconds,
-}: ResponseStart): Promise<ResponseObject> =>
-  toResponseObject({ id: await responseID(), model, createdSeconds, echo }, { kind: 'running', output: [] });
+/** The body of a response in the background that has begun. */
+export const createStartedResponse = ({ place, model, echo, createdSeconds }: ResponseStart): ResponseObject =>
+  toResponseObject({ id: place.responseID, model, createdSeconds, echo }, { kind: 'running', output: [] });
 
 /** The body of a response that is not streamed. Throws the fault of an answer that failed. */
 export const createResponse = async (
   output: AsyncIterable<OutputEvent>,
-  { responseID, model, echo, createdSeconds, nowSeconds }: ResponseStart,
+  { place, model, echo, createdSeconds, nowSeconds }: ResponseStart,
 ): Promise<ResponseObject> => {
-  const id = await responseID();
-  const items = createOutputItems(placeOfResponse(id));
+  const id = place.responseID;
+  const items = createOutputItems(place);
   for await (const event of output) {
     if (event.kind === 'failure') throw toFault(event.failure);
     items.applyEvent(event);

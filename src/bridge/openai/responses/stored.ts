@@ -1,162 +1,147 @@
 import { pause } from '../../../core/async.ts';
+import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { writeJson } from '../../../core/json.ts';
-import { promptOfToken } from '../../agent/prompt-token.ts';
-import type { MessageRecord } from '../../agent/schema.ts';
-import type { AgentClient } from '../../agent/types.ts';
-import { responseNotFoundText } from '../../conversation/response-id.ts';
-import { newestWithoutToken } from '../../conversation/transcript.ts';
-import type { Conversations, FoundResponse, Owner } from '../../conversation/types.ts';
-import type { AnswerFailure } from '../../errors.ts';
-import type { ApprovalRequest } from '../../output.ts';
+import type { RunInSlices } from '../../../core/time-slices.ts';
+import { hasEnded } from '../../answer/answer-end.ts';
+import { readTurn } from '../../answer/answer-output.ts';
+import { requestsBefore, showFormat } from '../../answer/stored-answer.ts';
+import { readTurnMetadata } from '../../answer/turn-request.ts';
+import { isTurnRefused } from '../../answer/waiting-turn.ts';
+import { responseNotFoundText, turnOfResponseID } from '../../ids.ts';
 import { badInput } from '../../request.ts';
-import { toApprovalRequest } from '../../turn/approvals/text.ts';
-import { INTERRUPTED_FAILURE } from '../../turn/failure.ts';
-import { itemsOfPrompt } from '../conversations/history.ts';
+import { withoutReasoning } from '../../stream/hidden-reasoning.ts';
+import type { PolledOutput } from '../../stream/polled-output.ts';
+import type { TurnCaller, TurnSnapshot, TurnsPort } from '../../turns/port.ts';
+import { itemsOfInput } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
-import type { TrackRequest } from '../tracked.ts';
-import { NO_ECHO } from './echo.ts';
-import { rebuildResponse, resultsBefore } from './rebuild/rebuild.ts';
-import { messagesOfTurn } from './rebuild/turn-segments.ts';
-import { type ResponseObject, toDeletedResponse, toResponseObject } from './response.ts';
-import { createSharedLooks, parseStreamQuery, type ResumedStreamNeeds, streamResumed } from './resumed-stream.ts';
-import type { RunningStreams } from './running-streams.ts';
+import type { StreamEncoder } from '../stream-encoder.ts';
+import type { ActiveRequest, TrackRequest } from '../tracked.ts';
+import { type ResponseObject, toDeletedResponse } from './response.ts';
+import { startOfTurn, toStoredResponse } from './stored-response.ts';
+import { createResponseEncoder } from './stream.ts';
 
 type StoredResponseOptions = {
   readonly tracked: TrackRequest;
-  readonly authenticate: (request: Request) => Owner;
-  readonly conversations: Pick<Conversations, 'findResponse' | 'deleteResponse'>;
-  readonly agent: Pick<AgentClient, 'messages' | 'busySessions' | 'permissionRequests' | 'abort'>;
+  readonly authenticate: (request: Request) => string;
+  readonly turns: TurnsPort;
+  readonly clock: Clock;
+  readonly runInSlices: RunInSlices;
   readonly showsReasoning: boolean;
-  readonly runningStreams: Pick<RunningStreams, 'find'>;
-} & Omit<ResumedStreamNeeds, 'look'>;
+  /** Tracks who reads a response again. Faults with `overloaded` when there are too many. */
+  readonly track: (request: Request) => ActiveRequest;
+  /** Sends the events of an answer in the background to one more reader. */
+  readonly sendAgain: (output: PolledOutput, encoder: StreamEncoder, active: ActiveRequest) => Response;
+};
 
-/** A bridge that has not sent a prompt after this time was ended before. */
-const QUEUED_SECONDS = 60;
-/** How long an agent may take to end an aborted turn, or to get a prompt that is to be aborted. */
+/** How long an agent may take to end an aborted turn. */
 const CANCEL_LIMIT_MS = 3000;
 const CANCEL_PAUSE_MS = 50;
-/** How long an agent takes from a prompt that is stored to a session that is busy. */
-const BEGIN_PAUSE_MS = 50;
 
 /** A client that has left by then waits for nothing, and the rest of the writing is short. */
 const never = new AbortController().signal;
-
-const notFound = (id: string): Fault =>
-  new Fault({ kind: 'not-found', hint: `${responseNotFoundText(id)} for this API key` });
-
-const NOT_SENT: AnswerFailure = {
-  status: 502,
-  code: 'agent_interrupted',
-  message:
-    'The agent server has not answered this request, and may not have got it: look into the conversation, or send it again',
-};
 
 const NO_COMPACTION = new Fault({
   kind: 'not-found',
   hint: 'Conversations are not compacted by request here: the agent summarises one that has become too long by itself. Leave this request out, and go on with the same items, previous_response_id or conversation',
 });
+const NOT_ENDED = new Fault({
+  kind: 'unavailable',
+  message: 'The agent server has not ended the turn yet; ask again',
+  retryAfterMs: 1000,
+});
+const NOT_IN_BACKGROUND = badInput(
+  'unsupported_value',
+  'stream',
+  "Unsupported value at 'stream': only a response that was created with background: true is streamed again. Repeat this request without it",
+);
+const NOT_CANCELLED = badInput(
+  'unsupported_value',
+  null,
+  'Only a response in the background can be cancelled. Any other one is ended by closing its connection',
+);
+const notFound = (id: string): Fault => new Fault({ kind: 'not-found', hint: responseNotFoundText(id) });
 
-/** The id of a response's prompt; undefined while the agent has none. That of another request has another token, if its server keeps any. */
-const promptOf = ({ promptID, promptIDs, token }: FoundResponse, messages: readonly MessageRecord[]) =>
-  promptID ?? promptOfToken(messages, token) ?? newestWithoutToken(messages, promptIDs);
-
-/** Reads responses, which are not stored here but rebuilt from the agent's sessions. */
-const createResponseReader = ({
-  conversations,
-  agent,
-  clock,
-  showsReasoning,
-}: Pick<StoredResponseOptions, 'conversations' | 'agent' | 'clock' | 'showsReasoning'>) => {
-  const readApprovals = async (
-    { paused, sessionID }: FoundResponse,
-    signal: AbortSignal,
-  ): Promise<readonly ApprovalRequest[]> => {
-    if (paused === undefined || paused.approvalIDs.length === 0) return [];
-    const open = await agent.permissionRequests(signal);
-    return open
-      .filter(({ id }) => paused.approvalIDs.includes(id))
-      .map((request) => toApprovalRequest(request, sessionID));
-  };
-  const unsentResponse = (id: string, found: FoundResponse, nowSeconds: number): ResponseObject => {
-    const { requestedSeconds: createdSeconds = 0, isBackground, conversationName } = found;
-    const echo = { ...NO_ECHO, isBackground, conversationID: conversationName ?? null };
-    const isQueued = nowSeconds - createdSeconds < QUEUED_SECONDS;
-    return toResponseObject(
-      { id, model: '', createdSeconds, echo },
-      isQueued ? { kind: 'queued', output: [] } : { kind: 'failed', output: [], failure: NOT_SENT },
-    );
-  };
-  const readOnce = async (id: string, owner: Owner, signal: AbortSignal) => {
-    const found = await conversations.findResponse(id, owner, signal);
-    if (found === undefined) throw notFound(id);
-    const { sessionID, isBackground, conversationName, requestedSeconds } = found;
-    // Before the messages: a turn that ends in between is seen as running once more, and never as cut off.
-    const isBusy = (await agent.busySessions(signal)).has(sessionID);
-    const messages = await agent.messages(sessionID, signal);
-    const nowSeconds = Math.floor(clock.now() / 1000);
-    const begun = promptOf(found, messages);
-    // A turn that goes on with results of the client has no prompt of its own.
-    const promptID = begun ?? (isBusy ? [...found.promptIDs].at(-1) : undefined);
-    if (promptID === undefined)
-      return { found, promptID, response: unsentResponse(id, found, nowSeconds), isPaused: false, isHeld: false };
-    const approvalRequests = isBusy ? await readApprovals(found, signal) : [];
-    const answersBefore = found.answersBefore(promptID);
-    const facts = { responseID: id, promptID, answersBefore, requestedSeconds, nowSeconds };
-    const place = { ...facts, isBusy, isBackground, conversationName };
-    const asked = approvalRequests.length === 0 ? found.asked : undefined;
-    const stored = { ...place, approvalRequests, showsReasoning, asked, continues: found.continues };
-    const response = rebuildResponse(messages, stored);
-    if (response === undefined) throw notFound(id);
-    const prompt = messages.find(({ info }) => info.id === promptID)?.info;
-    const isHeld = prompt?.role === 'user' && prompt.format?.type === 'json_schema';
-    return { found, promptID, response, isPaused: approvalRequests.length > 0, isHeld };
-  };
-  return async (id: string, owner: Owner, signal: AbortSignal) => {
-    const read = await readOnce(id, owner, signal);
-    if (read.response.error?.code !== INTERRUPTED_FAILURE.code) return read;
-    // One that began after the statuses were read looks as if its agent had stopped.
-    await pause(clock, BEGIN_PAUSE_MS, signal);
-    return readOnce(id, owner, signal);
-  };
+const turnIDIn = (id: string): string => {
+  const turnID = turnOfResponseID(id);
+  if (turnID === undefined) throw notFound(id);
+  return turnID;
 };
+
+/** Throws an error with the id of the response, where it is that there is none. */
+const quoting =
+  (id: string) =>
+  (error: unknown): never => {
+    throw isTurnRefused(error, 'turn_not_found') ? notFound(id) : error;
+  };
+
+/** The number after which a client wants the events of a response, -1 for all. Undefined where it wants no events. */
+const parseStreamQuery = ({ url }: Request): number | undefined => {
+  const { searchParams } = new URL(url);
+  const stream = searchParams.get('stream') ?? 'false';
+  const after = searchParams.get('starting_after');
+  if (stream !== 'true' && stream !== 'false')
+    throw badInput('invalid_value', 'stream', "Invalid value at 'stream': expected true or false");
+  if (after !== null && !/^\d{1,15}$/.test(after))
+    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': expected a sequence_number");
+  if (after !== null && stream === 'false')
+    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': it needs stream=true");
+  return stream === 'true' ? Number(after ?? -1) : undefined;
+};
+
+const isInBackground = ({ metadata }: TurnSnapshot): boolean => readTurnMetadata(metadata).isBackground;
 
 /** `GET` and `DELETE /v1/responses/{id}`, its `input_items`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
 export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
-  const { tracked, authenticate, conversations, agent, clock, runInSlices } = options;
-  const read = createResponseReader(options);
-  const shareLooks = createSharedLooks(clock);
-  const toResponse = async (response: ResponseObject): Promise<Response> =>
-    jsonTextResponse(200, await runInSlices(writeJson(response), never));
+  const { tracked, authenticate, turns, clock, runInSlices, showsReasoning } = options;
+  const nowSeconds = (): number => Math.floor(clock.now() / 1000);
+  const toResponse = async (value: object): Promise<Response> =>
+    jsonTextResponse(200, await runInSlices(writeJson(value), never));
+  const read = async (turnID: string, by: TurnCaller): Promise<ResponseObject> => {
+    const stored = await turns.read(turnID, by);
+    const asked = await requestsBefore(stored.turn, turns, by);
+    return toStoredResponse({ ...stored, asked }, { showsReasoning, nowSeconds });
+  };
 
-  /** Aborts the turn, and waits until the agent has ended it. A response that has ended is left as it is. */
-  const cancel = async (id: string, owner: Owner, signal: AbortSignal): Promise<ResponseObject> => {
-    const untilMs = clock.now() + CANCEL_LIMIT_MS;
-    let isAborted = false;
-    for (;;) {
-      const { found, promptID, response, isPaused } = await read(id, owner, signal);
-      if (!found.isBackground)
-        throw badInput(
-          'unsupported_value',
-          null,
-          'Only a response in the background can be cancelled. Any other one is ended by closing its connection',
-        );
-      const isOpen = response.status === 'in_progress' || response.status === 'queued';
-      if (!isOpen && (isAborted || !isPaused)) return response;
-      if (clock.now() >= untilMs)
-        throw new Fault({
-          kind: 'unavailable',
-          message: 'The agent server has not ended the turn yet; ask again',
-          retryAfterMs: 1000,
-        });
-      // Its prompt has to be there: what is aborted before it would run all the same.
-      if (!isAborted && response.status !== 'queued') {
-        await agent.abort(found.sessionID, signal, promptID);
-        isAborted = true;
-      } else await pause(clock, CANCEL_PAUSE_MS, signal);
+  /** Streams the events of a response after a number, from its beginning or from wherever its client has lost it. */
+  const stream = async (request: Request, turnID: string, startingAfter: number): Promise<Response> => {
+    const owner = authenticate(request);
+    const active = options.track(request);
+    const reading = new AbortController();
+    const abort = (): void => reading.abort(active.signal.reason);
+    active.signal.addEventListener('abort', abort, { once: true });
+    try {
+      const by = { owner, signal: reading.signal };
+      const turn = await turns.view(turnID, by);
+      if (!isInBackground(turn)) throw NOT_IN_BACKGROUND;
+      const events = turns.follow(turnID, turn.from, by);
+      const texts = { asked: await requestsBefore(turn, turns, by) };
+      const { output } = readTurn({ clock, turn, events, reading, signal: active.signal, texts });
+      const shown = showFormat(showsReasoning ? output : withoutReasoning(output), turn);
+      return options.sendAgain(
+        shown,
+        createResponseEncoder({ ...startOfTurn(turn, nowSeconds), startingAfter }),
+        active,
+      );
+    } catch (error) {
+      active.end();
+      throw error;
     }
+  };
+  /** Aborts the turn, and waits until the agent has ended it. A response that has ended is left as it is. */
+  const cancel = async (turnID: string, by: TurnCaller): Promise<ResponseObject> => {
+    const turn = await turns.view(turnID, by);
+    if (!isInBackground(turn)) throw NOT_CANCELLED;
+    const untilMs = clock.now() + CANCEL_LIMIT_MS;
+    let now = hasEnded(turn) ? turn : await turns.cancel(turnID, by);
+    while (!hasEnded(now)) {
+      if (clock.now() >= untilMs) throw NOT_ENDED;
+      await pause(clock, CANCEL_PAUSE_MS, by.signal);
+      now = await turns.view(turnID, by);
+    }
+    return read(turnID, by);
   };
   return {
     // Before the routes of an id, which have no POST: clients read a 404 as an endpoint that is not there, and repeat none.
@@ -169,39 +154,33 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
       GET: tracked(async (request, { id = '' }, signal) => {
         const owner = authenticate(request);
         const after = parseStreamQuery(request);
-        if (after === undefined) return toResponse((await read(id, owner, signal)).response);
-        const streamAgain = options.runningStreams.find(id, owner);
-        if (streamAgain !== undefined) return streamAgain(request, after);
-        const look = shareLooks(`${owner} ${id}`, (untilSignal) => read(id, owner, untilSignal));
-        return streamResumed(request, id, after, { ...options, look });
+        const turnID = turnIDIn(id);
+        const found =
+          after === undefined ? read(turnID, { owner, signal }).then(toResponse) : stream(request, turnID, after);
+        return found.catch(quoting(id));
       }),
       DELETE: tracked(async (request, { id = '' }, signal) => {
-        const owner = authenticate(request);
-        if (!(await conversations.deleteResponse(id, owner, signal))) throw notFound(id);
+        const by = { owner: authenticate(request), signal };
+        const { id: turnID } = await turns.view(turnIDIn(id), by).catch(quoting(id));
+        // It may have come before, and its answer was lost.
+        await turns.delete(turnID, by).catch((error: unknown) => {
+          if (!isTurnRefused(error, 'turn_not_found')) throw error;
+        });
         return jsonResponse(200, toDeletedResponse(id));
       }),
     },
     '/v1/responses/:id/input_items': {
       GET: tracked(async (request, { id = '' }, signal) => {
-        const owner = authenticate(request);
+        const by = { owner: authenticate(request), signal };
         const query = parsePageQuery(request);
-        const found = await conversations.findResponse(id, owner, signal);
-        if (found === undefined) throw notFound(id);
-        const messages = await agent.messages(found.sessionID, signal);
-        const promptID = promptOf(found, messages) ?? '';
-        const { turn } = messagesOfTurn(messages, promptID);
-        const [prompt] = turn;
-        const answersBefore = found.answersBefore(promptID);
-        const items = prompt === undefined || answersBefore > 0 ? [] : itemsOfPrompt(prompt);
-        const page = toItemPage([...items, ...resultsBefore(turn, answersBefore)], query);
-        return jsonTextResponse(200, await runInSlices(writeJson(page), never));
+        const turn = await turns.view(turnIDIn(id), by).catch(quoting(id));
+        return toResponse(toItemPage(itemsOfInput(turn, await turns.input(turn, by)), query));
       }),
     },
     '/v1/responses/:id/cancel': {
-      POST: tracked(async (request, { id = '' }, signal) => {
-        const owner = authenticate(request);
-        return toResponse(await cancel(id, owner, signal));
-      }),
+      POST: tracked(async (request, { id = '' }, signal) =>
+        toResponse(await cancel(turnIDIn(id), { owner: authenticate(request), signal }).catch(quoting(id))),
+      ),
     },
   };
 };

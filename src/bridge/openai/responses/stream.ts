@@ -1,8 +1,8 @@
 import { type AnswerFailure, isBridgeFault, toAnswerFailure } from '../../errors.ts';
-import type { OutputEvent } from '../../output.ts';
+import type { AnswerEnd, OutputEvent } from '../../output.ts';
 import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
 import { createEventEncoder, errorEvent, type GivenEvent, type ResponseEvents } from './events.ts';
-import { createOutputItems, placeOfResponse } from './items.ts';
+import { createOutputItems } from './items.ts';
 import { createRepeatableEncoder } from './repeatable.ts';
 import { isCompleted, type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
 
@@ -25,7 +25,7 @@ const statusOfOpenItems = (event: Extract<OutputEvent, { kind: 'end' | 'failure'
   event.kind === 'end' && isCompleted(event.end) ? 'completed' : 'incomplete';
 
 /** The failure to report for an error; undefined for a client that has disconnected. */
-export const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
+const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
   if (!isBridgeFault(error)) return BUG;
   return error.detail.kind === 'client-left' ? undefined : toAnswerFailure(error.detail);
 };
@@ -45,76 +45,51 @@ const createPlainEncoder = (): ResponseEvents => {
   };
 };
 
-/** Writes the events of a response whose id is known. */
-const createResponseWriter = (
-  id: string,
-  { model, echo, createdSeconds, nowSeconds, startingAfter }: ResponseStart,
-) => {
+/**
+ * Encodes the events of a streamed response. A failure is its last two events: `error` and `response.failed`. A stream in the
+ * background that cannot go on ends with `error` alone.
+ */
+export const createResponseEncoder = ({
+  place,
+  model,
+  echo,
+  createdSeconds,
+  nowSeconds,
+  startingAfter,
+}: ResponseStart): StreamEncoder => {
   const repeatable = echo.isBackground ? createRepeatableEncoder(startingAfter) : undefined;
   const { begin, eventsIn, end } = repeatable ?? createPlainEncoder();
-  const items = createOutputItems(placeOfResponse(id));
-  const facts = { id, model, createdSeconds, echo };
+  const items = createOutputItems(place);
+  const facts = { id: place.responseID, model, createdSeconds, echo };
   const responseEvent = (state: ResponseState, event = eventFor(state)): GivenEvent => [
     event,
     { response: toResponseObject(facts, state) },
   ];
-
+  const stateAfter = (answerEnd: AnswerEnd): ResponseState => {
+    const output = items.list();
+    return echo.isBackground && answerEnd.isAborted === true
+      ? { kind: 'cancelled', output }
+      : { kind: 'ended', output, end: answerEnd, endedSeconds: nowSeconds() };
+  };
   const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly EncodedEvent[] => {
     const closing = eventsIn(items.close(statusOfOpenItems(event)));
-    const output = items.list();
-    if (event.kind === 'end')
-      return [...closing, ...end(responseEvent({ kind: 'ended', output, end: event.end, endedSeconds: nowSeconds() }))];
-    const failed = responseEvent({ kind: 'failed', output, failure: event.failure });
+    if (event.kind === 'end') return [...closing, ...end(responseEvent(stateAfter(event.end)))];
+    const { failure } = event;
+    const failed = responseEvent({ kind: 'failed', output: items.list(), failure });
     // All clients understand the first of the two; some ignore `response.failed`.
-    return [...closing, ...end(errorEvent(event.failure), failed)];
+    return [...closing, ...end(errorEvent(failure), failed)];
   };
   return {
-    first(): readonly EncodedEvent[] {
+    async first() {
       const running: ResponseState = { kind: 'running', output: [] };
       return begin(responseEvent(running, 'response.created'), responseEvent(running));
     },
-    eventsFor: (event: OutputEvent): readonly EncodedEvent[] =>
+    eventsFor: (event) =>
       event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(items.applyEvent(event)),
-    /** Its stream cannot go on. In the background the response does. */
-    interrupted: (failure: AnswerFailure): readonly EncodedEvent[] =>
-      repeatable?.interrupted(failure) ?? last({ kind: 'failure', failure }),
-  };
-};
-
-type EventWriter = {
-  readonly eventsFor: (event: OutputEvent) => readonly EncodedEvent[];
-  readonly interrupted: (failure: AnswerFailure) => readonly EncodedEvent[];
-};
-
-/** Writes only the error of an answer that never started, as there is no response. */
-const createFailureWriter = (): EventWriter => {
-  const { end } = createPlainEncoder();
-  const interrupted = (failure: AnswerFailure) => end(errorEvent(failure));
-  return {
-    eventsFor: (event) => (event.kind === 'failure' ? interrupted(event.failure) : []),
-    interrupted,
-  };
-};
-
-/**
- * Encodes the events of a streamed response. A failure is its last two events: `error`, and `response.failed` if the response
- * had started. A stream in the background that cannot go on ends with `error` alone.
- */
-export const createResponseEncoder = (start: ResponseStart): StreamEncoder => {
-  let writer: EventWriter = createFailureWriter();
-  return {
-    async first() {
-      // If there is none, the output has the failure.
-      const id = await start.responseID().catch(() => undefined);
-      if (id === undefined) return [];
-      const response = createResponseWriter(id, start);
-      writer = response;
-      return response.first();
-    },
-    eventsFor: (event) => writer.eventsFor(event),
     async errorEvents(error) {
       const failure = toStreamFailure(error);
-      return failure === undefined ? [] : writer.interrupted(failure);
+      if (failure === undefined) return [];
+      return repeatable?.interrupted(failure) ?? last({ kind: 'failure', failure });
     },
     // Every event of a response has a meaning, so there is none without content.
     empty: () => undefined,

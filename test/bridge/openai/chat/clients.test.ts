@@ -126,10 +126,14 @@ describe("OpenAI's own client", (check) => {
     const [asked] = world.asked;
     assert.is(asked?.system, 'Be brief.');
     assert.equal(
-      asked?.history.map(({ text }) => text),
-      ['See?', '[called f with {}]\n\n[f returned]\ndone'],
+      asked?.history.map(({ role }) => role),
+      ['user', 'assistant'],
     );
-    assert.equal(asked?.prompt, [
+    assert.equal(
+      asked?.input.map(({ role }) => role),
+      ['tool', 'user'],
+    );
+    assert.equal(asked?.files.slice(-1), [
       { type: 'file', at: 'messages[4].content[0].input_audio', mime: 'audio/wav', url: 'data:audio/wav;base64,AAAA' },
     ]);
     assert.equal(asked?.conversation, { kind: 'named', id: 'mine', isIncremental: true });

@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
 import { parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
-import { textOfParts } from '../../../../src/bridge/request.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 
@@ -8,189 +7,97 @@ const read = (...messages: readonly unknown[]) => parseChatRequest({ messages },
 const refused = (...messages: readonly unknown[]) => refusalOf(() => read(...messages));
 const user = (content: unknown) => ({ role: 'user', content });
 const assistant = (content: unknown, more: object = {}) => ({ role: 'assistant', content, ...more });
+const tool = (id: string, content: unknown) => ({ role: 'tool', tool_call_id: id, content });
+const call = (id: string, name: string, args = '{}') => ({ id, type: 'function', function: { name, arguments: args } });
 const PICTURE = 'data:image/png;base64,iVBORw0KGgo=';
 const picture = { type: 'image_url', image_url: { url: PICTURE } };
+const text = (words: string) => ({ type: 'text', text: words });
+const asked = (...parts: readonly unknown[]) => ({ role: 'user', parts });
 
 describe('the messages of a chat', (check) => {
   check('are distinguished into the conversation before and what is asked now', () => {
-    const { history, prompt } = read(user('one'), assistant('two'), user('three'));
-    assert.equal(history, [
-      { role: 'user', text: 'one' },
-      { role: 'assistant', text: 'two' },
-    ]);
-    assert.equal(prompt, [{ type: 'text', text: 'three' }]);
+    const { history, input } = read(user('one'), assistant('two'), user('three'));
+    assert.equal(history, [asked(text('one')), { role: 'assistant', text: 'two' }]);
+    assert.equal(input, [asked(text('three'))]);
   });
 
-  check('of the user since the last answer are one prompt', () => {
-    const { history, prompt } = read(
-      user('one'),
-      assistant('two'),
-      user('three'),
-      user([{ type: 'text', text: 'four' }, picture]),
-      user('five'),
-    );
+  check('of the user since the last answer are all the prompt, with their files', () => {
+    const { history, input, files } = read(user('one'), assistant('two'), user('three'), user([text('four'), picture]));
     assert.is(history.length, 2);
-    assert.equal(prompt, [
-      { type: 'text', text: 'three\n\nfour' },
-      { type: 'file', at: 'messages[3].content[1].image_url.url', mime: 'image/png', url: PICTURE },
-      { type: 'text', text: 'five' },
-    ]);
+    const file = { type: 'file', at: 'messages[3].content[1].image_url.url', mime: 'image/png', url: PICTURE };
+    assert.equal(input, [asked(text('three')), asked(text('four'), file)]);
+    assert.equal(files, [file]);
   });
 
-  check('read in a later history as they read in the prompt, so that a conversation is recognised', () => {
-    const asked = [
+  check('keep calls and results with their roles', () => {
+    const { history, input } = read(
       user('one'),
-      user([{ type: 'text', text: 'two' }, picture, { type: 'text', text: 'three' }]),
-      user(' '),
-    ];
-    const { prompt } = read(...asked);
-    const { history } = read(...asked, assistant('four'), user('five'));
-    assert.is(history[0]?.text, textOfParts(prompt));
-    assert.is(history.length, 2);
-  });
-
-  check('of the system and the developer are instructions wherever they stand', () => {
-    const { system, history, prompt } = read(
-      { role: 'developer', content: 'Be brief.' },
-      user('one'),
-      { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
-      user('two'),
-      { role: 'system', content: '' },
-      { role: 'system', content: 'Be true.' },
+      assistant('I look', { tool_calls: [call('a', 'f', '{"x":1}'), call('b', 'g')] }),
+      tool('a', '1'),
+      tool('b', [text('2')]),
+      assistant('three'),
+      user('four'),
     );
-    assert.is(system, 'Be brief.\n\nBe kind.\n\nBe true.');
-    assert.equal(history, []);
-    assert.equal(prompt, [{ type: 'text', text: 'one\n\ntwo' }]);
-  });
-
-  check("keep in words what a client's own tools did", () => {
-    const { history } = read(
-      user('Weather?'),
-      assistant(null, {
-        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"at":"Oslo"}' } }],
-      }),
-      { role: 'tool', tool_call_id: 'c1', content: 'rain' },
-      { role: 'tool', tool_call_id: 'unknown', content: [{ type: 'text', text: 'wind' }] },
-      assistant('Rain.'),
-      user('And?'),
-    );
-    assert.equal(history, [
-      { role: 'user', text: 'Weather?' },
+    assert.equal(history.slice(1, 4), [
       {
         role: 'assistant',
-        text: '[called weather with {"at":"Oslo"}]\n\n[weather returned]\nrain\n\n[a tool returned]\nwind\n\nRain.',
+        text: 'I look',
         calls: [
-          'c1\n[called weather with {"at":"Oslo"}]',
-          'c1\n[weather returned]\nrain',
-          'unknown\n[a tool returned]\nwind',
+          { id: 'a', name: 'f', arguments: '{"x":1}' },
+          { id: 'b', name: 'g', arguments: '{}' },
         ],
-        words: 'Rain.',
       },
+      { role: 'tool', callID: 'a', output: '1' },
+      { role: 'tool', callID: 'b', output: '2' },
     ]);
+    assert.equal(input, [asked(text('four'))]);
   });
 
-  check('keep what functions and custom tools did as well', () => {
-    const { history } = read(
-      assistant('', { function_call: { name: 'old', arguments: '' } }),
-      { role: 'function', name: 'old', content: 'done' },
-      assistant(undefined, { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'sql', input: 'select 1' } }] }),
-      { role: 'tool', tool_call_id: 'c', content: '1' },
-      user('go on'),
-    );
-    assert.is(
-      history[0]?.text,
-      '[called old]\n\n[old returned]\ndone\n\n[called sql with select 1]\n\n[sql returned]\n1',
-    );
-  });
-
-  check('keep refusals, and the files of the conversation before', () => {
-    const { history } = read(
-      user([picture]),
-      assistant([{ type: 'refusal', refusal: 'No.' }]),
-      user('why'),
-      assistant(null, { refusal: 'Still no.' }),
-      user('ok'),
-    );
-    assert.equal(history, [
-      {
-        role: 'user',
-        text: '',
-        files: [{ type: 'file', at: 'messages[0].content[0].image_url.url', mime: 'image/png', url: PICTURE }],
-      },
-      { role: 'assistant', text: 'No.' },
-      { role: 'user', text: 'why' },
-      { role: 'assistant', text: 'Still no.' },
-    ]);
-  });
-
-  check('keep the place of an answer that said nothing', () => {
-    const { history, prompt } = read(user('one'), assistant(''), user('two'));
+  check('end with results of calls, and with words after them', () => {
+    const calling = assistant(null, { tool_calls: [call('a', 'f')] });
+    const { history, input } = read(user('one'), calling, tool('a', '1'), user('and?'));
     assert.equal(
-      history.map(({ role, text }) => `${role}: ${text}`),
-      ['user: one', 'assistant: '],
+      history.map(({ role }) => role),
+      ['user', 'assistant'],
     );
-    assert.is(textOfParts(prompt), 'two');
+    assert.equal(input, [{ role: 'tool', callID: 'a', output: '1' }, asked(text('and?'))]);
   });
 
-  const instruction = (content: string) => ({ role: 'system', content });
-
-  check('that are instructions alone are the prompt', () => {
-    const { system, history, prompt, prefill } = read(instruction('Write a haiku.'), {
-      role: 'developer',
-      content: [{ type: 'text', text: 'About rain.' }],
+  check('have custom calls as calls of one text', () => {
+    const calling = assistant(null, { tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'sh', input: 'ls' } }] });
+    const { history } = read(user('one'), calling, tool('a', 'x'));
+    assert.equal(history.at(-1), {
+      role: 'assistant',
+      calls: [{ id: 'a', name: 'sh', arguments: '{"input":"ls"}' }],
     });
-    assert.equal([system, history, textOfParts(prompt), prefill], ['', [], 'Write a haiku.\n\nAbout rain.', undefined]);
-    const later = read(instruction('Be brief.'), user('one'), assistant('two'), instruction('Sum up.'));
-    assert.equal([later.system, textOfParts(later.prompt)], ['Be brief.', 'Sum up.']);
+  });
+
+  check('say nothing where they are empty', () => {
+    const { history } = read(user('one'), assistant(' '), user(''), assistant('two'), user('three'));
     assert.equal(
-      later.history.map(({ text }) => text),
-      ['one', 'two'],
+      history.map(({ role }) => role),
+      ['user', 'assistant'],
     );
-    const asked = read(user('one'), instruction('Be brief.'));
-    assert.equal([asked.system, textOfParts(asked.prompt)], ['Be brief.', 'one']);
   });
 
-  check('may end with the beginning of the answer', () => {
-    const { history, prompt, prefill } = read(user('one'), assistant('two'), user('three'), assistant('Once upon'));
-    assert.equal([history.length, textOfParts(prompt), prefill], [2, 'three', 'Once upon']);
-    const alone = read(instruction('Tell a tale.'), assistant('Once upon'));
-    assert.equal([alone.system, textOfParts(alone.prompt), alone.prefill], ['', 'Tell a tale.', 'Once upon']);
-    const anew = read(user('one'), assistant(''));
-    assert.equal([textOfParts(anew.prompt), anew.prefill], ['one', undefined]);
+  check('have instructions in any place, which no conversation is recognised by', () => {
+    const { system, history } = read({ role: 'system', content: 'A' }, user('one'), assistant('two'), user('three'));
+    assert.equal([system, history.length], ['A', 2]);
+    assert.is(read(user('one'), { role: 'developer', content: 'B' }).system, 'B');
   });
 
-  check('must hold something to answer, and results of calls', () => {
-    const call = { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } };
-    const called = { role: 'assistant', content: 'I look.', tool_calls: [call] };
-    assert.is(refused(user('one'), called), 'unsupported_value at messages[1].role');
-    assert.is(refused(assistant('two')), 'unsupported_value at messages[0].role');
-    assert.is(refused(instruction(' ')), 'invalid_value at messages[0].content');
+  check('are refused where there is nothing to answer', () => {
+    assert.is(refused(), 'empty_array at messages');
     assert.is(refused(user('')), 'invalid_value at messages[0].content');
-    assert.is(refused(user('one'), assistant('two'), user([]), user(' \n')), 'invalid_value at messages[3].content');
-    assert.is(refused(user(null)), 'invalid_value at messages[0].content');
-  });
-
-  check('may end with what a tool of the client has returned', () => {
-    const call = { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } };
-    const called = { role: 'assistant', content: null, tool_calls: [call] };
-    const tool = { role: 'tool', tool_call_id: 'c', content: 'Rain' };
-    const { history, prompt } = read(user('Weather?'), called, tool, { ...tool, content: 'Wind' });
-    assert.is(textOfParts(prompt), '[look returned]\nRain\n\n[look returned]\nWind');
-    assert.equal(
-      history.map(({ role, text }) => `${role}: ${text}`),
-      ['user: Weather?', 'assistant: [called look with {}]'],
+    assert.is(
+      refused(user('one'), assistant(null, { tool_calls: [call('a', 'f')] })),
+      'unsupported_value at messages[1].role',
     );
-    assert.is(textOfParts(read(user('Weather?'), called, tool, user('And?')).prompt), 'And?');
+    assert.is(refused(user('one'), { role: 'tool', content: 'x' }), 'missing_required_parameter at messages[1]');
   });
 
-  check('may be of many parts, and there may be many of them', () => {
-    const parts = Array.from({ length: 334 }, () => ({ type: 'text', text: 'x' }));
-    const { history, prompt } = read(user(parts), assistant('two'), user(parts), user(parts));
-    assert.is(history.length, 2);
-    assert.is(prompt.length, 1);
-  });
-
-  check('ask something when there is a file and not a word', () => {
-    assert.is(read(user([picture])).prompt.length, 1);
+  check('may begin the answer', () => {
+    const { prefill, input } = read(user('one'), assistant('The'));
+    assert.equal([prefill, input], ['The', [asked(text('one'))]]);
   });
 });

@@ -17,7 +17,8 @@ describe('a chat completion request', (check) => {
       model: undefined,
       system: '',
       history: [],
-      prompt: [{ type: 'text', text: 'Hello' }],
+      input: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }],
+      files: [],
       isStreamed: false,
       includeUsage: false,
       effort: undefined,
@@ -103,7 +104,6 @@ describe('a chat completion request', (check) => {
       seed: 0,
       stop: ['END'],
       temperature: 0,
-      tools: [{ type: 'custom', custom: { name: 'f' } }],
       top_logprobs: 3,
       top_p: 0.1,
     };

@@ -11,7 +11,13 @@ import { streamedEvents } from '../../harness/polled.ts';
 import { type Reported, reporting } from '../../harness/recorded-outputs.ts';
 
 /** What every response is called here. The second one of a world ends in 2, and so on. */
-export const responseID = (count = 1): string => `resp_s1_${String(count).padStart(12, '0')}`;
+export const responseID = (count = 1): string => `resp_${String(count).padStart(12, '0')}Abcdefghijklmn`;
+/** Where its items are. */
+export const placeOf = (id: string, custom: readonly string[] = []) => ({
+  responseID: id,
+  sessionID: 'ses_00000000000bSessionsess12',
+  custom: new Set(custom),
+});
 export const NOW_SECONDS = 1_800_000_000;
 
 export const callOf = (id: string, name: string, input: object = {}): AgentToolCall => ({
@@ -38,7 +44,7 @@ export const BESIDE: readonly OutputEvent[] = [
 ];
 
 export const startOf = (more: Partial<ResponseStart> = {}): ResponseStart => ({
-  responseID: async () => responseID(),
+  place: placeOf(responseID()),
   model: 'acme/small',
   echo: NO_ECHO,
   createdSeconds: NOW_SECONDS,
@@ -66,7 +72,7 @@ export const createResponsesWorld = (...outputEvents: readonly Reported[]): Resp
     const wanted = parseResponsesRequest(body, request.headers);
     asked.push(wanted);
     const count = asked.length;
-    const start = startOf({ responseID: async () => responseID(count), echo: wanted.echo });
+    const start = startOf({ place: placeOf(responseID(count)), echo: wanted.echo });
     if (!wanted.isStreamed) return Response.json(await createResponse(reporting(...outputEvents), start));
     return sseResponse(() => streamedEvents(reporting(...outputEvents), createResponseEncoder(start)), {
       ...neverLate,

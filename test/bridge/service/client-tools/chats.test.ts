@@ -4,7 +4,7 @@ import { calling, outcome, replying, toolNamed } from '../../../agent/harness/wo
 import { describe } from '../../../check.ts';
 import { idIn, paying } from '../../harness/recharge-world.ts';
 import { CLOCK, chatWith, QUESTION, resultsOf, streamed, TOOLS } from '../../harness/tools-world.ts';
-import { prompts, sessionsMade, system, user, withBridge } from '../../harness/world.ts';
+import { begins, prompts, sessionsMade, system, user, withBridge } from '../../harness/world.ts';
 import { clock, given, resultRequests, resultsTo, usual, weather } from './world.ts';
 
 const toolNames = (request: ModelRequest | undefined) => request?.tools.map(({ name }) => name);
@@ -162,7 +162,7 @@ describe('functions of a client in a chat', (check) => {
       const allowed = { mode: 'auto', tools: [{ type: 'function', function: { name: 'clock' } }] };
       assert.equal(await namesFor({ tool_choice: { type: 'allowed_tools', allowed_tools: allowed } }), ['clock']);
       assert.equal(await namesFor({ tools: [CLOCK], tool_choice: 'auto', parallel_tool_calls: false }), ['clock']);
-      const sent = prompts(world).at(-1)?.body as { readonly clientTools: object } | undefined;
+      const sent = begins(world).at(-1)?.body as { readonly clientTools: object } | undefined;
       const { tools: _tools, ...rest } = (sent?.clientTools ?? {}) as { readonly tools?: unknown };
       assert.equal(rest, { choice: 'auto', parallel: false });
     }),

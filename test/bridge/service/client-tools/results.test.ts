@@ -4,18 +4,20 @@ import { describe } from '../../../check.ts';
 import { messagesTo } from '../../harness/model-scripts.ts';
 import { chatWith, QUESTION, resultsOf, TOOLS } from '../../harness/tools-world.ts';
 import { quietTime, sessionsMade, user, withBridge } from '../../harness/world.ts';
-import { given, resultRequests, resultsTo, usual, weather } from './world.ts';
+import { callsTo, given, resultsTo, usual, weather } from './world.ts';
 
 describe('functions of a client in a chat', (check) => {
-  check('reach the model with a result that belongs to no call', () =>
+  check('are refused with a result that belongs to no call, and count when they come without it', () =>
     withBridge(usual, async (world) => {
       const headers = { 'x-session-id': 'chat-1' };
       const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
       const stray = { role: 'tool', tool_call_id: 'call_of_nobody', content: 'a stray result' };
-      const answer = await chatWith(world, [...resultsOf(asked.calls), stray], { tools: TOOLS }, headers);
+      const refused = await chatWith(world, [...resultsOf(asked.calls), stray], { tools: TOOLS }, headers);
+      assert.equal([refused.status, refused.error?.code], [400, 'invalid_value']);
+      assert.is(world.agent.asked.length, 1);
+      const answer = await chatWith(world, resultsOf(asked.calls), { tools: TOOLS }, headers);
       assert.is(answer.message.content, 'It rains.');
-      assert.match(messagesTo(world.agent.asked[1]), 'a stray result');
-      assert.match(messagesTo(world.agent.asked[1]), 'weather is fine');
+      assert.equal(resultsTo(world.agent.asked[1]), ['weather: weather is fine']);
     }),
   );
 
@@ -60,9 +62,9 @@ describe('functions of a client in a chat', (check) => {
       const message = { role: 'assistant', content: null, tool_calls: [call] };
       const answer = await chatWith(world, [...QUESTION, message, ...resultsOf([call])]);
       assert.is(answer.message.content, 'It rains.');
-      assert.match(messagesTo(world.agent.asked[0]), '[weather returned]');
-      assert.match(messagesTo(world.agent.asked[0]), '[called weather');
-      assert.is(resultRequests(world).length, 0);
+      const [request] = world.agent.asked;
+      assert.equal(callsTo(request), [{ id: 'call_of_another', name: 'weather' }]);
+      assert.equal(resultsTo(request), ['weather: weather is fine']);
     }),
   );
 
@@ -78,28 +80,29 @@ describe('functions of a client in a chat', (check) => {
 });
 
 describe('a call without its result', (check) => {
-  check('ends with its time, and a result that comes later is a prompt in words', () => {
+  check('ends with its time, and a result that comes later is still its result', () => {
     const short = { clientToolTimeoutMs: 20 };
     return withBridge({ ...usual, changes: short }, async (world) => {
       const asked = await chatWith(world, QUESTION);
       await quietTime(40);
       const answer = await chatWith(world, [...QUESTION, asked.message, ...resultsOf(asked.calls)]);
       assert.is(answer.message.content, 'It rains.');
-      const told = messagesTo(world.agent.asked[1]);
-      assert.match(told, 'did not come in time');
-      assert.match(told, '[weather returned]');
+      assert.equal(resultsTo(world.agent.asked[1]), ['weather: weather is fine']);
       assert.is(sessionsMade(world).length, 1);
     });
   });
 
-  check('ends with the next words of the user, and a result that comes later is not lost', () =>
+  check('ends with the next words of the user, and a result that comes later is refused', () =>
     withBridge(given(calling(weather), replying('As you like.'), replying('Rain, I see.')), async (world) => {
       const headers = { 'x-session-id': 'chat-1' };
       const asked = await chatWith(world, QUESTION, { tools: TOOLS }, headers);
       await chatWith(world, [user('Never mind')], { tools: TOOLS }, headers);
+      assert.match(messagesTo(world.agent.asked[1]), 'Never mind');
       const late = await chatWith(world, resultsOf(asked.calls), { tools: TOOLS }, headers);
-      assert.is(late.message.content, 'Rain, I see.');
-      assert.match(messagesTo(world.agent.asked[2]), 'weather is fine');
+      assert.equal([late.status, late.error?.code], [400, 'invalid_value']);
+      assert.is(world.agent.asked.length, 2);
+      const next = await chatWith(world, [user('It rained.')], { tools: TOOLS }, headers);
+      assert.is(next.message.content, 'Rain, I see.');
     }),
   );
 });

@@ -16,5 +16,15 @@ export const resultsTo = (request: ModelRequest | undefined): readonly string[] 
   return last?.role === 'tool' ? last.results.map(({ name, output }) => `${name}: ${String(output)}`) : [];
 };
 
+/** The calls that a model was told of in its answers, without their arguments. */
+export const callsTo = (request: ModelRequest | undefined) =>
+  (request?.messages ?? []).flatMap((message) =>
+    message.role === 'assistant' ? message.calls.map(({ id, name }) => ({ id, name })) : [],
+  );
+
+/** Requests that begin a turn with results of calls. */
 export const resultRequests = ({ calls }: BridgeWorld) =>
-  calls.filter(({ path }) => path.endsWith('/client-tool-results'));
+  calls.filter(({ method, path, body }) => {
+    if (method !== 'POST' || path !== '/gatehouse/turns') return false;
+    return (body as { readonly input: readonly { readonly role: string }[] }).input.some(({ role }) => role === 'tool');
+  });

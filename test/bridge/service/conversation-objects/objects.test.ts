@@ -1,14 +1,16 @@
 import * as assert from 'uvu/assert';
+import { nodeDigest } from '../../../../src/adapter/node/crypto.ts';
 import { HttpClientError } from '../../../../src/core/http/client.ts';
+import { ownerOfKey } from '../../../../src/core/http/conversation-metadata.ts';
 import { describe } from '../../../check.ts';
-import { OTHER_KEY, sessionsMade, withBridge } from '../../harness/world.ts';
+import { KEY, OTHER_KEY, sessionsMade, withBridge } from '../../harness/world.ts';
 import { clientOf, failureOf, linesIn, said, withClient } from './world.ts';
 
 describe('a conversation of a client', (check) => {
   check('is created, read, changed and deleted', () =>
     withClient(async (client) => {
       const made = await client.conversations.create({ metadata: { topic: 'money' } });
-      assert.match(made.id, /^conv_[A-Za-z0-9]+_[A-Za-z0-9]{12}$/);
+      assert.match(made.id, /^conv_[A-Za-z0-9]{26}$/);
       assert.equal([made.object, made.metadata], ['conversation', { topic: 'money' }]);
       assert.ok(Math.abs(made.created_at - Date.now() / 1000) < 60);
       assert.equal(await client.conversations.retrieve(made.id), made);
@@ -99,6 +101,14 @@ describe('a conversation of a client', (check) => {
       assert.is((await client.responses.create({ input: 'Two', conversation: 'my-own' })).output_text, 'Two: 3');
       assert.equal((await client.conversations.retrieve('my-own')).metadata, { a: '1' });
       assert.is(await failureOf(client.conversations.retrieve('another')), '404 not_found');
+    }),
+  );
+
+  check('gives its name to the session, with the owner by which the console knows its own', () =>
+    withClient(async (client, world) => {
+      await client.responses.create({ input: 'One', conversation: 'my-own' });
+      const [session] = (await world.agent.get('/session')) as readonly { readonly metadata: object }[];
+      assert.equal(session?.metadata, { gatehouse: { owner: ownerOfKey(KEY, nodeDigest), name: 'my-own' } });
     }),
   );
 

@@ -1,5 +1,6 @@
 import { Agent, OpenAIConversationsSession, OpenAIProvider, Runner } from '@openai/agents';
 import type OpenAI from 'openai';
+import type { APIError } from 'openai';
 import * as assert from 'uvu/assert';
 import { calling, replying } from '../../../agent/harness/world.ts';
 import { describe } from '../../../check.ts';
@@ -58,11 +59,15 @@ describe('a conversation of a client', (check) => {
         return withBridge({ scripts: Array(4).fill(script) }, async (world) => {
           const client = clientOf(world);
           const conversation = isNamed ? 'my-own' : (await client.conversations.create()).id;
-          const running = failureOf(client.responses.create({ input: 'story', conversation }));
+          const ended = client.responses.create({ input: 'story', conversation }).then(
+            ({ output_text }) => output_text,
+            ({ status }: APIError) => status,
+          );
           await model.begun;
           await client.conversations.delete(conversation);
           await model.left;
-          assert.match(await running, /^(?:404|502)/);
+          // Its answer ends, or is not there any more when its reader looks.
+          assert.ok(['', 502].includes((await ended) ?? 0));
           await quietTime(30);
           assert.equal([prompts(world).length, sessionsMade(world).length, sessionsDeleted(world).length], [1, 1, 1]);
           assert.is(await failureOf(client.conversations.retrieve(conversation)), '404 not_found');
@@ -79,10 +84,10 @@ describe('a conversation of a client', (check) => {
       const second = await world.chat({ messages: [...history, user('Two')] }, headers);
       assert.equal([second.text, second.name], ['Two: 3', id]);
       const edited = await world.chat({ messages: [user('Another'), assistant('B'), user('Three')] }, headers);
-      assert.is.not(edited.name, id);
-      assert.equal(await linesIn(client, id), ['user: One', 'assistant: One: 1', 'user: Two', 'assistant: Two: 3']);
+      assert.is(edited.name, id);
+      assert.equal((await linesIn(client, id)).slice(0, 3), ['user: Another', 'assistant: B', 'user: Three']);
       assert.is(sessionsMade(world).length, 2);
-      const unknown = { 'x-session-id': 'conv_x_000000000000' };
+      const unknown = { 'x-session-id': `conv_${'0'.repeat(26)}` };
       assert.is((await world.send('/v1/chat/completions', { messages: [user('One')] }, unknown)).status, 404);
     }),
   );

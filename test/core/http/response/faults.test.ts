@@ -33,6 +33,14 @@ const TABLE: Readonly<Record<Exclude<FaultDetail['kind'], 'client-left'>, Row>> 
     param: 'input[3]',
     expectedText: /^Expected visible text$/,
   },
+  'turn-refused': {
+    detail: { kind: 'turn-refused', code: 'turn_aborted', ids: ['shell_run'] },
+    status: 409,
+    code: 'turn_aborted',
+    type: REFUSAL,
+    expectedText: /Tools were called before: shell_run\./,
+    headers: { 'x-should-retry': 'false' },
+  },
   'unjudged-input': {
     detail: { kind: 'unjudged-input', code: 'image_unsupported', param: 'input[1]', message: 'It judges no images' },
     status: 400,

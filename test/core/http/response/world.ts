@@ -6,7 +6,7 @@ export type FaultDetail = GatewayFault | BridgeFault;
 /** The answer of a service to a fault of this kind. */
 export const errorResponse = (detail: FaultDetail): Response =>
   // The gateway has a status of its own for a large body.
-  detail.kind === 'agent-failed' || detail.kind === 'body-too-large'
+  detail.kind === 'agent-failed' || detail.kind === 'turn-refused' || detail.kind === 'body-too-large'
     ? bridgeErrorResponse(detail)
     : gatewayErrorResponse(detail);
 

@@ -5,10 +5,11 @@ import { FAILURE } from '../../../harness/recorded-outputs.ts';
 import { createResponsesWorld, type ResponsesWorld, responseID } from '../world.ts';
 import {
   AFTER,
-  asText,
   BROKEN,
   BROKEN_AT_ONCE,
   CUT,
+  inShort,
+  MORE,
   openaiOver,
   REPORTED,
   repeated,
@@ -87,7 +88,7 @@ describe("OpenAI's agents", (check) => {
     const world = createResponsesWorld(...WORKING);
     const { result } = await streamed(world);
     await runnerOver(world).run(agent, [...result.history, user('More')]);
-    assert.equal([repeated(world), world.asked[1]?.prompt], [REPORTED, asText('More')]);
+    assert.equal([repeated(world), inShort(world.asked[1]?.input)], [REPORTED, MORE]);
     await runnerOver(world).run(agent, 'More', { previousResponseId: responseID() });
     assert.equal(world.asked[2]?.conversation, AFTER);
   });

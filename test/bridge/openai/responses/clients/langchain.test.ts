@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { describe, rejection } from '../../../../check.ts';
 import { FAILURE } from '../../../harness/recorded-outputs.ts';
 import { createResponsesWorld, type ResponsesWorld } from '../world.ts';
-import { asText, BROKEN, BROKEN_AT_ONCE, CUT, REPORTED, repeated, THINKING, WORDS, WORKING } from './world.ts';
+import { BROKEN, BROKEN_AT_ONCE, CUT, inShort, MORE, REPORTED, repeated, THINKING, WORDS, WORKING } from './world.ts';
 
 describe('LangChain', (check) => {
   const modelOver = ({ baseURL, fetch }: ResponsesWorld): ChatOpenAI =>
@@ -58,6 +58,6 @@ describe('LangChain', (check) => {
     const world = createResponsesWorld(...WORKING);
     const answer = await streamed(world);
     await modelOver(world).invoke([new HumanMessage('Hello'), answer, new HumanMessage('More')]);
-    assert.equal([repeated(world), world.asked[1]?.prompt], [REPORTED, asText('More')]);
+    assert.equal([repeated(world), inShort(world.asked[1]?.input)], [REPORTED, MORE]);
   });
 });

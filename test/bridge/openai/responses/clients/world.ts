@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
-import { normalizeMessages } from '../../../../../src/bridge/conversation/fingerprint.ts';
-import { runAtOnce } from '../../../../../src/core/time-slices.ts';
+import { textOfParts } from '../../../../../src/bridge/request.ts';
+import type { SentMessage } from '../../../../../src/bridge/turns/port.ts';
 import { ended, failed, textEvents, thought } from '../../../harness/recorded-outputs.ts';
 import { BESIDE, type ResponsesWorld, responseID } from '../world.ts';
 
@@ -26,11 +26,19 @@ export const CUT = [textEvents('a', 'I look'), ended({ finish: 'length' })] as c
 export const WORDS = 'I look.\n\nFive.';
 /** What goes on after the first response. */
 export const AFTER = { kind: 'after', responseID: responseID() };
-/** A content of one text. */
-export const asText = (text: string) => [{ type: 'text', text }];
+/** A message of one word, in short. */
+export const MORE = [{ role: 'user', text: 'More' }];
+
+const wordsOf = (message: SentMessage): string => {
+  if (message.role === 'user') return textOfParts(message.parts);
+  return (message.role === 'tool' ? message.output : (message.text ?? '')).replace(/\s+/g, ' ');
+};
+/** Messages in short: their words, with single blanks. */
+export const inShort = (messages: readonly SentMessage[] = []) =>
+  messages.map((message) => ({ role: message.role, text: wordsOf(message) }));
 
 /** What a client has said once more, as conversations are recognised by it. */
-export const repeated = ({ asked }: ResponsesWorld) => runAtOnce(normalizeMessages(asked[1]?.history ?? []));
+export const repeated = ({ asked }: ResponsesWorld) => inShort(asked[1]?.history);
 
 /** What a conversation holds that went on after `WORKING`. */
 export const REPORTED = [

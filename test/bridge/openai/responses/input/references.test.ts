@@ -1,8 +1,9 @@
 import * as assert from 'uvu/assert';
 import { parseInput } from '../../../../../src/bridge/openai/responses/input.ts';
 import { describe } from '../../../../check.ts';
+import { inShort } from '../clients/world.ts';
 import { responseID } from '../world.ts';
-import { assistant, user, words } from './world.ts';
+import { assistant, user } from './world.ts';
 
 const reference = (id: string) => ({ type: 'item_reference', id });
 
@@ -14,7 +15,7 @@ describe('items that a client names and does not send', (check) => {
     const {
       previousResponse: after,
       history,
-      prompt,
+      input,
     } = parseInput([
       user('One'),
       ours('rs', 0),
@@ -24,7 +25,7 @@ describe('items that a client names and does not send', (check) => {
       ours('mcp', 1, 2),
       user('Three'),
     ]);
-    assert.equal([after, history, prompt], [afterResponse(2), [], words('Three')]);
+    assert.equal([after, history, inShort(input)], [afterResponse(2), [], [{ role: 'user', text: 'Three' }]]);
   });
 
   check('need no type', () => {
@@ -48,7 +49,7 @@ describe('items that a client names and does not send', (check) => {
       user('Three'),
     ]);
     assert.equal(after, afterResponse());
-    assert.equal(history, [
+    assert.equal(inShort(history), [
       { role: 'user', text: 'Two' },
       { role: 'assistant', text: 'From elsewhere' },
     ]);
@@ -63,7 +64,7 @@ describe('items that a client names and does not send', (check) => {
       user('Two'),
     ]);
     assert.is(after, undefined);
-    assert.equal(history, [
+    assert.equal(inShort(history), [
       { role: 'user', text: 'One' },
       { role: 'assistant', text: 'All of it' },
     ]);

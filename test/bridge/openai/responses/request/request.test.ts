@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import { NO_ECHO } from '../../../../../src/bridge/openai/responses/echo.ts';
 import { parseResponsesRequest } from '../../../../../src/bridge/openai/responses/request.ts';
 import { describe } from '../../../../check.ts';
+import { inShort } from '../clients/world.ts';
 import { responseID } from '../world.ts';
 import { asked, refused, refusedWith } from './world.ts';
 
@@ -11,7 +12,8 @@ describe('a request for a response', (check) => {
       model: undefined,
       system: '',
       history: [],
-      prompt: [{ type: 'text', text: 'Hello' }],
+      input: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }],
+      files: [],
       isStreamed: false,
       effort: undefined,
       isStored: true,
@@ -50,9 +52,9 @@ describe('a request for a response', (check) => {
       { role: 'user', content: 'Hello' },
       { role: 'developer', content: [{ type: 'input_text', text: 'Be exact.' }] },
     ];
-    const { system, prompt } = asked({ instructions: 'Be brief.', input });
+    const { system, input: told } = asked({ instructions: 'Be brief.', input });
     assert.is(system, 'Be brief.\n\nBe kind.\n\nBe exact.');
-    assert.equal(prompt, [{ type: 'text', text: 'Hello' }]);
+    assert.equal(inShort(told), [{ role: 'user', text: 'Hello' }]);
     assert.is(asked({ instructions: ' ' }).system, '');
   });
 
@@ -108,10 +110,14 @@ describe('a request for a response', (check) => {
   check('needs no input where it goes on with something', () => {
     const previous_response_id = responseID();
     for (const input of [undefined, null, '', ' ', []]) {
-      const { prompt, conversation, history } = parseResponsesRequest({ input, previous_response_id }, new Headers());
-      assert.equal([prompt, history], [[{ type: 'text', text: 'Continue.' }], []]);
+      const {
+        input: asked,
+        conversation,
+        history,
+      } = parseResponsesRequest({ input, previous_response_id }, new Headers());
+      assert.equal([inShort(asked), history], [[{ role: 'user', text: 'Continue.' }], []]);
       assert.is(conversation.kind, 'after');
-      assert.is(parseResponsesRequest({ input, conversation: 'desk' }, new Headers()).prompt.length, 1);
+      assert.is(parseResponsesRequest({ input, conversation: 'desk' }, new Headers()).input.length, 1);
       assert.match(refused({ input, instructions: 'Be brief.' }), 'input');
       assert.match(refused({ input, conversation: ' ' }), 'input');
     }

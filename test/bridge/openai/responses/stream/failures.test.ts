@@ -24,19 +24,6 @@ describe('the events of a response that fails', (check) => {
     assert.equal(names.slice(-3), ['output_item.done', 'error', 'failed']);
   });
 
-  check('are one error where the answer never began', async () => {
-    const rejecting = async (): Promise<string> => {
-      throw new Fault({ kind: 'backend-timeout' });
-    };
-    const { events, thrown } = await read(reporting(failed()), { responseID: rejecting });
-    const members = { code: FAILURE.code, message: FAILURE.message, param: null };
-    assert.equal(events, [
-      // OpenAI's client for Python throws at the member `error`, and reads an empty answer without it.
-      { type: 'error', sequence_number: 0, ...members, error: { type: 'server_error', ...members } },
-    ]);
-    assert.is(thrown, undefined);
-  });
-
   check('show nothing of a bug, and pass it on', async () => {
     async function* broken(): AsyncGenerator<OutputEvent> {
       yield { kind: 'text', id: 'a', text: 'Hel' };
@@ -70,12 +57,6 @@ describe('a response in one piece', (check) => {
   check('is the fault of a failure, which is not retryable', async () => {
     const thrown = await rejection(createResponse(reporting(textEvents('a', 'Hel'), failed()), startOf()));
     assert.equal((thrown as Fault).detail, { kind: 'agent-failed', ...FAILURE, isRetryable: false });
-  });
-
-  check('is the fault of an answer that never began, as it was', async () => {
-    const fault = new Fault({ kind: 'backend-timeout' });
-    const start = startOf({ responseID: () => Promise.reject(fault) });
-    assert.is(await rejection(createResponse(reporting(failed()), start)), fault);
   });
 
   check('takes an answer that just ends for a bug', async () => {

@@ -1,0 +1,143 @@
+import type { KeyedQueue } from '../../../core/keyed-queue.ts';
+import type { MessageErrorRecord } from '../../agent/schema.ts';
+import type { TurnCaller, TurnPhase, TurnSnapshot, TurnUsage } from '../port.ts';
+import { refused, type TurnsNeeds } from './needs.ts';
+import type { OpenRequests } from './open-requests.ts';
+import type { PromptRun } from './run.ts';
+
+/** What stays of a turn that has ended. */
+export type EndFacts = {
+  readonly status: Exclude<TurnPhase, 'queued' | 'running' | 'waiting' | 'calls'>;
+  readonly endedMs: number;
+  readonly position: number;
+  readonly usage: TurnUsage;
+  readonly model: string;
+  readonly finish?: string | undefined;
+  readonly error?: MessageErrorRecord | undefined;
+  readonly structured?: unknown;
+  /** The names of the tools that it has called. */
+  readonly tools: readonly string[];
+};
+
+/** A turn as this process knows it. */
+export type TurnRecord = {
+  readonly id: string;
+  readonly owner: string;
+  readonly key: string;
+  readonly digest: string;
+  readonly abortAfterMs: number | null;
+  readonly isStored: boolean;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly createdMs: number;
+  /** `providerID/modelID` that was asked for; empty for the agent's default. */
+  readonly model: string;
+  /** Ends its beginning when all who wait for that have left. */
+  readonly starting: AbortController;
+  /** Resolves once it has begun; to a view where it has not, because another turn waits for a decision. */
+  begun: Promise<TurnSnapshot | undefined>;
+  /** Undefined until it has begun. */
+  conversation: KnownConversation | undefined;
+  sessionID: string;
+  promptID: string;
+  from: number;
+  until?: number | undefined;
+  continuedBy?: string | undefined;
+  /** While it goes on. */
+  run: PromptRun | undefined;
+  end: EndFacts | undefined;
+  readonly readers: Set<string>;
+  joins: number;
+  leftMs?: number | undefined;
+  readMs?: number | undefined;
+  readTo?: number | undefined;
+  readonly shownIDs: Set<string>;
+  /** The digest of the conversation before its answer, and after it. */
+  chain?: string | undefined;
+  endChain?: string | undefined;
+};
+
+/** A conversation as this process knows it. */
+export type KnownConversation = {
+  readonly id: string;
+  readonly owner: string;
+  readonly name?: string | undefined;
+  readonly isOfClient: boolean;
+  /** With which its creation may be repeated. */
+  readonly key?: string | undefined;
+  readonly createdMs: number;
+  metadata: Readonly<Record<string, unknown>>;
+  /** Empty until it has one. */
+  sessionID: string;
+  lastTurnID?: string | undefined;
+  /** The digest of its history, if that is known; undefined for one from before a restart, until its session was read. */
+  tip: { readonly digest: string | undefined } | undefined;
+  /** The turn that goes on in it. */
+  openTurn?: TurnRecord | undefined;
+  /** Of messages that the client has added, without a turn. */
+  readonly addedIDs: Set<string>;
+};
+
+/** All that the port knows, in memory. */
+export type TurnsState = {
+  readonly needs: TurnsNeeds;
+  readonly requests: OpenRequests;
+  /** Those who want to begin in a conversation, by its id. */
+  readonly queue: KeyedQueue;
+  /** The oldest first. */
+  readonly turns: Map<string, TurnRecord>;
+  readonly conversations: Map<string, KnownConversation>;
+  /** What timers are to do, until it was done or the port has stopped. */
+  readonly timers: Set<() => void>;
+};
+
+const TURNS_LIMIT = 5000;
+const CONVERSATIONS_LIMIT = 10_000;
+
+/** The turn of an owner. Faults with `turn_not_found`. */
+export const knownTurn = ({ turns }: Pick<TurnsState, 'turns'>, id: string, owner: string): TurnRecord => {
+  const record = turns.get(id);
+  if (record === undefined || record.owner !== owner || record.promptID === '') throw refused('turn_not_found');
+  return record;
+};
+
+/** The conversation of an owner; undefined if there is none. */
+export const conversationAt = (
+  { conversations }: Pick<TurnsState, 'conversations'>,
+  place: { readonly id: string } | { readonly name: string },
+  { owner }: Pick<TurnCaller, 'owner'>,
+): KnownConversation | undefined => {
+  if ('id' in place) {
+    const found = conversations.get(place.id);
+    return found?.owner === owner ? found : undefined;
+  }
+  return [...conversations.values()].find((one) => one.owner === owner && one.name === place.name);
+};
+
+/** The turns of a conversation, the oldest first. */
+export const turnsIn = ({ turns }: Pick<TurnsState, 'turns'>, conversation: KnownConversation): readonly TurnRecord[] =>
+  [...turns.values()].filter((record) => record.conversation === conversation);
+
+/** Adds a turn. Of too many the oldest that has ended is forgotten. */
+export const addTurn = ({ turns }: TurnsState, record: TurnRecord): void => {
+  turns.set(record.id, record);
+  if (turns.size <= TURNS_LIMIT) return;
+  const ended = [...turns.values()].find(({ end }) => end !== undefined);
+  if (ended !== undefined) turns.delete(ended.id);
+};
+
+/** Adds a conversation. Of too many the oldest in which no turn goes on is forgotten. */
+export const addConversation = ({ conversations }: TurnsState, conversation: KnownConversation): void => {
+  conversations.set(conversation.id, conversation);
+  if (conversations.size <= CONVERSATIONS_LIMIT) return;
+  const idle = [...conversations.values()].find((one) => one.sessionID !== '' && one.openTurn === undefined);
+  if (idle !== undefined) conversations.delete(idle.id);
+};
+
+/** Calls later, unless the port has stopped. */
+export const callLater = ({ needs, timers }: TurnsState, ms: number, task: () => void): void => {
+  const cancel = needs.clock.after(ms, () => {
+    timers.delete(cancel);
+    task();
+  });
+  timers.add(cancel);
+};

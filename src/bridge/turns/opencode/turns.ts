@@ -1,0 +1,88 @@
+import { createKeyedQueue } from '../../../core/keyed-queue.ts';
+import { createSessionClient } from '../../agent/session-client.ts';
+import { createTracedPost } from '../agent/traced-post.ts';
+import type { TurnsPort } from '../port.ts';
+import { beginTurn } from './begin.ts';
+import { createConversations } from './conversations.ts';
+import { createMarkReader } from './marks.ts';
+import { type OpenCodeNeeds, refused } from './needs.ts';
+import { followRequests } from './open-requests.ts';
+import { eventsOf, leaveTurn, readTurnEntries } from './reading.ts';
+import { removeTurn, turnViewOf } from './records.ts';
+import { knownTurn, type TurnsState } from './state.ts';
+
+/** How many may wait in a conversation. */
+const WAITING_LIMIT = 16;
+
+/** Turns at a server with the API of OpenCode 1.x. What this process knows of them is gone when it ends. */
+export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonly stop: () => void } => {
+  const { callAgent, baseUrl } = needs;
+  const agent = createSessionClient(callAgent);
+  const whole = { ...needs, agent, traced: createTracedPost(baseUrl) };
+  const state: TurnsState = {
+    needs: whole,
+    requests: followRequests(whole),
+    queue: createKeyedQueue({ count: WAITING_LIMIT, per: 'key', createError: () => refused('conversation_full') }),
+    turns: new Map(),
+    conversations: new Map(),
+    timers: new Set(),
+  };
+  const readMarks = createMarkReader(state);
+  return {
+    begin: (request, by) => beginTurn(state, request, by, readMarks),
+    async *follow(turnID, after, { owner, signal }) {
+      yield* eventsOf(state, knownTurn(state, turnID, owner), { after, signal });
+    },
+    async read(turnID, { owner, signal }) {
+      const record = knownTurn(state, turnID, owner);
+      const entries = await readTurnEntries(state, record, { after: record.from, signal });
+      return { turn: turnViewOf(record), entries };
+    },
+    view: async (turnID, { owner }) => turnViewOf(knownTurn(state, turnID, owner)),
+    async input({ sessionID, messageIDs }, { signal }) {
+      return Promise.all(messageIDs.map((id) => agent.message(sessionID, id, signal)));
+    },
+    async turnsOfPart({ sessionID, partID }, { owner, signal }) {
+      const own = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.sessionID === sessionID);
+      if (own.length === 0) return [];
+      const records = await agent.messages(sessionID, signal);
+      const info = records.find(({ parts }) => parts.some(({ id }) => id === partID))?.info;
+      if (info?.role !== 'assistant') return [];
+      return own.filter(({ promptID }) => promptID === info.parentID).map(turnViewOf);
+    },
+    async waitingTurns({ owner }) {
+      const own = [...state.turns.values()].filter((turn) => turn.owner === owner && turn.promptID !== '');
+      return own.map(turnViewOf).filter(({ status }) => status === 'waiting');
+    },
+    async leave(turnID, reader, { owner }) {
+      leaveTurn(state, knownTurn(state, turnID, owner), reader);
+    },
+    async cancel(turnID, { owner }) {
+      const record = knownTurn(state, turnID, owner);
+      await record.run?.abort();
+      return turnViewOf(record);
+    },
+    async delete(turnID, { owner }) {
+      const record = knownTurn(state, turnID, owner);
+      if (record.end === undefined) throw refused('turn_running');
+      await removeTurn(state, record);
+    },
+    async decide(turnID, decisions, { owner }) {
+      const { run } = knownTurn(state, turnID, owner);
+      const open = run?.waiting() ?? [];
+      const unknown = decisions.flatMap(({ requestID }) =>
+        open.some(({ id }) => id === requestID) ? [] : [requestID],
+      );
+      if (unknown.length > 0) throw refused('no_such_request', unknown);
+      for (const decision of decisions) await state.requests.reply(decision);
+    },
+    conversations: createConversations(state, readMarks),
+    takesClientTools: async () => false,
+    stop() {
+      state.requests.stop();
+      for (const { run } of state.turns.values()) run?.stop();
+      for (const cancel of state.timers) cancel();
+      state.timers.clear();
+    },
+  };
+};

@@ -1,0 +1,14 @@
+/** The member of a session's metadata that says which conversation has it: `name`, and the `owner` of that. */
+export const GATEHOUSE_METADATA_KEY = 'gatehouse';
+
+/** The owner of conversations where the bridge has no keys. */
+export const OWNER_WITHOUT_KEY = 'anyone';
+
+const OWNER_CHARS = 16;
+
+/**
+ * The owner of the conversations of a bridge's key. A digest, because the agent stores it; with a prefix, so that it matches no digest
+ * of the key elsewhere. `digest`: SHA-256 as base64url.
+ */
+export const ownerOfKey = (key: string, digest: (text: string) => string): string =>
+  digest(`gatehouse bridge ${key}`).slice(0, OWNER_CHARS);
