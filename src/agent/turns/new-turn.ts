@@ -1,8 +1,63 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Span } from '../../core/http/tracing.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
+import type { AgentCatalog } from '../agents/catalog.ts';
+import type { Publisher } from '../events/publisher.ts';
+import type { Ids } from '../protocol/ids.ts';
 import type { Turn } from '../protocol/turns.ts';
-import type { StoreChange } from '../store/store.ts';
+import type { AcceptPrompt } from '../session/prompt.ts';
+import type { RunQueue } from '../session/run-queue.ts';
+import type { Sessions } from '../session/sessions.ts';
+import type { Store, StoreChange } from '../store/store.ts';
+import type { Approvals } from '../tools/approvals.ts';
+import type { createClientResults } from '../tools/client-results.ts';
+import type { ImportMessages } from './history/import.ts';
 import { UNREAD_LIFE_MS } from './leaving.ts';
 import type { Located } from './locate.ts';
+import { readFacts, type TurnFacts } from './output/view.ts';
+import { changeTurn, withReader } from './records.ts';
 import type { AskedTurn } from './request.ts';
+
+/** What turns work with. */
+export type TurnNeeds = {
+  readonly store: Store;
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
+  readonly runs: RunQueue;
+  readonly catalog: AgentCatalog;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly digest: (text: string) => string;
+  readonly runInSlices: RunInSlices;
+  readonly acceptPrompt: AcceptPrompt;
+  readonly takeClientResults: ReturnType<typeof createClientResults>;
+  readonly importMessages: ImportMessages;
+  readonly clientToolTimeoutMs: number;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** Who asks, and from where. */
+export type AskedFrom = {
+  readonly span: Span | undefined;
+  readonly directory: string;
+  readonly by: string;
+  readonly signal: AbortSignal;
+};
+
+/** A turn that was begun, or that an earlier request has begun. */
+export type Begun = {
+  readonly outcome: 'begun' | 'joined';
+  readonly reader: string;
+  readonly facts: TurnFacts;
+  /** Nothing of it can have happened before `start` is called. */
+  readonly isFresh: boolean;
+  /** To be called once, when somebody follows it. */
+  readonly start: () => void;
+};
+
+/** What an attempt to begin has decided so far. */
+export type BeginAttempt = AskedFrom & { readonly reader: string; readonly released: Turn | undefined };
 
 /** What is known of a turn that begins, besides its request. */
 type NewTurn = Pick<Turn, 'id' | 'sessionID' | 'promptID' | 'from' | 'messageIDs' | 'createdMs'> & {
@@ -47,4 +102,19 @@ export const turnChanges = (
     changed.push({ kind: 'turn', turn: ended, before: continued });
   }
   return [...changed, { kind: 'conversation', conversation: moved, before }, { kind: 'turn', turn, before: undefined }];
+};
+
+/** A request becomes one more reader of a turn. `isFirstOnly`: only if no other one has joined since the turn was found. */
+export const joinTurn = async (
+  needs: Pick<TurnNeeds, 'store' | 'approvals'>,
+  found: Turn,
+  reader: string,
+  { isFirstOnly = false }: { readonly isFirstOnly?: boolean | undefined } = {},
+): Promise<Begun> => {
+  const { store } = needs;
+  const join = (now: Turn): Turn => ({ ...withReader(now, reader), joins: now.joins + 1 });
+  const turn = isFirstOnly ? join(found) : await changeTurn(store, found, join);
+  if (isFirstOnly) await store.commit([{ kind: 'turn', turn, before: found }], []);
+  const facts = await readFacts(needs, turn);
+  return { outcome: 'joined', reader, facts, isFresh: false, start: () => {} };
 };

@@ -1,10 +1,11 @@
 import type { Publisher } from '../events/publisher.ts';
 import { createFamilyDeletion } from '../session/family.ts';
 import type { OutputLimits } from '../tools/output-limit.ts';
-import { createBegin, type TurnNeeds } from './begin.ts';
+import { createBegin } from './begin.ts';
 import { createTurnConversations, type TurnConversations } from './conversations.ts';
 import { createImport } from './history/import.ts';
 import { createLeaving, type Leaving } from './leaving.ts';
+import type { TurnNeeds } from './new-turn.ts';
 import { followTurn } from './output/reader.ts';
 import { createSessionEvents } from './output/session-events.ts';
 import { deleteTurn, forgetTurn } from './removal.ts';

@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts';
 import type { Approvals } from '../../tools/approvals.ts';
 import { STRUCTURED_OUTPUT } from '../../turn/structured-output.ts';
 import { isOpenStatus, type JoinCandidate, type TurnStatus } from '../joining.ts';
-import { turnRefusal } from '../refusals.ts';
+import { isRefusal, turnRefusal } from '../refusals.ts';
 import { type AnswerStep, callArguments, endOfStep, type LogEntry, logOf, stepOf } from './log.ts';
 
 /** What is stored about a turn, and what it waits for, at one moment. */
@@ -222,7 +222,7 @@ export const toShownTurn = (facts: TurnFacts): ShownTurn => {
 };
 
 /** A turn as an equal request may join it. */
-export const readCandidate = async (needs: FactsNeeds, turn: Turn): Promise<JoinCandidate> => {
+const readCandidate = async (needs: FactsNeeds, turn: Turn): Promise<JoinCandidate> => {
   const facts = await readFacts(needs, turn);
   const status = statusOf(facts);
   // Of any other the tools do not matter.
@@ -232,3 +232,10 @@ export const readCandidate = async (needs: FactsNeeds, turn: Turn): Promise<Join
   const tools = [...new Set(names)].filter((name) => name !== STRUCTURED_OUTPUT);
   return { turn, status, endedMs: ownSteps(facts).at(-1)?.time.completed, tools };
 };
+
+/** The same; undefined where the question of the turn is not there any more. */
+export const findCandidate = (needs: FactsNeeds, turn: Turn): Promise<JoinCandidate | undefined> =>
+  readCandidate(needs, turn).catch((error: unknown) => {
+    if (isRefusal(error, 'turn_not_found')) return undefined;
+    throw error;
+  });
