@@ -9,6 +9,7 @@ import { type RequestedCall, unfitArguments, unreadableArguments } from '../tool
 
 const ONE_AT_A_TIME =
   'One step makes one call of such a tool, so this one was not made. Ask for it again in the next step if it is still needed.';
+const FORCED = 'End this turn with a call of one of these tools:';
 
 /** A call that is not made, and what the model reads of it. */
 type RefusedCall = { readonly call: RequestedCall; readonly why: string };
@@ -28,6 +29,8 @@ export type OfferedClientTools = {
   readonly names: readonly string[];
   /** Whether the turn may end only with a call of one of them: each step has to make a call until then. */
   readonly isForced: boolean;
+  /** Names the forced ones to the model, which also sees other tools. Empty if none is forced. */
+  readonly instruction: string;
   /** Sorts the calls of a step, and checks the arguments of those for the client. */
   readonly sort: (calls: readonly RequestedCall[], isLast: boolean) => SortedCalls;
 };
@@ -55,6 +58,7 @@ export const createClientTools = (
     .filter(({ name }) => isOffered(name))
     .map((tool): ToolSpec => ({ ...tool, inputSchema: { properties: {}, ...tool.inputSchema } }));
   const isForced = specs.length > 0 && (choice === 'required' || typeof choice === 'object');
+  const names = specs.map(({ name }) => name);
   const limit = parallel ? MAX_CALLS_PER_STEP : 1;
 
   const argumentsError = ({ part, input, raw }: RequestedCall, { inputSchema }: ToolSpec): string | undefined => {
@@ -69,8 +73,9 @@ export const createClientTools = (
   };
   return {
     specs,
-    names: specs.map(({ name }) => name),
+    names,
     isForced,
+    instruction: isForced ? `${FORCED} ${names.join(', ')}.` : '',
     sort(calls, isLast) {
       const own: RequestedCall[] = [];
       const awaited: RequestedCall[] = [];

@@ -10,13 +10,6 @@ const DESCRIPTION_CHARS = 16_000;
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** The parameters of a function that names none. */
 const EMPTY = { type: 'object', properties: {} };
-/** A custom tool is a function with one text. */
-const ONE_TEXT = {
-  type: 'object',
-  properties: { input: { type: 'string', description: 'The whole input of the tool, as free text' } },
-  required: ['input'],
-  additionalProperties: false,
-};
 
 const invalid = (at: string, expected: string) =>
   badInput('invalid_value', at, `Invalid value at '${at}': expected ${expected}`);
@@ -54,9 +47,21 @@ const parseFunctionSchema = (schema: unknown, at: string): JsonObject => {
   return parseObjectSchema(schema.type === undefined ? { type: 'object', ...schema } : schema, at);
 };
 
-const refuseGrammar = ({ format }: JsonObject, at: string): void => {
-  if (isRecord(format) && format.type === 'grammar')
-    throw unsupported(`${at}.format`, 'the models here follow no grammar: describe the form in the description');
+/** The grammar of a custom tool's text. Chat completions have its members one level deeper than responses. */
+const grammarIn = ({ format }: JsonObject): JsonObject | undefined => {
+  if (!isRecord(format) || format.type !== 'grammar') return undefined;
+  return isRecord(format.grammar) ? format.grammar : format;
+};
+
+/** A custom tool is a function with one text. Its grammar is there for the model to read, and nothing else holds it to that. */
+const textSchema = (members: JsonObject, at: string): JsonObject => {
+  const grammar = grammarIn(members);
+  if (grammar !== undefined && typeof grammar.definition !== 'string')
+    throw invalid(`${at}.format`, 'a grammar with a definition');
+  const rules = grammar === undefined ? '' : `, which fits this ${grammar.syntax} grammar:\n${grammar.definition}`;
+  const input = { type: 'string', description: `The whole input of the tool, as free text${rules}` };
+  const schema = { type: 'object', properties: { input }, required: ['input'], additionalProperties: false };
+  return parseObjectSchema(schema, `${at}.format`);
 };
 
 const parseTool = ({ name, members, isCustom, at }: NamedTool): RequestTool => {
@@ -64,8 +69,7 @@ const parseTool = ({ name, members, isCustom, at }: NamedTool): RequestTool => {
   const { description, parameters } = members;
   const text = typeof description === 'string' ? description.trim() : '';
   if (text.length > DESCRIPTION_CHARS) throw invalid(`${at}.description`, `at most ${DESCRIPTION_CHARS} characters`);
-  if (isCustom) refuseGrammar(members, at);
-  const inputSchema = isCustom ? ONE_TEXT : parseFunctionSchema(parameters, `${at}.parameters`);
+  const inputSchema = isCustom ? textSchema(members, at) : parseFunctionSchema(parameters, `${at}.parameters`);
   return { name, ...(text === '' ? {} : { description: text }), inputSchema, at, isCustom };
 };
 
@@ -127,9 +131,10 @@ export const parseClientTools = ({ tools, tool_choice, parallel_tool_calls }: Js
 export const customNamesIn = (clientTools: RequestTools | undefined): ReadonlySet<string> =>
   new Set((clientTools?.tools ?? []).flatMap(({ name, isCustom }) => (isCustom ? [name] : [])));
 
-/** Whether a client's `tools` are all functions and custom tools, so that none is ignored. */
+/** Whether a client's `tools` are all functions and custom tools without a grammar, so that nothing of them is ignored. */
 export const areAllFunctions = (tools: unknown): boolean =>
-  Array.isArray(tools) && namedToolsIn(tools).length === tools.length;
+  Array.isArray(tools) &&
+  namedToolsIn(tools).filter(({ members }) => grammarIn(members) === undefined).length === tools.length;
 
 /** The input of a custom call as the arguments of a function, which it is to the model. */
 export const customArguments = (input: string): string => JSON.stringify({ input });

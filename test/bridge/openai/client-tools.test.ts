@@ -46,13 +46,24 @@ describe('the functions that a client brings', (check) => {
       tool_choice: { type: 'custom', name: 'sh' },
     });
     assert.equal([flat?.tools[0]?.at, flat?.choice], ['tools[0]', { name: 'sh' }]);
-    const grammar = { format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'x' } } };
-    assert.is(
-      refusalOf(() => parseClientTools({ tools: [custom(grammar)] })),
-      'unsupported_value at tools[0].custom.format',
-    );
     assert.is(customInput(customArguments('ls "x"')), 'ls "x"');
     assert.is(customInput('no JSON'), 'no JSON');
+  });
+
+  check('may be custom tools with a grammar, which the model reads and the header names as ignored', () => {
+    const grammar = { syntax: 'lark', definition: 'start: INT' };
+    const nested = { type: 'custom', custom: { name: 'sum', format: { type: 'grammar', grammar } } };
+    const flat = { type: 'custom', name: 'sum', format: { type: 'grammar', ...grammar } };
+    for (const tool of [nested, flat]) {
+      const [parsed] = parseClientTools({ tools: [tool] })?.tools ?? [];
+      assert.match(JSON.stringify(parsed?.inputSchema), String.raw`which fits this lark grammar:\nstart: INT`);
+      assert.is(areAllFunctions([tool]), false);
+    }
+    const refused = (definition: unknown) =>
+      refusalOf(() => parseClientTools({ tools: [{ ...flat, format: { ...flat.format, definition } }] }));
+    assert.is(refused(undefined), 'invalid_value at tools[0].format');
+    assert.is(refused('x'.repeat(70_000)), 'invalid_value at tools[0].format');
+    assert.is(areAllFunctions([{ ...flat, format: { type: 'text' } }]), true);
   });
 
   check('are refused where a call of one that is not there is forced', () => {
