@@ -1,7 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { LanguageModelV4, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { untilAborted } from '../../core/async.ts';
 import { setNewest } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -131,10 +131,11 @@ const withToolsOfHistory = (npm: BundledAdapter, request: ModelRequest): ModelRe
 };
 
 /** Anthropic's API refuses a forced call of a model that thinks; there the instructions alone ask for the call. */
-const toolChoiceFor = (npm: BundledAdapter, { toolChoice, target }: ModelRequest): 'auto' | 'none' | 'required' => {
+const toolChoiceFor = (npm: BundledAdapter, { toolChoice, target }: ModelRequest): LanguageModelV4ToolChoice => {
   const { thinking, reasoningEffort } = target.options;
   const thinks = reasoningEffort !== undefined || (isRecord(thinking) && thinking.type !== 'disabled');
-  return npm === '@ai-sdk/anthropic' && toolChoice === 'required' && thinks ? 'auto' : (toolChoice ?? 'auto');
+  if (npm === '@ai-sdk/anthropic' && toolChoice !== 'none' && thinks) return { type: 'auto' };
+  return typeof toolChoice === 'object' ? { type: 'tool', toolName: toolChoice.name } : { type: toolChoice ?? 'auto' };
 };
 
 /** What a call has beside its request. */
@@ -163,7 +164,7 @@ const startStream = async (
       ...toAiMessages(messages, texts.shorten),
     ],
     ...(sendsTools(npm, request)
-      ? { tools: request.tools.map(toAiTool), toolChoice: { type: toolChoiceFor(npm, request) } }
+      ? { tools: request.tools.map(toAiTool), toolChoice: toolChoiceFor(npm, request) }
       : {}),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(temperature === undefined ? {} : { temperature }),

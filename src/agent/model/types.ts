@@ -54,8 +54,8 @@ export type ModelRequest = {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
-  /** `none`: the tools are only there to explain earlier calls, and must not be called. `required`: one must be called. */
-  readonly toolChoice?: 'none' | 'required';
+  /** `none`: the tools are only there to explain earlier calls, and must not be called. `required`: one must be called, or the one of a name. */
+  readonly toolChoice?: 'none' | 'required' | { readonly name: string };
   /** Sent so that a backend can route the requests of a session to one place. */
   readonly sessionID: string;
   /** Called when the request was built and handed to the connection, if the model can tell: it makes no more copies of it then. */

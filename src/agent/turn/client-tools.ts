@@ -29,6 +29,8 @@ export type OfferedClientTools = {
   readonly names: readonly string[];
   /** Whether the turn may end only with a call of one of them: each step has to make a call until then. */
   readonly isForced: boolean;
+  /** How the model is told of it: to call one, or the one that the client has named. */
+  readonly forced: 'required' | { readonly name: string };
   /** Names the forced ones to the model, which also sees other tools. Empty if none is forced. */
   readonly instruction: string;
   /** Sorts the calls of a step, and checks the arguments of those for the client. */
@@ -75,6 +77,7 @@ export const createClientTools = (
     specs,
     names,
     isForced,
+    forced: typeof choice === 'object' ? { name: choice.name } : 'required',
     instruction: isForced ? `${FORCED} ${names.join(', ')}.` : '',
     sort(calls, isLast) {
       const own: RequestedCall[] = [];

@@ -105,7 +105,7 @@ export const createStep = (
   const toolsFor = (isLast: boolean): Pick<ModelRequest, 'tools' | 'toolChoice'> => {
     if (clientTools.isForced) {
       const others = ownSpecs.filter(({ name }) => !outputNames.has(name));
-      return { tools: isLast ? clientTools.specs : [...others, ...clientTools.specs], toolChoice: 'required' };
+      return { tools: isLast ? clientTools.specs : [...others, ...clientTools.specs], toolChoice: clientTools.forced };
     }
     if (outputNames.size === 0) return { tools: specs, ...(isLast ? { toolChoice: 'none' } : {}) };
     return { tools: isLast ? specs.filter(({ name }) => outputNames.has(name)) : specs, toolChoice: 'required' };

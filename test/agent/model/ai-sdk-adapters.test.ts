@@ -131,6 +131,17 @@ describe('every adapter', (check) => {
       await ask({ target: target({ npm }), tools: TOOLS, toolChoice: 'required' });
       const isAnthropic = npm === '@ai-sdk/anthropic';
       assert.equal(control.requests()[0]?.body.tool_choice, isAnthropic ? { type: 'any' } : 'required');
+      control.addReply(answer(calls({ name: 'weather', arguments: {}, id: 'c2' })));
+      await ask({ target: target({ npm }), tools: TOOLS, toolChoice: { name: 'weather' } });
+      const inChat = { type: 'function', function: { name: 'weather' } };
+      const named = {
+        '@ai-sdk/anthropic': { type: 'tool', name: 'weather' },
+        '@ai-sdk/openai': { type: 'function', name: 'weather' },
+      };
+      assert.equal(
+        control.requests()[1]?.body.tool_choice,
+        new Map<string, object>(Object.entries(named)).get(npm) ?? inChat,
+      );
     });
   }
 

@@ -185,7 +185,7 @@ describe('tools that run at the client', (check) => {
         system.includes('no tools are left'),
       ]),
       [
-        ['required', ['weather'], false],
+        [{ name: 'weather' }, ['weather'], false],
         ['none', ['weather', 'clock'], true],
       ],
     );

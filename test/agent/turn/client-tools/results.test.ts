@@ -121,7 +121,10 @@ describe('tools that run at the client', (check) => {
     const other = { tools: [{ name: 'map', inputSchema: { type: 'object' } }], choice: { name: 'map' } };
     await giveResults(world, id, [{ callID, output: 'rain' }], { clientTools: other });
     await idle(world);
-    assert.equal([world.asked[1]?.tools.map(({ name }) => name), world.asked[1]?.toolChoice], [['map'], 'required']);
+    assert.equal(
+      [world.asked[1]?.tools.map(({ name }) => name), world.asked[1]?.toolChoice],
+      [['map'], { name: 'map' }],
+    );
   });
 
   check('are stored with their prompt until its turn has ended', async () => {
