@@ -93,7 +93,7 @@ const STRUCTURED: readonly Client[] = [
   llamaIndex('OpenAI with a structured prediction', 'openai_predict'),
 ];
 /** The functions by which libraries have an object given, and the agent's own one for a format. */
-const VALUE_TOOLS = ['StructuredOutput', 'city', 'City', 'final_result'];
+const VALUE_TOOLS = ['StructuredOutput', 'city', 'City', 'PartialCity', 'final_result'];
 const COMPLETIONS: readonly Client[] = [
   ['openai', 'openai_clients.completion'],
   ['openai, streamed', 'openai_clients.completion_stream'],
