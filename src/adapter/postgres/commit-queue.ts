@@ -125,7 +125,12 @@ export const createCommitQueue = ({ connection, membership, channel, tail, limit
     isNotifying = false;
   };
   const resolveInOrder = async (group: readonly PendingCommit[], number: number): Promise<void> => {
-    await tail.whenPrecedingPassed(number);
+    try {
+      await tail.whenPrecedingPassed(number);
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+      return;
+    }
     let place = 0;
     for (const { task, resolve } of group) {
       resolve(

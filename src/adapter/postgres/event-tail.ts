@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../../agent/store/errors.ts';
 import type { DirectoryEvent } from '../../agent/store/store.ts';
 import type { createPostgresReads } from './queries/reads.ts';
 import { beforeGroup, groupOf } from './schema/commit-function.ts';
@@ -26,7 +27,7 @@ export type EventTail = {
   readonly beginGroup: () => void;
   /** Nothing more is heard of the group: `whenPrecedingPassed` was called for it, or it has failed. */
   readonly endGroup: () => void;
-  /** Settles when all events before this group of this server have been passed on, or the store closes. */
+  /** Resolves when all events before this group of this server have been passed on. Rejects when the store closes before. */
   readonly whenPrecedingPassed: (group: number) => Promise<void>;
 };
 
@@ -39,7 +40,7 @@ export const createEventTail = ({ reads, from, isClosing }: EventTailParts): Eve
   /** All groups up to this one have been passed on. */
   let passed = from;
   let afterID = beforeGroup(from + 1);
-  const own: { readonly group: number; readonly pass: () => void }[] = [];
+  const own: { readonly group: number; readonly pass: () => void; readonly fail: (error: Error) => void }[] = [];
   let onEvents: ((placed: readonly DirectoryEvent[]) => void) | undefined;
   let isDue = false;
   let isSending = false;
@@ -82,11 +83,13 @@ export const createEventTail = ({ reads, from, isClosing }: EventTailParts): Eve
   };
   const work = async (): Promise<void> => {
     for (let tries = 0; ; ) {
-      while (own[0] !== undefined && (own[0].group <= passed + 1 || isClosing())) {
+      while (own[0] !== undefined && own[0].group <= passed + 1) {
         moveTo(own[0].group);
         own.shift()?.pass();
         tries = 0;
       }
+      // Passed on now, its events would hide from clients those that precede them.
+      if (isClosing()) for (const { fail } of own.splice(0)) fail(new StoreUnavailableError('unanswered', true));
       const waits = own.length > 0;
       if (isClosing() || (!waits && (!isDue || isSending))) return;
       isDue = false;
@@ -135,8 +138,8 @@ export const createEventTail = ({ reads, from, isClosing }: EventTailParts): Eve
     async whenPrecedingPassed(group) {
       // The usual case of a server alone.
       if (own.length === 0 && group === passed + 1) return moveTo(group);
-      await new Promise<void>((pass) => {
-        own.push({ group, pass });
+      await new Promise<void>((pass, fail) => {
+        own.push({ group, pass, fail });
         begin();
       });
     },

@@ -45,17 +45,27 @@ export const startReplica = async (
   const world = await createAgentWorld({ ...given, store, changes: { clock, ids, peers, ...given.changes } });
   const gone = Promise.withResolvers<never>();
   gone.promise.catch(() => {});
+  const asked = new Set<Promise<void>>();
   return {
     ...world,
     schema,
     errors,
-    whole: (method, path, body) =>
-      Promise.race([
-        gone.promise,
-        world.call(method, path, body).then(async (reply) => ({ status: reply.status, text: await reply.text() })),
-      ]),
+    whole(method, path, body) {
+      const asking = world
+        .call(method, path, body)
+        .then(async (reply) => ({ status: reply.status, text: await reply.text() }));
+      const ended = asking.then(
+        () => {},
+        () => {},
+      );
+      asked.add(ended);
+      void ended.then(() => asked.delete(ended));
+      return Promise.race([gone.promise, asking]);
+    },
     async leave() {
       await world.server.stop();
+      // As Node's server does, which ends when its last answer is sent.
+      await Promise.all(asked);
       await peers.close();
       await store.close();
     },
