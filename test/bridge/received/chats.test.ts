@@ -1,7 +1,7 @@
 import { describe } from '../../check.ts';
 import { assistant, OTHER_KEY, system, user } from '../harness/world.ts';
 import { agentKilled, compare, killed, next, restarted, type Situation } from './play.ts';
-import type { Told } from './told.ts';
+import { toldOf } from './told.ts';
 
 const DESK = { 'x-session-id': 'desk' };
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
@@ -165,7 +165,7 @@ const changed: readonly Situation[] = [
         messages: [user(' a b'), assistant(`${said[0]?.text}\n`), user('c')],
         but: {
           because: 'clients change blanks: the conversation is the same, and the model has it as it was first sent',
-          told: ([, , ...rest]) => [...exactly('a  b', 're a  b'), ...rest],
+          told: (told) => [...toldOf([user('a  b'), assistant('re a  b')]), ...told.slice(2)],
         },
       }),
     ],
@@ -179,17 +179,12 @@ const changed: readonly Situation[] = [
         messages: [user('a'), assistant('<think>hm</think>re a'), user('b')],
         but: {
           because: 'reasoning is shown as text by some clients, and is no part of the answer',
-          told: ([, , ...rest]) => [...exactly('a', 're a'), ...rest],
+          told: (told) => [...toldOf(A), ...told.slice(2)],
         },
       },
     ],
     sessions: 1,
   },
-];
-
-const exactly = (question: string, answer: string): readonly Told[] => [
-  { role: 'user', pieces: [{ text: question }] },
-  { role: 'assistant', text: answer, calls: [] },
 ];
 
 const messages: readonly Situation[] = [
@@ -218,7 +213,7 @@ const messages: readonly Situation[] = [
         messages: [system('Write a haiku.')],
         but: {
           because: 'backends answer messages alone, so instructions are the message where there is no other',
-          told: () => [{ role: 'user', pieces: [{ text: 'Write a haiku.' }] }],
+          told: () => toldOf([user('Write a haiku.')]),
           system: '',
         },
       },
@@ -246,6 +241,23 @@ const messages: readonly Situation[] = [
       { messages: [user([text('one'), text(''), text('two'), image(), text('three'), image(), image()])] },
       next([image(), text('four')]),
       next('five'),
+    ],
+    isPlain: true,
+    sessions: 1,
+  },
+  {
+    name: 'text files and other files',
+    requests: [
+      {
+        messages: [
+          user([
+            text('one'),
+            { type: 'file', file: { filename: 'a.txt', file_data: `data:text/plain;base64,${btoa('in a file')}` } },
+            { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
+          ]),
+        ],
+      },
+      next('b'),
     ],
     isPlain: true,
     sessions: 1,

@@ -65,7 +65,11 @@ const FINISHED = {
   finish: 'stop',
   tokens: { input: 1, output: 1, reasoning: 0, cache: { read: 0, write: 0 }, total: 2 },
 } as const;
-const INPUTS: Readonly<Record<string, object>> = { weather: { city: 'Oslo' }, StructuredOutput: { n: 1 } };
+const INPUTS: Readonly<Record<string, object>> = {
+  weather: { city: 'Oslo' },
+  sh: { input: 'ls' },
+  StructuredOutput: { n: 1 },
+};
 
 /** A model that makes the calls that it is asked for ("call weather, clock") or has to make, and says "re ..." otherwise. */
 const createModel = () => {
@@ -77,11 +81,12 @@ const createModel = () => {
     const { messages, tools, toolChoice } = request;
     const words = lastTextTo(request);
     const offered = tools.map(({ name }) => name);
-    const wished = /^call (.*)$/.exec(words)?.[1]?.split(', ') ?? [];
+    const [, saying, wished = ''] = /^(say and )?call (.*)$/.exec(words) ?? [];
+    if (saying !== undefined) yield { kind: 'text', delta: 'Let me see.' };
     const must = toolChoice === 'required' ? offered.slice(-1) : [];
     const names = offered.includes('StructuredOutput')
       ? ['StructuredOutput']
-      : wished.filter((name) => offered.includes(name));
+      : wished.split(', ').filter((name) => offered.includes(name));
     for (const [index, name] of (names.length > 0 ? names : must).entries()) {
       const [id, input] = [`c${count}-${index}`, INPUTS[name] ?? {}];
       yield { kind: 'call-begun', id, name };
@@ -136,6 +141,32 @@ const saidIn = (response: Response, json: Answer, sent: readonly Item[]): Said =
 const OWN_INSTRUCTIONS =
   /^You build\.(?:\n\nGive the final answer by calling the tool StructuredOutput\. .*)?(?:\n\n|$)/;
 
+/** What was told before is the beginning of what is told now. */
+const assertGrows = (requests: readonly ModelRequest[]): void => {
+  for (const [index, { messages, system, tools }] of requests.entries()) {
+    const before = requests[index - 1];
+    if (before === undefined) continue;
+    assert.equal(messages.slice(0, before.messages.length), before.messages, `call ${index} of the model`);
+    assert.equal([system, tools], [before.system, before.tools], `call ${index} of the model`);
+  }
+};
+
+/** Compares what a model has received with what a client has sent. `sent`: with what came in earlier requests. */
+const assertTold = (received: ModelRequest, asked: Asked, sent: readonly Item[]): void => {
+  const { but, more = {} } = asked;
+  const expected = toldOf(sent);
+  const told = but?.told?.(expected) ?? expected;
+  assert.equal(receivedIn(received), told);
+  // A reason that has gone must go.
+  if (but?.told !== undefined) assert.not.equal(told, expected, but.because);
+  const instructions = [more.instructions, ...instructionsIn(itemsOf(asked))].filter((one) => one !== undefined);
+  assert.match(received.system, OWN_INSTRUCTIONS);
+  assert.is(received.system.replace(OWN_INSTRUCTIONS, ''), but?.system ?? instructions.join('\n\n'));
+};
+
+const jsonOf = (text: string): Answer =>
+  text.startsWith('data: ') ? { choices: [{ message: assistant(joinedIn(dataIn(text))) }] } : JSON.parse(text);
+
 /** Sends the requests of a situation, one after the other, and compares what the model receives with what was sent. */
 const play = async ({ requests, given = {}, isPlain = false, sessions }: Situation): Promise<void> => {
   const model = createModel();
@@ -144,43 +175,24 @@ const play = async ({ requests, given = {}, isPlain = false, sessions }: Situati
   let world = first;
   const said: Said[] = [];
   try {
-    for (const [index, request] of requests.entries()) {
+    for (const request of requests) {
       const asked = typeof request === 'function' ? await request(said, world) : request;
-      const { more = {}, headers = {}, key = KEY, after = [], but } = asked;
+      const { more, headers, key = KEY, after = [], but, messages, input, prompt } = asked;
       world = (await asked.first?.(world)) ?? world;
-      const known = typeof after === 'number' ? (said[after]?.whole ?? []) : after;
       const since = model.requests.length;
-      const { messages, input, prompt } = asked;
       const body = { ...more, messages, input, prompt };
       const response = await world.send(pathOf(asked), body, { authorization: `Bearer ${key}`, ...headers });
       const text = await response.text();
-      assert.is(response.status, 200, `request ${index}: ${text}`);
-      const [received, ...steps] = model.requests.slice(since);
-      if (but?.isAnswered) {
-        assert.is(received, undefined, but.because);
-        continue;
-      }
-      if (received === undefined) throw new Error(`request ${index} reached no model`);
-
+      assert.is(response.status, 200, text);
+      const calls = model.requests.slice(since);
+      assert.is(calls.length === 0, but?.isAnswered === true, but?.because);
+      const known = typeof after === 'number' ? (said[after]?.whole ?? []) : after;
       const sent = [...known, ...itemsOf(asked)];
-      const expected = toldOf(sent);
-      const told = but?.told?.(expected) ?? expected;
-      assert.equal(receivedIn(received), told, `request ${index}`);
-      const instructions = [more.instructions, ...instructionsIn(itemsOf(asked))].filter((one) => one).join('\n\n');
-      assert.match(received.system, OWN_INSTRUCTIONS);
-      assert.is(received.system.replace(OWN_INSTRUCTIONS, ''), but?.system ?? instructions, `request ${index}`);
-      // A reason that has gone must go.
-      if (but?.told) assert.not.equal(told, expected, but.because);
-
-      for (const [step, next] of [...(isPlain ? model.requests : [received, ...steps]).entries()].slice(1)) {
-        const before = (isPlain ? model.requests : [received, ...steps])[step - 1];
-        assert.equal(next.messages.slice(0, before?.messages.length), before?.messages, `step ${step}`);
-        assert.equal([next.system, next.tools], [before?.system, before?.tools]);
-      }
-      const isStream = text.startsWith('data: ');
-      const streamed = { choices: [{ message: assistant(joinedIn(dataIn(text))) }] };
-      said.push(saidIn(response, isStream ? streamed : JSON.parse(text), sent));
+      for (const received of calls.slice(0, 1)) assertTold(received, asked, sent);
+      assertGrows(calls);
+      said.push(saidIn(response, jsonOf(text), sent));
     }
+    if (isPlain) assertGrows(model.requests);
     assert.is(new Set(model.requests.map(({ sessionID }) => sessionID)).size, sessions, 'sessions');
   } finally {
     await first.stop();

@@ -30,6 +30,7 @@ const FORMAT = {
   type: 'json_schema',
   json_schema: { name: 'n', schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } },
 };
+const SHELL = { type: 'custom', custom: { name: 'sh', description: 'A shell' } };
 const asks = next('call weather', withTools);
 const asksBoth = next('call weather, clock', withTools);
 
@@ -257,6 +258,11 @@ const inHistories: readonly Situation[] = [
     sessions: 1,
   },
   {
+    name: 'texts alone, without the calls that were made',
+    requests: [asks, withResults(), { messages: [user('call weather'), assistant('it is 2'), user('b')] }, next('c')],
+    sessions: 2,
+  },
+  {
     name: 'words that go on where the calls were made, in a branch',
     requests: [
       asks,
@@ -318,7 +324,7 @@ const inHistories: readonly Situation[] = [
     sessions: 1,
   },
   {
-    name: 'calls of the old form, and of custom tools',
+    name: 'calls of custom tools in a history that nobody knows',
     requests: [
       {
         messages: [
@@ -344,14 +350,14 @@ const OWN_CALL: readonly Told[] = [
   { role: 'assistant', text: '', calls: [{ id: 'c1-0', name: 'look', input: {} }] },
   { role: 'tool', results: [{ id: 'c1-0', name: 'look', output: 'found it', isError: false }] },
 ];
+const OWN_STEPS: readonly Told[] = [
+  { role: 'assistant', text: 'Let me see.', calls: [{ id: 'c1-0', name: 'look', input: {} }] },
+  ...OWN_CALL.slice(1),
+  { role: 'assistant', text: 'it is 2', calls: [] },
+];
 const ownCall = {
   because: 'what tools of the agent gave is known to the agent alone, and stays',
-  told: ([question, answer, ...rest]: readonly Told[]) => [
-    ...(question === undefined ? [] : [question]),
-    ...OWN_CALL,
-    ...(answer === undefined ? [] : [{ role: 'assistant' as const, text: 'it is 2', calls: [] }]),
-    ...rest,
-  ],
+  told: (told: readonly Told[]) => told.toSpliced(1, 0, ...OWN_CALL),
 };
 const VALUE: readonly Told[] = [
   { role: 'assistant', text: '', calls: [{ id: 'c1-0', name: 'StructuredOutput', input: { n: 1 } }] },
@@ -362,7 +368,7 @@ const VALUE: readonly Told[] = [
 ];
 const value = {
   because: 'a value was a call of the agent, and stays one',
-  told: ([question, , ...rest]: readonly Told[]) => [...(question === undefined ? [] : [question]), ...VALUE, ...rest],
+  told: (told: readonly Told[]) => told.toSpliced(1, 1, ...VALUE),
 };
 
 const choices: readonly Situation[] = [
@@ -396,6 +402,16 @@ const choices: readonly Situation[] = [
       next('call weather'),
       next('b', withTools),
     ],
+    sessions: 1,
+  },
+  {
+    name: 'calls of custom tools, and their results',
+    requests: [
+      next('call sh', { more: { tools: [SHELL] } }),
+      withResults({ more: { tools: [SHELL] } }),
+      next('b', { more: { tools: [SHELL] } }),
+    ],
+    isPlain: true,
     sessions: 1,
   },
   {
@@ -441,6 +457,41 @@ const choices: readonly Situation[] = [
     name: 'calls of the agent, in a chat that goes on',
     requests: [next('call look'), next('b', { but: ownCall }), next('c', { but: ownCall })],
     isPlain: true,
+    sessions: 1,
+  },
+  {
+    name: 'a text before a call of the agent',
+    requests: [
+      next('say and call look'),
+      next('b', {
+        but: {
+          because: 'the texts around a call of the agent are one answer to clients, and two to the model',
+          told: (told) => [...told.slice(0, 1), ...OWN_STEPS, ...told.slice(2)],
+        },
+      }),
+    ],
+    isPlain: true,
+    sessions: 1,
+  },
+  {
+    name: 'an approval in a chat, and what follows',
+    requests: [
+      next('call look'),
+      (said) => ({
+        messages: [...(said[0]?.whole ?? []), user(`approve ${/"approve (\w+)"/.exec(said[0]?.text ?? '')?.[1]}`)],
+        but: {
+          because: 'the agent asks the user, not the model',
+          told: (told) => [...told.slice(0, 1), ...OWN_CALL],
+        },
+      }),
+      next('b', {
+        but: {
+          because: 'approvals are no messages to the model',
+          told: (told) => [...told.slice(0, 1), ...OWN_CALL, ...told.slice(3)],
+        },
+      }),
+    ],
+    given: { rules: [{ permission: '*', pattern: '*', action: 'ask' }] },
     sessions: 1,
   },
   {
