@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
-import type { ModelRequest } from '../../../src/agent/model/types.ts';
+import { ModelError, type ModelRequest } from '../../../src/agent/model/types.ts';
 import { outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
 import type { Check } from '../../check.ts';
 import { lastTextTo } from '../harness/model-scripts.ts';
-import { TOOLS } from '../harness/tools-world.ts';
 import {
   assistant,
   type BridgeGiven,
@@ -12,7 +11,6 @@ import {
   dataIn,
   joinedIn,
   KEY,
-  user,
 } from '../harness/world.ts';
 import { type Item, instructionsIn, receivedIn, type Told, toldOf } from './told.ts';
 
@@ -29,6 +27,8 @@ export type Asked = {
   readonly after?: number | readonly Item[];
   /** What happens before it is sent. */
   readonly first?: (world: BridgeWorld) => Promise<BridgeWorld>;
+  /** How it is answered; 200 if nothing is said. */
+  readonly status?: number;
   /** A model is to receive something else than what was sent, for this reason. */
   readonly but?: {
     readonly because: string;
@@ -57,7 +57,7 @@ export type Situation = {
   /** Each request continues the one before it: what was told stays as it was, for the caches of backends. */
   readonly isPlain?: boolean;
   /** In how many sessions the model was asked. */
-  readonly sessions: number;
+  readonly sessions?: number;
 };
 
 const FINISHED = {
@@ -80,6 +80,9 @@ const createModel = () => {
     count += 1;
     const { messages, tools, toolChoice } = request;
     const words = lastTextTo(request);
+    if (words.startsWith('fail')) throw new ModelError('api', 'It fails', { statusCode: 400 });
+    if (words === 'break') yield { kind: 'text', delta: 'half' };
+    if (words === 'break') throw new ModelError('api', 'It breaks', { statusCode: 400 });
     const offered = tools.map(({ name }) => name);
     const [, saying, wished = ''] = /^(say and )?call (.*)$/.exec(words) ?? [];
     if (saying !== undefined) yield { kind: 'text', delta: 'Let me see.' };
@@ -168,7 +171,7 @@ const jsonOf = (text: string): Answer =>
   text.startsWith('data: ') ? { choices: [{ message: assistant(joinedIn(dataIn(text))) }] } : JSON.parse(text);
 
 /** Sends the requests of a situation, one after the other, and compares what the model receives with what was sent. */
-const play = async ({ requests, given = {}, isPlain = false, sessions }: Situation): Promise<void> => {
+export const play = async ({ requests, given = {}, isPlain = false, sessions }: Situation): Promise<void> => {
   const model = createModel();
   const look = toolNamed('look', async () => outcome('found it'));
   const first = await createBridgeWorld({ ...given, scripts: [model.script], tools: [look] });
@@ -183,7 +186,7 @@ const play = async ({ requests, given = {}, isPlain = false, sessions }: Situati
       const body = { ...more, messages, input, prompt };
       const response = await world.send(pathOf(asked), body, { authorization: `Bearer ${key}`, ...headers });
       const text = await response.text();
-      assert.is(response.status, 200, text);
+      assert.is(response.status, asked.status ?? 200, text);
       const calls = model.requests.slice(since);
       assert.is(calls.length === 0, but?.isAnswered === true, but?.because);
       const known = typeof after === 'number' ? (said[after]?.whole ?? []) : after;
@@ -193,7 +196,8 @@ const play = async ({ requests, given = {}, isPlain = false, sessions }: Situati
       said.push(saidIn(response, jsonOf(text), sent));
     }
     if (isPlain) assertGrows(model.requests);
-    assert.is(new Set(model.requests.map(({ sessionID }) => sessionID)).size, sessions, 'sessions');
+    const count = new Set(model.requests.map(({ sessionID }) => sessionID)).size;
+    assert.is(count, sessions ?? count, 'sessions');
   } finally {
     await first.stop();
   }
@@ -203,17 +207,3 @@ const play = async ({ requests, given = {}, isPlain = false, sessions }: Situati
 export const compare = (check: Check, situations: readonly Situation[]): void => {
   for (const situation of situations) check(situation.name, () => play(situation));
 };
-
-/** A client that sends everything again, with something more. */
-export const next =
-  (content: unknown, asked: Asked = {}) =>
-  (said: readonly Said[]): Asked => ({ messages: [...(said.at(-1)?.whole ?? []), user(content)], ...asked });
-
-export const restarted = (world: BridgeWorld): Promise<BridgeWorld> => world.restart();
-export const killed = (world: BridgeWorld): Promise<BridgeWorld> => world.restartKilled();
-export const agentKilled = async (world: BridgeWorld): Promise<BridgeWorld> => {
-  world.killAgent();
-  await world.startAgent();
-  return world;
-};
-export const withTools = { more: { tools: TOOLS } };

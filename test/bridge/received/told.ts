@@ -77,6 +77,11 @@ export const toldOf = (sent: readonly Item[]): readonly Told[] => {
   for (const item of sent) {
     if (isInstruction(item) || item.type === 'reasoning') continue;
     const last = told.at(-1);
+    if (item.type === 'mcp_call') {
+      const [call, id] = [{ ...item, type: 'function_call', call_id: item.id }, String(item.id)];
+      told.push(...toldOf([call, { call_id: id, output: item.output }]));
+      continue;
+    }
     if (item.role === 'user') told.push({ role: 'user', pieces: piecesOf(item.content) });
     else if (item.role === 'assistant' || item.type === 'function_call') {
       const [text, calls] = [textOf(item.content), callsOf(item)];
