@@ -30,7 +30,7 @@ const answering: Script = (request, signal) => {
 };
 
 /** Numbers from 0 to 1 that depend on the seed alone. */
-const createRandom = (seed: number) => {
+export const createRandom = (seed: number) => {
   let state = seed * 2654435761 + 1;
   return (): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
