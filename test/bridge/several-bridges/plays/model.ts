@@ -4,6 +4,7 @@ import { pause } from '../../../../src/core/async.ts';
 import { calling, outcome, replying, type Script, toolNamed, type WorldGiven } from '../../../agent/harness/world.ts';
 import { linesOf } from '../../../agent/turns/world.ts';
 import type { Arena, ArenaServer } from './arena.ts';
+import { TRIES } from './client.ts';
 
 /** What a model was asked: the words of the user, and whether it was after the result of a call. */
 type Ask = { readonly place: string; readonly words: string; readonly isGone: () => boolean };
@@ -24,6 +25,8 @@ export const createPlayModel = ({ clock, slowMs }: Arena) => {
   const paid: string[] = [];
   /** Words whose turns were cut off with their servers: they may be asked once more for each. */
   const cutOff: string[] = [];
+  /** Words of clients who ask in one conversation at once: the next one ends a turn whose client has left, which then asks again. */
+  const contested: string[] = [];
   const expectedOf = new Map<string, readonly string[]>();
   const mixedUp: unknown[] = [];
   const scriptOf = (isGone: () => boolean): Script =>
@@ -50,6 +53,7 @@ export const createPlayModel = ({ clock, slowMs }: Arena) => {
     paid: paid as readonly string[],
     mixedUp: mixedUp as readonly unknown[],
     expect: (words: string, lines: readonly string[]): void => void expectedOf.set(words, lines),
+    contest: (words: string): void => void contested.push(words),
     isCutOff: (words: string): boolean => cutOff.includes(words),
     given(isGone: () => boolean): WorldGiven {
       const pay = toolNamed('pay', async (input) => {
@@ -79,7 +83,8 @@ export const createPlayModel = ({ clock, slowMs }: Arena) => {
     repeated(): readonly string[] {
       const times = new Map<string, number>();
       for (const { place } of asks) times.set(place, (times.get(place) ?? 0) + 1);
-      const allowed = (place: string): number => 1 + cutOff.filter((words) => place.startsWith(words)).length;
+      const allowed = (place: string): number =>
+        contested.includes(place) ? TRIES : 1 + cutOff.filter((words) => place.startsWith(words)).length;
       return [
         ...[...times].flatMap(([place, count]) => (count > allowed(place) ? [`${place}: asked ${count} times`] : [])),
         ...paid.filter((words, at) => paid.indexOf(words) !== at).map((words) => `${words}: paid again`),

@@ -45,11 +45,12 @@ const openPlay = async (seed: number, openArena: OpenArena) => {
     return [...asked, reply.message, user(`approve ${idIn(String(reply.message.content))}`)];
   };
   /** One question with all that belongs to it. False where its turn was cut off, and the client has to do something else. */
-  const question = async (chat: Chat, tail: string): Promise<boolean> => {
+  const question = async (chat: Chat, tail: string, isContested = false): Promise<boolean> => {
     count += 1;
     const words = `${chat.owner === KEY ? 'one' : 'other'} ${count}${tail}`;
     const lines = [...chat.lines, `user: ${words}`];
     if (!chat.isApproved) model.expect(words, lines);
+    if (isContested) model.contest(words);
     const asked = [...chat.history, user(words)];
     const first = await askIn(chat, words, asked);
     const messages = first && (await goOn(chat, words, asked, first));
@@ -67,6 +68,14 @@ const openPlay = async (seed: number, openArena: OpenArena) => {
     chat.lines = [...lines, `assistant: re ${words}`];
     return true;
   };
+  /** Two who go on in one conversation with a name at the same time. It has the history of one of them afterwards. */
+  const rivalry = async (chat: Chat): Promise<void> => {
+    const rivals = [' slow', pick(['', ' slow'])].map((tail): readonly [Chat, string] => [{ ...chat }, tail]);
+    await Promise.all(rivals.map(([rival, tail]) => question(rival, tail, true)));
+    const [winner] = pick(rivals as [(typeof rivals)[number], ...typeof rivals]);
+    chat.history = winner.history;
+    chat.lines = winner.lines;
+  };
   /** What one client does, one after the other, in conversations of its own. */
   const client = async (number: number, steps: number): Promise<void> => {
     const chats: Chat[] = [];
@@ -83,6 +92,10 @@ const openPlay = async (seed: number, openArena: OpenArena) => {
         const kept = Math.max(chat.name === undefined ? 0 : 2, Math.floor((random() * chat.history.length) / 2) * 2);
         chat.history = chat.history.slice(0, kept);
         chat.lines = chat.lines.slice(0, kept);
+      }
+      if (known !== undefined && known.name !== undefined && !known.isApproved && isSo(0.25)) {
+        await rivalry(known);
+        continue;
       }
       const isAnswered = await question(chat, pick(['', '', ' slow', ' call', ' pay', ' slow call']));
       if (isAnswered && known === undefined) chats.push(chat);

@@ -64,6 +64,7 @@ export const startServers = async (
     const bridge: { made?: PlayBridge } = {};
     const fateOf = () => bridge.made?.fates.pop();
     const links = servers.map((server) => createAgentLink(wayTo(server, fateOf)));
+    for (const [place, { isGone }] of servers.entries()) if (isGone()) links[place]?.replace(undefined);
     const [{ agent }] = servers;
     const { clock } = arena;
     const ways = waysOver(links);
