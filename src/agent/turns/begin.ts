@@ -23,7 +23,7 @@ import { createLocate, type Located } from './locate.ts';
 import { createTurn, turnChanges } from './new-turn.ts';
 import { endOfStep } from './output/log.ts';
 import { openRequestsOf, outputPosition, readCandidate, readFacts, type TurnFacts } from './output/view.ts';
-import { changeTurn, whileStale, withReader } from './records.ts';
+import { changeTurn, givenUp, whileStale, withReader } from './records.ts';
 import { isRefusal, turnRefusal } from './refusals.ts';
 import { type AskedTurn, chainWith } from './request.ts';
 
@@ -138,9 +138,13 @@ export const createBegin = (needs: TurnNeeds) => {
     const running = owed.find(({ isBegun }) => isBegun);
     if (running === undefined) return;
     const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
-    // Its client has gone on, so nobody comes back for it.
-    const isLeft = waiting?.readers.length === 0 && waiting.leftMs !== undefined && waiting.abortAfterMs !== null;
-    if (isLeft) return runs.abort(sessionID, running.promptID).then(() => {});
+    // Its client has gone on, so nobody comes back for it. A reader whose connection has just broken may.
+    const now = clock.now();
+    const isLeft = ({ readers, leftMs = now + 1, abortAfterMs }: Turn): boolean =>
+      readers.length === 0 && leftMs <= now && abortAfterMs !== null;
+    const giveUp = (turn: Turn): Turn => (isLeft(turn) ? givenUp(turn, now) : turn);
+    if (waiting !== undefined && isLeft(waiting) && isLeft(await changeTurn(store, waiting, giveUp)))
+      return runs.abort(sessionID, running.promptID).then(() => {});
     if ((await openRequestsOf(needs, sessionID)).length === 0) return;
     if (ifWaiting === 'refuse' && waiting !== undefined) throw turnRefusal('turn_waiting', { turnID: [waiting.id] });
     await runs.abort(sessionID, running.promptID);
