@@ -100,8 +100,8 @@ export const startServers = async (
         links[place]?.replace(undefined);
         links[place]?.breakOff();
       }
-      await over;
-      await onKilled(killed, servers[place === 0 ? 1 : 0]);
+      // Another server soon ends what this one was at.
+      await Promise.all([over, onKilled(killed, servers[place === 0 ? 1 : 0])]);
       await pause(arena.clock, RESTART_MS, new AbortController().signal);
       const server = await arena.startServer(given);
       servers[place] = server;
