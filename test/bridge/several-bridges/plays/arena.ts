@@ -18,6 +18,8 @@ export type ArenaServer = {
 /** Where a play takes place: agent servers on one store, and their time. */
 export type Arena = {
   readonly clock: Clock;
+  /** Whether what is read is what there was when it was asked for. */
+  readonly isExact: boolean;
   /** How long a slow model takes. */
   readonly slowMs: number;
   readonly startServer: (given: (isGone: () => boolean) => WorldGiven) => Promise<ArenaServer>;
@@ -53,6 +55,7 @@ export const inProcess =
     const cluster = createMemoryCluster(store, clock, random);
     return {
       clock,
+      isExact: true,
       slowMs: 400,
       async startServer(given) {
         const { isGone, vanish, clock: own, ...member } = cluster.join();

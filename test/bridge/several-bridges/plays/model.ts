@@ -19,8 +19,17 @@ const ownerOf = (line: string): string | undefined => /^(?:user: |assistant: re 
 
 const never = (): Promise<never> => new Promise(() => {});
 
+/** The words of the prompts that are owed an answer. */
+const owedIn = async (store: Store): Promise<readonly string[]> => {
+  const owed = await store.owed();
+  const prompts = await Promise.all(owed.map(({ sessionID, promptID }) => store.message(sessionID, promptID)));
+  return prompts.flatMap((prompt) =>
+    (prompt?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+  );
+};
+
 /** The model and the tools of a play, which know what they were asked and find what was mixed up. */
-export const createPlayModel = ({ clock, slowMs }: Arena) => {
+export const createPlayModel = ({ clock, slowMs, isExact }: Arena) => {
   const asks: Ask[] = [];
   const paid: string[] = [];
   /** Words whose turns were cut off with their servers: they may be asked once more for each. */
@@ -28,6 +37,7 @@ export const createPlayModel = ({ clock, slowMs }: Arena) => {
   /** Words of clients who ask in one conversation at once: the next one ends a turn whose client has left, which then asks again. */
   const contested: string[] = [];
   const expectedOf = new Map<string, readonly string[]>();
+  const settled = new Set<string>();
   const mixedUp: unknown[] = [];
   const scriptOf = (isGone: () => boolean): Script =>
     async function* (request, signal) {
@@ -69,15 +79,14 @@ export const createPlayModel = ({ clock, slowMs }: Arena) => {
         ],
       };
     },
+    /** Its client has had the answer. */
+    settle: (words: string): void => void settled.add(words),
     /** To be called when a server was killed: what it was asked, and has not answered, is cut off. */
     async noteKilled({ isGone }: ArenaServer, store: Store): Promise<void> {
-      const owed = await store.owed();
-      const prompts = await Promise.all(owed.map(({ sessionID, promptID }) => store.message(sessionID, promptID)));
-      const open = prompts.flatMap((prompt) =>
-        (prompt?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])),
-      );
-      const killed = asks.filter((ask) => ask.isGone === isGone && open.includes(ask.words));
-      cutOff.push(...new Set(killed.map(({ words }) => words)));
+      const killed = asks.filter((ask) => ask.isGone === isGone && !settled.has(ask.words));
+      const words = new Set(killed.map((ask) => ask.words));
+      const open = isExact ? await owedIn(store) : [...words];
+      cutOff.push(...open.filter((one) => words.has(one)));
     },
     /** What ran more often than it may. */
     repeated(): readonly string[] {

@@ -11,6 +11,7 @@ export const onPostgres =
     const schema = database.freshSchema();
     return {
       clock: systemClock,
+      isExact: false,
       slowMs: 300,
       async startServer(given) {
         let isGone = false;

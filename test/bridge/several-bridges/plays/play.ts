@@ -62,6 +62,7 @@ const openPlay = async (seed: number, openArena: OpenArena) => {
       return false;
     }
     assert.match(text, `re ${words}`);
+    model.settle(words);
     const conversation = reply.headers.get('x-session-id') ?? '';
     if (conversation.startsWith('conv_')) seen.set(conversation, chat.owner);
     chat.history = [...(messages ?? asked), reply.message];
@@ -134,6 +135,7 @@ export const play = async (seed: number, steps: number, openArena: OpenArena): P
     await run(steps);
   } catch (error) {
     const what = error instanceof Error ? error.message : error;
+    await stop().catch(() => {});
     throw new Error([`play ${seed}: ${what}`, ...story].join('\n'));
   }
   await stop();

@@ -28,7 +28,7 @@ describe('two bridges over two agent servers on one database', (check) => {
   });
 
   check('lose, repeat and mix up no answer, over PostgreSQL', async () => {
-    const database = await startPostgres();
+    const database = await startPostgres({ connections: 300 });
     try {
       const left = [...seeds];
       const playSome = async (): Promise<void> => {
