@@ -7,6 +7,7 @@ import type { ImportedMessages } from './history/import.ts';
 import type { Located } from './locate.ts';
 import { type BeginAttempt, type Begun, createTurn, type TurnNeeds, turnChanges } from './new-turn.ts';
 import { openRequestsOf } from './output/view.ts';
+import { changeTurn, givenUp } from './records.ts';
 import { turnRefusal } from './refusals.ts';
 import { type AskedTurn, chainWith } from './request.ts';
 
@@ -26,9 +27,13 @@ export const createAsk = (needs: TurnNeeds) => {
     const running = owed.find(({ isBegun }) => isBegun);
     if (running === undefined) return;
     const waiting = (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
-    // Its client has gone on, so nobody comes back for it.
-    const isLeft = waiting?.readers.length === 0 && waiting.leftMs !== undefined && waiting.abortAfterMs !== null;
-    if (isLeft) return runs.abort(sessionID, running.promptID).then(() => {});
+    // Its client has gone on, so nobody comes back for it. A reader whose connection has just broken may.
+    const now = clock.now();
+    const isLeft = ({ readers, leftMs = now + 1, abortAfterMs }: Turn): boolean =>
+      readers.length === 0 && leftMs <= now && abortAfterMs !== null;
+    const giveUp = (turn: Turn): Turn => (isLeft(turn) ? givenUp(turn, now) : turn);
+    if (waiting !== undefined && isLeft(waiting) && isLeft(await changeTurn(store, waiting, giveUp)))
+      return runs.abort(sessionID, running.promptID).then(() => {});
     if ((await openRequestsOf(needs, sessionID)).length === 0) return;
     if (ifWaiting === 'refuse' && waiting !== undefined) throw turnRefusal('turn_waiting', { turnID: [waiting.id] });
     await runs.abort(sessionID, running.promptID);

@@ -60,10 +60,14 @@ const isGivenUp = ({ turn, status }: JoinCandidate, nowMs: number): boolean =>
   turn.abortAfterMs !== null &&
   nowMs - turn.leftMs >= turn.abortAfterMs;
 
-/** An answer without its end is no answer: it is given again only if that would make calls a second time. */
+/** An answer without its end is no answer. */
+const hasNoEnd = (candidate: JoinCandidate, nowMs: number): boolean =>
+  candidate.status === 'aborted' || isGivenUp(candidate, nowMs);
+
+/** One without its end is begun anew, unless that would make calls a second time. */
 const joinOrBegin = (candidate: JoinCandidate, { key, nowMs }: JoiningRequest): Joining => {
-  const { turn, status, tools } = candidate;
-  if (status !== 'aborted' && !isGivenUp(candidate, nowMs)) return { kind: 'joined', turn };
+  const { turn, tools } = candidate;
+  if (!hasNoEnd(candidate, nowMs)) return { kind: 'joined', turn };
   if (tools.length > 0) return { kind: 'aborted', tools };
   return key === undefined ? { kind: 'begun' } : { kind: 'begun', released: turn };
 };
@@ -108,7 +112,8 @@ const isAbandoned = (candidate: JoinCandidate, nowMs: number): boolean =>
 /** For a request without a key. The candidates have its digest, the newest first. */
 export const joinByDigest = (candidates: readonly JoinCandidate[], request: JoiningRequest): Joining => {
   const { nowMs, isRetry } = request;
-  const recent = candidates.filter((one) => isRecent(one, nowMs));
+  // One that would be begun anew may have been: then the newer one is joined.
+  const recent = candidates.filter((one) => isRecent(one, nowMs) && (one.tools.length > 0 || !hasNoEnd(one, nowMs)));
   const failed = recent.find((one) => one.status === 'failed' && endedWithin(one, nowMs, FAILED_AGAIN_MS));
   const fitting = recent.filter((one) => (isRetry ? isForRetry(one, nowMs) : isAbandoned(one, nowMs)));
   const found = fitting.find(isLeft) ?? fitting[0] ?? failed;

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import { isOpenStatus, READ_AGAIN_MS } from './joining.ts';
 import { readFacts, statusOf } from './output/view.ts';
-import { changeTurn, requireTurn, withReader } from './records.ts';
+import { changeTurn, givenUp, requireTurn, withReader } from './records.ts';
 import { isRefusal } from './refusals.ts';
 
 type LeavingNeeds = {
@@ -128,7 +128,7 @@ export const createLeaving = ({ store, publisher, approvals, runs, forget, clock
     let isMine = false;
     await changeTurn(store, due, (turn) => {
       isMine = JSON.stringify(turn) === JSON.stringify(due);
-      return isMine ? withDue(turn, next) : turn;
+      return isMine ? withDue(isToAbort ? givenUp(turn, nowMs) : turn, next) : turn;
     });
     if (isMine && next !== undefined) lookAt(next);
     if (isMine && isToAbort) await abort(due);

@@ -45,3 +45,9 @@ export const withReader = ({ leftMs: _left, dueMs, ...turn }: Turn, reader: stri
   // What is not stored has to go at some time.
   ...(turn.isStored || dueMs === undefined ? {} : { dueMs }),
 });
+
+/** Without anybody who comes back for it: no equal request joins it from here on. */
+export const givenUp = (turn: Turn, nowMs: number): Turn => ({
+  ...turn,
+  leftMs: Math.min(turn.leftMs ?? nowMs, nowMs - (turn.abortAfterMs ?? 0)),
+});

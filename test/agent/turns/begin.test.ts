@@ -255,6 +255,25 @@ describe('a turn', (check) => {
     await back.cancel();
   });
 
+  check(
+    'is aborted for the next message of its conversation once its reader has left, and not in that moment',
+    async () => {
+      const world = await createAgentWorld({ scripts: [hanging] });
+      const conversation = { name: 'n' };
+      const stream = await beginStream(world, { conversation, input: [user('one')], key: 'k' });
+      await world.clock.advance(50);
+      const { id } = stream.begun().turn;
+      await stream.cancel();
+      await world.clock.advance(10);
+      await begin(world, { conversation, input: [user('two')] });
+      await world.clock.advance(10);
+      assert.is((await viewOf(world, id)).status, 'running');
+      await leave(world, stream.begun());
+      await begin(world, { conversation, input: [user('three')] });
+      assert.is((await viewOf(world, id)).status, 'aborted');
+    },
+  );
+
   check('is aborted a moment later when the stream of its only reader breaks off', async () => {
     const world = await createAgentWorld({ scripts: [hanging] });
     const stream = await beginStream(world, { input: [user('hi')], abortAfterMs: 0 });

@@ -32,15 +32,15 @@ const serverOf = (agent: AgentWorld): Server => {
 };
 
 /** The ways to several servers, told apart by their hosts. */
-const waysOver = (servers: readonly Server[]): NonNullable<BridgeGiven['ways']> => {
+export const waysOver = (links: readonly AgentLink[]): NonNullable<BridgeGiven['ways']> => {
   const linkAt = (url: string): AgentLink => {
-    const found = servers[Number(/\d+/.exec(new URL(url).host)?.[0])]?.link;
+    const found = links[Number(/\d+/.exec(new URL(url).host)?.[0])];
     if (found === undefined) throw new HttpClientError('ENOTFOUND');
     return found;
   };
   const stream: OpenHttpStream = (asked) => linkAt(asked.url).stream(asked);
   return {
-    baseUrls: servers.map((_, place) => `http://agent-${place}.test`),
+    baseUrls: links.map((_, place) => `http://agent-${place}.test`),
     httpClient: (sent) => linkAt(sent.url).httpClient(sent),
     stream,
   };
@@ -54,7 +54,7 @@ export const withAgents = async (
 ): Promise<void> => {
   const servers = [serverOf(one), serverOf(other)] as const;
   prepare(servers);
-  const world = await createBridgeWorld({ over: one, ways: waysOver(servers) });
+  const world = await createBridgeWorld({ over: one, ways: waysOver(servers.map(({ link }) => link)) });
   try {
     await body({ world, servers });
   } finally {

@@ -23,6 +23,12 @@ const hasOmittedFile = (part: Part): boolean =>
   part.state.status === 'completed' &&
   (part.state.attachments ?? []).some(({ url }) => url.endsWith(';omitted,'));
 
+/** How far a part is. What was read may be newer than an event that comes later, above all one of another server. */
+const progressOf = (part: Part): number => {
+  if (part.type === 'tool') return { pending: 0, running: 1, completed: 2, error: 2 }[part.state.status];
+  return (part.type === 'text' || part.type === 'reasoning') && part.time?.end !== undefined ? 1 : 0;
+};
+
 /** The steps of a prompt from `firstStep` on, as they are read once and as events change them from then on. */
 export const createKnownSteps = (promptID: string, firstStep: number) => {
   let steps: KnownStep[] = [];
@@ -31,6 +37,7 @@ export const createKnownSteps = (promptID: string, firstStep: number) => {
   const takeInfo = (info: AssistantMessage): Change => {
     const place = steps.findIndex((step) => step.info.id === info.id);
     const known = steps[place];
+    if (known?.info.time.completed !== undefined && info.time.completed === undefined) return 'none';
     if (known !== undefined) known.info = info;
     // One before those that were read: the index of the first must stay.
     else if (info.id < (steps[0]?.info.id ?? '')) return 'none';
@@ -49,7 +56,9 @@ export const createKnownSteps = (promptID: string, firstStep: number) => {
     if (parts === undefined) return 'none';
     if (hasOmittedFile(part)) return 'reread';
     const place = placeByID(parts, part.id);
-    parts.splice(place, parts[place]?.id === part.id ? 1 : 0, part);
+    const known = parts[place]?.id === part.id ? parts[place] : undefined;
+    if (known !== undefined && progressOf(known) > progressOf(part)) return 'none';
+    parts.splice(place, known === undefined ? 0 : 1, part);
     return 'changed';
   };
   const takeDelta = (given: Extract<AgentEvent, { readonly type: 'message.part.delta' }>['properties']): Change => {

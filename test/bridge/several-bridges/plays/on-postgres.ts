@@ -1,0 +1,37 @@
+import { systemClock } from '../../../../src/adapter/node/clock.ts';
+import { startReplica } from '../../../adapter/postgres/replicas.ts';
+import { dropSchema, type TestPostgres } from '../../../adapter/postgres/world.ts';
+import { SHOWN } from '../../harness/world.ts';
+import type { OpenArena } from './arena.ts';
+
+/** Servers on a schema of the database, in the machine's own time: the same seed makes the same requests, and not the same play. */
+export const onPostgres =
+  (database: TestPostgres): OpenArena =>
+  async () => {
+    const schema = database.freshSchema();
+    return {
+      clock: systemClock,
+      isExact: false,
+      slowMs: 300,
+      async startServer(given) {
+        let isGone = false;
+        const asked = given(() => isGone);
+        const { vanish, leave, ...agent } = await startReplica(database, schema, {
+          ...asked,
+          changes: { configViews: SHOWN },
+        });
+        return {
+          agent,
+          isGone: () => isGone,
+          vanish() {
+            isGone = true;
+            return vanish();
+          },
+          stop: () => leave().catch(() => {}),
+        };
+      },
+      tick: () => new Promise((resolve) => setTimeout(resolve, 5)),
+      during: (work) => work,
+      close: () => dropSchema(database, schema),
+    };
+  };
