@@ -9,7 +9,6 @@ import { type RequestedCall, unfitArguments, unreadableArguments } from '../tool
 
 const ONE_AT_A_TIME =
   'One step makes one call of such a tool, so this one was not made. Ask for it again in the next step if it is still needed.';
-const FORCED = 'End this turn with a call of one of these tools:';
 
 /** A call that is not made, and what the model reads of it. */
 type RefusedCall = { readonly call: RequestedCall; readonly why: string };
@@ -31,8 +30,6 @@ export type OfferedClientTools = {
   readonly isForced: boolean;
   /** How the model is told of it: to call one, or the one that the client has named. */
   readonly forced: 'required' | { readonly name: string };
-  /** Names the forced ones to the model, which also sees other tools. Empty if none is forced. */
-  readonly instruction: string;
   /** Sorts the calls of a step, and checks the arguments of those for the client. */
   readonly sort: (calls: readonly RequestedCall[], isLast: boolean) => SortedCalls;
 };
@@ -60,7 +57,6 @@ export const createClientTools = (
     .filter(({ name }) => isOffered(name))
     .map((tool): ToolSpec => ({ ...tool, inputSchema: { properties: {}, ...tool.inputSchema } }));
   const isForced = specs.length > 0 && (choice === 'required' || typeof choice === 'object');
-  const names = specs.map(({ name }) => name);
   const limit = parallel ? MAX_CALLS_PER_STEP : 1;
 
   const argumentsError = ({ part, input, raw }: RequestedCall, { inputSchema }: ToolSpec): string | undefined => {
@@ -75,10 +71,9 @@ export const createClientTools = (
   };
   return {
     specs,
-    names,
+    names: specs.map(({ name }) => name),
     isForced,
     forced: typeof choice === 'object' ? { name: choice.name } : 'required',
-    instruction: isForced ? `${FORCED} ${names.join(', ')}.` : '',
     sort(calls, isLast) {
       const own: RequestedCall[] = [];
       const awaited: RequestedCall[] = [];

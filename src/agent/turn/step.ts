@@ -76,7 +76,7 @@ export const createStep = (
   const isCallWanted = output !== undefined || clientTools.isForced;
   const outputNames = new Set(output?.tools.map(({ name }) => name));
   // Not a part of the agent's prompt, which a summary may be asked for with.
-  const instruction = clientTools.isForced ? clientTools.instruction : (output?.instruction ?? '');
+  const instruction = output?.instruction ?? '';
   const system = [responder.agent.prompt, instruction, user.system ?? ''].filter((text) => text !== '').join('\n\n');
 
   /** Of all steps. */

@@ -86,7 +86,8 @@ const createModel = () => {
     const offered = tools.map(({ name }) => name);
     const [, saying, wished = ''] = /^(say and )?call (.*)$/.exec(words) ?? [];
     if (saying !== undefined) yield { kind: 'text', delta: 'Let me see.' };
-    const must = toolChoice === 'required' ? offered.slice(-1) : [];
+    const must =
+      toolChoice === 'required' ? offered.slice(-1) : typeof toolChoice === 'object' ? [toolChoice.name] : [];
     const names = offered.includes('StructuredOutput')
       ? ['StructuredOutput']
       : wished.split(', ').filter((name) => offered.includes(name));

@@ -125,7 +125,7 @@ describe('tools that run at the client', (check) => {
     );
   });
 
-  check('are forced until one is called, and until then the model reads which', async () => {
+  check('are forced until one is called', async () => {
     const world = await createAgentWorld({
       scripts: [calling({ name: 'desk_find', input: {} }), calling(weatherCall), replying('done')],
       tools: [toolNamed('desk_find')],
@@ -139,11 +139,6 @@ describe('tools that run at the client', (check) => {
     await giveResults(world, id, [{ callID: call?.callID, output: 'rain' }]);
     await idle(world);
     assert.is(world.asked[2]?.toolChoice, undefined);
-    const forced = 'End this turn with a call of one of these tools: weather, clock.';
-    assert.equal(
-      world.asked.map(({ system }) => /End this turn with a call of .*/.exec(system)?.[0]),
-      [forced, forced, undefined],
-    );
   });
 
   check('have their steps counted on, and the last one makes no calls', async () => {
