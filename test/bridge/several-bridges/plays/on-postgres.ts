@@ -4,6 +4,9 @@ import { dropSchema, type TestPostgres } from '../../../adapter/postgres/world.t
 import { SHOWN } from '../../harness/world.ts';
 import type { OpenArena } from './arena.ts';
 
+/** Several plays share a process: none of its servers may count as dead because the others keep it busy. */
+const TIMES = { beatMs: 300, aliveMs: 4000 };
+
 /** Servers on a schema of the database, in the machine's own time: the same seed makes the same requests, and not the same play. */
 export const onPostgres =
   (database: TestPostgres): OpenArena =>
@@ -16,10 +19,8 @@ export const onPostgres =
       async startServer(given) {
         let isGone = false;
         const asked = given(() => isGone);
-        const { vanish, leave, ...agent } = await startReplica(database, schema, {
-          ...asked,
-          changes: { configViews: SHOWN },
-        });
+        const changes = { configViews: SHOWN };
+        const { vanish, leave, ...agent } = await startReplica(database, schema, { ...asked, changes }, TIMES);
         return {
           agent,
           isGone: () => isGone,
