@@ -17,15 +17,16 @@ export const onPostgres =
       isExact: false,
       slowMs: 300,
       async startServer(given) {
-        let isGone = false;
-        const asked = given(() => isGone);
+        let isKilled = false;
+        const isGone = () => isKilled;
+        const asked = given(isGone);
         const changes = { configViews: SHOWN };
         const { vanish, leave, ...agent } = await startReplica(database, schema, { ...asked, changes }, TIMES);
         return {
           agent,
-          isGone: () => isGone,
+          isGone,
           vanish() {
-            isGone = true;
+            isKilled = true;
             return vanish();
           },
           stop: () => leave().catch(() => {}),
