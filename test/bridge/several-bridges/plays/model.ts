@@ -38,6 +38,7 @@ export const createPlayModel = ({ clock, slowMs, isExact }: Arena) => {
   const contested: string[] = [];
   const expectedOf = new Map<string, readonly string[]>();
   const settled = new Set<string>();
+  let hasKills = false;
   const mixedUp: unknown[] = [];
   const scriptOf = (isGone: () => boolean): Script =>
     async function* (request, signal) {
@@ -47,8 +48,8 @@ export const createPlayModel = ({ clock, slowMs, isExact }: Arena) => {
       const hasResult = request.messages.at(-1)?.role === 'tool';
       asks.push({ place: `${words}${hasResult ? ' after its result' : ''}`, words, isGone });
       const expected = expectedOf.get(words);
-      // In a conversation with a name, a question stays whose turn was cut off.
-      const read = lines.filter((line, at) => line !== lines[at - 1] || !cutOff.includes(words));
+      // In a conversation with a name, a question stays whose turn was cut off, and is asked again after it.
+      const read = lines.filter((line, at) => line !== lines[at - 1] || !hasKills);
       if (expected !== undefined && JSON.stringify(read) !== JSON.stringify(expected))
         mixedUp.push({ lines, expected });
       const owners = new Set(lines.flatMap((line) => ownerOf(line) ?? []));
@@ -83,6 +84,7 @@ export const createPlayModel = ({ clock, slowMs, isExact }: Arena) => {
     settle: (words: string): void => void settled.add(words),
     /** To be called when a server was killed: what it was asked, and has not answered, is cut off. */
     async noteKilled({ isGone }: ArenaServer, store: Store): Promise<void> {
+      hasKills = true;
       const killed = asks.filter((ask) => ask.isGone === isGone && !settled.has(ask.words));
       const words = new Set(killed.map((ask) => ask.words));
       const open = isExact ? await owedIn(store) : [...words];

@@ -4,6 +4,9 @@ import { dropSchema, type TestPostgres } from '../../../adapter/postgres/world.t
 import { SHOWN } from '../../harness/world.ts';
 import type { OpenArena } from './arena.ts';
 
+/** Several plays share a process: none of its servers may count as dead because the others keep it busy. */
+const TIMES = { beatMs: 300, aliveMs: 4000 };
+
 /** Servers on a schema of the database, in the machine's own time: the same seed makes the same requests, and not the same play. */
 export const onPostgres =
   (database: TestPostgres): OpenArena =>
@@ -14,17 +17,16 @@ export const onPostgres =
       isExact: false,
       slowMs: 300,
       async startServer(given) {
-        let isGone = false;
-        const asked = given(() => isGone);
-        const { vanish, leave, ...agent } = await startReplica(database, schema, {
-          ...asked,
-          changes: { configViews: SHOWN },
-        });
+        let isKilled = false;
+        const isGone = () => isKilled;
+        const asked = given(isGone);
+        const changes = { configViews: SHOWN };
+        const { vanish, leave, ...agent } = await startReplica(database, schema, { ...asked, changes }, TIMES);
         return {
           agent,
-          isGone: () => isGone,
+          isGone,
           vanish() {
-            isGone = true;
+            isKilled = true;
             return vanish();
           },
           stop: () => leave().catch(() => {}),
