@@ -18,11 +18,12 @@ const toolsIn = ({ body }: ReceivedRequest): readonly Tool[] =>
     return { name: String(name), parameters: recordOf(parameters) };
   });
 
-/** The tool that has to be called: one that the instructions or the user name. */
+/** The tool that has to be called: one that the request, the instructions or the user name. */
 const toolToCall = (request: ReceivedRequest, words: string): Tool | undefined => {
-  const tools = toolsIn(request);
-  const [, ordered] = /\b(?:by calling the tool|with a call of one of these tools:) (\w+)/.exec(request.system) ?? [];
-  return tools.find(({ name }) => name === (ordered ?? /\b(?:call|use)(?: the)? (\w+)/i.exec(words)?.[1]));
+  const { name: forced } = recordOf(recordOf(request.body.tool_choice).function);
+  const [, ordered] = /\bby calling the tool (\w+)/.exec(request.system) ?? [];
+  const wanted = forced ?? ordered ?? /\b(?:call|use)(?: the)? (\w+)/i.exec(words)?.[1];
+  return toolsIn(request).find(({ name }) => name === wanted);
 };
 
 /** What a free text has to be: a program that prints the words, or a sum in digits. */
