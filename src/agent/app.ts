@@ -77,7 +77,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     async start() {
       peers.listen({
         onEvents: publisher.forward,
-        onAbort: (sessionID) => void runs.abortHere(sessionID),
+        onAbort: (sessionID, promptID) => void runs.abortHere(sessionID, promptID),
         onAbandoned: () => void takeOverWhileServing().catch(onBug),
       });
       const runWaiting = await resume.takeOver();

@@ -37,12 +37,18 @@ export const createPostgresCluster = ({
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
+  const abortMarked = async ({ onAbort }: PeerListener): Promise<void> => {
+    for (const { sessionID, promptIDs } of await leases.marked()) {
+      if (promptIDs.length === 0) onAbort(sessionID);
+      else for (const promptID of promptIDs) onAbort(sessionID, promptID);
+    }
+  };
   const onNotification = (own: PeerListener, { kind, from, about }: ClusterNotification): void => {
     notifiedAt = performance.now();
     if (from === membership.serverID()) return;
     if (kind === 'events') tail.check();
     if (kind === 'ticket') leases.onReleased(about);
-    if (kind === 'end' && about !== undefined) own.onAbort(about);
+    if (kind === 'end') abortMarked(own).catch(onError);
     if (kind === 'answer') approvals.deliverOutcomes().catch(onError);
   };
   /** Writes the heartbeat and returns its time by the database's clock, or undefined when the membership was lost. */
@@ -89,7 +95,7 @@ export const createPostgresCluster = ({
     await removeDeadServers(await refreshMembership());
     await leases.retry();
     await approvals.deliverOutcomes();
-    for (const sessionID of await leases.sessionsToAbort()) own.onAbort(sessionID);
+    await abortMarked(own);
     leases.onReleased(undefined);
     tail.check();
     if (await hasAbandonedSessions()) own.onAbandoned();

@@ -66,11 +66,11 @@ export type RunQueue = {
   readonly counts: () => { readonly running: number; readonly waiting: number };
   /**
    * Aborts what runs and what waits, on all servers, and settles once that has ended. It does not wait for later prompts.
-   * `promptID`: only the run of that prompt, where it is on this server. Other servers know no prompts, and abort all.
+   * `promptID`: only the run of that prompt.
    */
   readonly abort: (sessionID: string, promptID?: string) => Promise<void>;
   /** The same on this server alone. */
-  readonly abortHere: (sessionID: string) => Promise<void>;
+  readonly abortHere: (sessionID: string, promptID?: string) => Promise<void>;
   /** As `abort`, and later prompts are aborted at once until `open`. The session is idle after it. */
   readonly close: (sessionID: string) => Promise<void>;
   readonly isClosing: (sessionID: string) => boolean;
@@ -176,11 +176,15 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
     for (const { controller } of runs) controller.abort(new RunAborted({ isByStop: isStopped }));
     await Promise.all(runs.map(({ ended }) => ended.promise));
   };
-  const abortHere = (sessionID: string): Promise<void> => abortAll(runsHere(sessionID));
+  const isMeant =
+    (promptID: string | undefined) =>
+    ({ user }: QueuedRun): boolean =>
+      promptID === undefined || user.id === promptID;
+  const abortHere = (sessionID: string, promptID?: string): Promise<void> =>
+    abortAll(runsHere(sessionID).filter(isMeant(promptID)));
   const abort = async (sessionID: string, promptID?: string): Promise<void> => {
-    const meant = runsHere(sessionID).filter(({ user }) => promptID === undefined || user.id === promptID);
-    const isHere = promptID !== undefined && meant.length > 0;
-    await Promise.all([abortAll(meant), isHere ? undefined : leases.abort(sessionID)]);
+    const isHere = promptID !== undefined && runsHere(sessionID).some(isMeant(promptID));
+    await Promise.all([abortHere(sessionID, promptID), isHere ? undefined : leases.abort(sessionID, promptID)]);
   };
   return {
     run(session, user, { isOwed = true, asksForAnswer = false, span } = {}) {
@@ -236,7 +240,7 @@ export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug 
     },
     async stop() {
       isStopped = true;
-      while (queues.size > 0) await Promise.all([...queues.keys()].map(abortHere));
+      while (queues.size > 0) await Promise.all([...queues.keys()].map((id) => abortHere(id)));
     },
   };
 };

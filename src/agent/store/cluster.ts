@@ -40,8 +40,8 @@ export type Leases = {
     asked: { readonly sessionID: string; readonly promptID: string },
     work: (request: LeaseRequest | undefined) => Promise<T>,
   ) => Promise<T>;
-  /** Makes other servers abort what runs and what waits in a session. Settles when that has ended. */
-  readonly abort: (sessionID: string) => Promise<void>;
+  /** Makes other servers abort what runs and what waits in a session, or one prompt of it. Settles when that has ended. */
+  readonly abort: (sessionID: string, promptID?: string) => Promise<void>;
   /** The statuses of sessions that other servers work on, by session id. */
   readonly statuses: () => Promise<Readonly<Record<string, SessionStatus>>>;
   /** Those of the given sessions on which no server works. */
@@ -75,8 +75,8 @@ export type PermissionBoard = {
 export type PeerListener = {
   /** Events that another server has stored, in their order, before any later commit of this server settles. */
   readonly onEvents: (events: readonly DirectoryEvent[]) => void;
-  /** Another server received a request to abort a session that this one works on. */
-  readonly onAbort: (sessionID: string) => void;
+  /** Another server received a request to abort a session that this one works on, or one prompt of it; it may come twice. */
+  readonly onAbort: (sessionID: string, promptID?: string) => void;
   /**
    * Some session may have answers that were left unfinished, or that are owed, and no server works on it. Several servers
    * receive this, and any of them may already have recovered the session.

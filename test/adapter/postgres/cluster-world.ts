@@ -58,12 +58,12 @@ export const openPeer = async (url: string, schema: string, given: PeerGiven = {
     aborts,
     errors,
     gone: () => gone,
-    listen: (onAbort: (sessionID: string) => void = () => {}) =>
+    listen: (onAbort: (sessionID: string, promptID?: string) => void = () => {}) =>
       peers.listen({
         onEvents: note,
-        onAbort(sessionID) {
-          aborts.push(sessionID);
-          onAbort(sessionID);
+        onAbort(sessionID, promptID) {
+          aborts.push(promptID ?? sessionID);
+          onAbort(sessionID, promptID);
         },
         onAbandoned() {
           gone += 1;

@@ -131,6 +131,20 @@ describe('a server that others took for dead', (check) => {
     }),
   );
 
+  check('is asked to abort a prompt of a session, or all of it', () =>
+    withPeers(database, 2, async ([a, b]) => {
+      listenAll([a!, b!]);
+      const lease = await a!.leases.acquire('ses_1', () => {});
+      await Promise.all([b!.leases.abort('ses_1', 'msg_1'), b!.leases.abort('ses_1', 'msg_2')]);
+      while (!a!.aborts.includes('msg_1') || !a!.aborts.includes('msg_2')) await sleep(10);
+      assert.not.ok(a!.aborts.includes('ses_1'));
+      const aborting = b!.leases.abort('ses_1');
+      while (!a!.aborts.includes('ses_1')) await sleep(10);
+      await lease.release();
+      await aborting;
+    }),
+  );
+
   check('is none of those that left: they leave no row behind', () =>
     withPeers(database, 3, async (peers, { root }) => {
       listenAll(peers);

@@ -110,11 +110,11 @@ export const createMemoryCluster = (store: Store, clock: Clock, random: () => nu
       };
     },
     whileRequested: (_, work) => work(undefined),
-    async abort(sessionID) {
+    async abort(sessionID, promptID) {
       const meant = ticketsOf(sessionID).filter(({ member }) => member !== own);
       for (const member of new Set(meant.map((ticket) => ticket.member)))
-        if (!member.isGone) member.listener?.onAbort(sessionID);
-      await Promise.all(meant.map(({ released }) => released.promise));
+        if (!member.isGone) member.listener?.onAbort(sessionID, promptID);
+      if (promptID === undefined) await Promise.all(meant.map(({ released }) => released.promise));
     },
     async statuses() {
       const held = [...tickets].flatMap(([id, [first]]) => (first && first.member !== own ? [[id, first.status]] : []));

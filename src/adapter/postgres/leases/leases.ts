@@ -17,8 +17,8 @@ type LeasesParts = {
 type PostgresLeases = Leases & {
   /** A session was released, or may have been (any session if undefined): waiting callers check again. */
   readonly onReleased: (sessionID: string | undefined) => void;
-  /** Sessions that another server has asked this one to abort. */
-  readonly sessionsToAbort: () => Promise<readonly string[]>;
+  /** What another server has asked this one to abort: prompts of a session, or all of it where none is named. */
+  readonly marked: () => Promise<readonly { readonly sessionID: string; readonly promptIDs: readonly string[] }[]>;
   /** The number of this server's tickets that hold their session, and that wait for it. */
   readonly counts: () => { readonly held: number; readonly awaited: number };
   /** Deletes tickets that could not be deleted before, and those of this server that it does not know of. */
@@ -160,11 +160,14 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       }
     },
     whileRequested: requests.whileRequested,
-    async abort(sessionID) {
+    async abort(sessionID, promptID) {
       const id = membership.serverID();
-      const rows = await query(
-        (sql) => sql`
-          UPDATE ticket SET is_to_end = true WHERE session_id = ${sessionID} AND server_id <> ${id} RETURNING seq::text`,
+      const rows = await query((sql) =>
+        promptID === undefined
+          ? sql`UPDATE ticket SET to_end = '{}' WHERE session_id = ${sessionID} AND server_id <> ${id} RETURNING seq::text`
+          : sql`
+              UPDATE ticket SET to_end = CASE WHEN to_end = '{}' THEN to_end ELSE array_append(to_end, ${promptID}::text) END
+              WHERE session_id = ${sessionID} AND server_id <> ${id} RETURNING seq::text`,
       );
       if (rows.length === 0) return;
       await channel.publish({ kind: 'end', from: id, about: sessionID });
@@ -179,7 +182,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
           (sql) => sql`
             SELECT EXISTS (
               SELECT 1 FROM ticket WHERE seq::text IN (SELECT value FROM json_array_elements_text(${seqs}::text::json))
-            ) AS is_there`,
+            ) ${promptID === undefined ? sql`` : sql`AND EXISTS (SELECT 1 FROM owed WHERE message_id = ${promptID})`} AS is_there`,
         );
         if (row?.is_there !== true) return onReleased(sessionID);
         await changed;
@@ -204,11 +207,16 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
       return sessionIDs.filter((id) => !held.has(id));
     },
     onReleased,
-    async sessionsToAbort() {
+    async marked() {
       const rows = await query(
-        (sql) => sql`SELECT DISTINCT session_id FROM ticket WHERE server_id = ${membership.serverID()} AND is_to_end`,
+        (sql) => sql`
+          SELECT DISTINCT session_id, array_to_json(to_end)::text AS ids FROM ticket
+          WHERE server_id = ${membership.serverID()} AND to_end IS NOT NULL`,
       );
-      return rows.map((row) => columnText(row, 'session_id'));
+      return rows.map((row) => ({
+        sessionID: columnText(row, 'session_id'),
+        promptIDs: JSON.parse(columnText(row, 'ids')),
+      }));
     },
     counts() {
       const all = [...tickets.values()];

@@ -95,7 +95,7 @@ const FIRST = `
     session_id ${ID} NOT NULL,
     server_id ${ID} NOT NULL REFERENCES server (id) ON DELETE CASCADE,
     status text NOT NULL DEFAULT '{"type":"busy"}',
-    is_to_end boolean NOT NULL DEFAULT false
+    to_end text[] -- the prompts to abort; empty: all
   );
   CREATE INDEX ticket_by_session ON ticket (session_id, seq);
   CREATE INDEX ticket_by_server ON ticket (server_id);
