@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { pushedSseResponse, type SendSse, sendWhileRead } from '../../core/http/sse.ts';
 import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
-import type { ClientAnswer } from '../answer/answers.ts';
+import type { ClientAnswer } from '../answer/client-answer.ts';
 import type { StreamEncoder } from '../openai/stream-encoder.ts';
 import type { ActiveRequest } from '../openai/tracked.ts';
 import { paceOutput } from '../stream/pacing.ts';

@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '../answer/answers.ts';
+import type { ClientAnswer } from '../answer/client-answer.ts';
 import type { OutputEvent } from '../output.ts';
 import type { BridgeRequest } from '../request.ts';
 import type { StreamEncoder } from './stream-encoder.ts';

@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '../../answer/answers.ts';
+import type { ClientAnswer } from '../../answer/client-answer.ts';
 import { customNamesIn } from '../client-tools.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedChatRequest, parseChatRequest } from './request.ts';

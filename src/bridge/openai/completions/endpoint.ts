@@ -1,4 +1,4 @@
-import type { ClientAnswer } from '../../answer/answers.ts';
+import type { ClientAnswer } from '../../answer/client-answer.ts';
 import type { ParsedChatRequest } from '../chat/request.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { parseCompletionRequest } from './request.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { ClientAnswer } from '../../answer/answers.ts';
+import type { ClientAnswer } from '../../answer/client-answer.ts';
 import { customNamesIn } from '../client-tools.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
