@@ -72,8 +72,8 @@ const joinOrBegin = (candidate: JoinCandidate, { key, nowMs }: JoiningRequest): 
   return key === undefined ? { kind: 'begun' } : { kind: 'begun', released: turn };
 };
 
-const isRecent = ({ turn, status }: JoinCandidate, nowMs: number): boolean =>
-  isOpenStatus(status) || nowMs - turn.createdMs < DIGEST_LIFE_MS;
+const isRecent = ({ turn, status, endedMs = turn.createdMs }: JoinCandidate, nowMs: number): boolean =>
+  isOpenStatus(status) || nowMs - endedMs < DIGEST_LIFE_MS;
 
 const endedWithin = ({ status, endedMs = 0 }: JoinCandidate, nowMs: number, limitMs: number): boolean =>
   isOpenStatus(status) || nowMs - endedMs < limitMs;

@@ -27,6 +27,8 @@ type AnswerNeeds = {
   /** Rejects permission requests where nobody can be asked; undefined if the answer ends with them. */
   readonly reject?: ((turn: TurnSnapshot) => Promise<void>) | undefined;
   readonly texts: OwnTexts;
+  /** The turn goes on where its reading fails (a response in the background): that is thrown, and is no output. */
+  readonly goesOn: boolean;
 };
 
 /** The agent asks for the calls of one step one after the other. They are shown together. */
@@ -41,7 +43,7 @@ const idsOf = ({ status, waiting }: TurnSnapshot): string =>
  * Reads a turn for one client, as output events: to the turn's end, or until it has waited for a decision for a moment. A failure is
  * the last event, unless the client has disconnected.
  */
-export const readTurn = ({ clock, turn, events, reading, signal, reject, texts }: AnswerNeeds): TurnAnswer => {
+export const readTurn = ({ clock, turn, events, reading, signal, reject, texts, goesOn }: AnswerNeeds): TurnAnswer => {
   const reader = createEntryReader(turn.from);
   const ready: OutputEvent[] = [...ownText('opening', texts.opening ?? '')];
   let next = 0;
@@ -128,7 +130,7 @@ export const readTurn = ({ clock, turn, events, reading, signal, reject, texts }
     const { error } = failure ?? {};
     failure = undefined;
     isStopped = true;
-    if (!isBridgeFault(error) || error.detail.kind === 'client-left') throw error;
+    if (!isBridgeFault(error) || goesOn || error.detail.kind === 'client-left') throw error;
     return { kind: 'failure', failure: toAnswerFailure(error.detail) };
   };
   return {

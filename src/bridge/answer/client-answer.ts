@@ -143,12 +143,12 @@ export const createAnswerMaker = (needs: AnswersNeeds) => {
     const { request, owner, signal, reading, by } = asked;
     // No later request could carry an approval of a one-off.
     const rejects = !settings.asksInChat || isOneOff(request);
-    const answer = readTurn({
-      ...{ clock, turn, events, reading, signal, texts },
-      reject: rejects ? (now) => reject(now, by) : undefined,
-    });
     // In the background it goes on without its client, and an equal request begins another one.
     const isBackground = request.isBackground === true;
+    const answer = readTurn({
+      ...{ clock, turn, events, reading, signal, texts, goesOn: isBackground },
+      reject: rejects ? (now) => reject(now, by) : undefined,
+    });
     let isLeft = false;
     const leaveOnce = (hasAll: boolean): void => {
       if (isLeft) return;

@@ -30,6 +30,13 @@ describe('a retry without a key', (check) => {
     });
   });
 
+  check('joins a turn of twelve minutes that has just ended', () => {
+    const turn = turnOf('trn_3', { createdMs: NOW - 720_000 });
+    const long: JoinCandidate = { ...{ turn, status: 'completed', endedMs: NOW - 1000 }, tools: ['pay'] };
+    assert.is(joinByDigest([long], retry).kind, 'joined');
+    assert.is(joinByDigest([{ ...long, endedMs: NOW - 601_000 }], retry).kind, 'begun');
+  });
+
   check('is not run again where tools were called, and begins where there is only an aborted turn', () => {
     assert.equal(joinByDigest([newer, aborted(['pay'])], retry), { kind: 'aborted', tools: ['pay'] });
     assert.equal(joinByDigest([aborted([])], retry), { kind: 'begun' });

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import type { Script } from '../../agent/harness/world.ts';
 import { calling, outcome, replying, toolNamed } from '../../agent/harness/world.ts';
 import { describe, thorough } from '../../check.ts';
@@ -7,7 +8,7 @@ import { clientOf, failureOf, JOB, untilStatus, withJob } from '../harness/backg
 import { dictated } from '../harness/model-scripts.ts';
 import { idIn, paying } from '../harness/recharge-world.ts';
 import { createStreamed, eventsIn, readStream, resumeStream, type StreamedEvent } from '../harness/resumed-streams.ts';
-import { type BridgeGiven, KEY, until, withBridge } from '../harness/world.ts';
+import { type BridgeGiven, KEY, quietTime, until, withBridge } from '../harness/world.ts';
 
 // A client that loses the stream of a response in the background reads the rest of it from another one.
 
@@ -72,6 +73,25 @@ describe('the stream of a response in the background', (check) => {
         }
       });
     }
+  });
+
+  check('ends with an error alone where the agent cannot be read any more: the response goes on', async () => {
+    const model = dictated();
+    let aheadMs = 0;
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+    await withBridge({ scripts: [model.script], clock }, async (world) => {
+      const streamed = readStream(await createStreamed(world));
+      model.addReply('Once upon a time there were ships, ');
+      await until(() => streamed.text().includes('Once'));
+      world.killAgent();
+      await quietTime(200);
+      aheadMs = 180_000;
+      const ends = (await streamed.whole).filter(({ type }) => type === 'error' || type === 'response.failed');
+      assert.equal(
+        ends.map(({ type, code }) => [type, code]),
+        [['error', 'agent_interrupted']],
+      );
+    });
   });
 
   check('is followed while it is made, by readers that come at any time and at every bridge', async () => {

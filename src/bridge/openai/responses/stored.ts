@@ -118,7 +118,7 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
       if (!isInBackground(turn)) throw NOT_IN_BACKGROUND;
       const events = turns.follow(turnID, turn.from, by);
       const texts = { asked: await requestsBefore(turn, turns, by) };
-      const { output } = readTurn({ clock, turn, events, reading, signal: active.signal, texts });
+      const { output } = readTurn({ clock, turn, events, reading, signal: active.signal, texts, goesOn: true });
       const shown = showFormat(showsReasoning ? output : withoutReasoning(output), turn);
       return options.sendAgain(
         shown,

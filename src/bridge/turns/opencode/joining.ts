@@ -45,7 +45,7 @@ const joined = (record: TurnRecord, nowMs: number): TurnRecord | undefined => {
 };
 
 const byDigest = (records: readonly TurnRecord[], { isRetry }: Joining, nowMs: number): TurnRecord | undefined => {
-  const recent = records.filter(({ end, createdMs }) => end === undefined || nowMs - createdMs < DIGEST_LIFE_MS);
+  const recent = records.filter(({ end }) => end === undefined || nowMs - end.endedMs < DIGEST_LIFE_MS);
   const failed = recent.find((one) => one.end?.status === 'failed' && endedWithin(one, nowMs, FAILED_AGAIN_MS));
   const fitting = recent.filter((one) => (isRetry ? isForRetry(one, nowMs) : isAbandoned(one, nowMs)));
   const found = fitting.find(isLeft) ?? fitting[0] ?? failed;
