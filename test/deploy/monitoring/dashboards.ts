@@ -248,10 +248,10 @@ export const PAGES: readonly Page[] = [
         queries: [[gauge('answers_running', 'pod, instance'), '{{pod}} {{instance}}']],
       },
       {
-        title: 'Conversations known',
+        title: 'Streams that are resumed',
         unit: 'short',
         isStat: true,
-        queries: [[gauge('conversations', 'pod, instance'), '{{pod}} {{instance}}']],
+        queries: [[gauge('streams_resumed', 'pod, instance'), '{{pod}} {{instance}}']],
       },
       {
         title: 'Answers',

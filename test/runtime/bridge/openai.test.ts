@@ -432,7 +432,7 @@ describe("OpenAI's own client, leaving", (check) => {
     'while it waits for its turn is not run at all',
     beside(async (world) => {
       const { openai } = openaiAt(world.bridge);
-      world.model.addReply(answer([{ kind: 'wait', ms: 300 }, ...text('Good day.')]), isNoTitle);
+      world.model.addReply(answer([{ kind: 'wait', ms: 2000 }, ...text('Good day.')]), isNoTitle);
       const headers = { 'x-session-id': newText() };
       const first = awaitedLater(openai.chat.completions.create(asking('one'), { headers }));
       await until('the first runs', () => asked(world).length === 1);
