@@ -87,8 +87,8 @@ describe('one trace', (check) => {
         const all = collector.spans.filter(({ traceId }) => traceId === CALLER.traceId);
         const chat = named(spansOf(collector, 'bridge'), 'POST /v1/chat/completions');
         assert.equal([chat.traceId, chat.parentSpanId], [CALLER.traceId, CALLER.spanId]);
-        const prompting = named(childrenOf(all, chat), 'POST /session/:id/message');
-        const prompted = named(childrenOf(all, prompting), 'POST /session/:id/message');
+        const prompting = named(childrenOf(all, chat), 'POST /gatehouse/turns');
+        const prompted = named(childrenOf(all, prompting), 'POST /gatehouse/turns');
         assert.equal([prompting.service, prompted.service], ['gatehouse-bridge', 'gatehouse-agent']);
         const turn = named(childrenOf(all, prompted), 'invoke_agent maintainer');
         const chats = childrenOf(all, turn).filter(({ name }) => name.startsWith('chat '));

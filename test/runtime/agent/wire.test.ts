@@ -74,6 +74,8 @@ const read = <Schema extends v.GenericSchema>(schema: Schema, given: unknown): v
 const inWireWorld = (body: (agent: AgentProcess, world: AgentWorld) => Promise<void>) =>
   inAgentWorld(async (world) => body(await world.start(), world));
 
+const OWNED = { 'x-gatehouse-owner': 'reader' };
+
 describe('the records of the agent server', (check) => {
   check(
     'are those of the tables: a session that is made with the name of a model, and a message',
@@ -257,13 +259,18 @@ describe('the routes of the agent server', (check) => {
         readonly openapi: string;
         readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
       };
+      assert.is((await ask('POST', '/gatehouse/conversations', { name: 'desk' }, { headers: OWNED })).status, 200);
       const { json } = await ask<Doc>('GET', '/doc');
       assert.match(json.openapi, /^3\.1/);
       for (const path of ['/session', '/session/{id}/message', '/global/health', '/mcp', '/config', '/provider'])
         assert.ok(json.paths[path] !== undefined, path);
       for (const [path, methods] of Object.entries(json.paths)) {
         if (methods.get === undefined || path.endsWith('/event') || path.includes('{')) continue;
-        await until(`GET ${path} is answered`, async () => (await ask('GET', path)).status === 200);
+        // Turns and conversations have owners.
+        const isOwned = path.startsWith('/gatehouse/');
+        const asked = isOwned ? `${path}?name=desk` : path;
+        const more = isOwned ? { headers: OWNED } : {};
+        await until(`GET ${path} is answered`, async () => (await ask('GET', asked, undefined, more)).status === 200);
       }
     }),
   );
