@@ -43,6 +43,20 @@ describe('chats with equal words', (check) => {
     }),
   );
 
+  check('are found by their names alone where the operator wants that', () =>
+    withBridge({ scripts: [polite], settings: { matching: 'named' } }, async (world) => {
+      const first = await world.chat({ messages: [user('hi')] });
+      const next = await world.chat({ messages: [...HI, user('mine')] });
+      assert.is.not(next.name, first.name);
+      // The model reads the history all the same.
+      assert.match(messagesTo(askedFor(world, 'mine')), 'hello');
+      const named = { 'x-session-id': 'desk' };
+      await world.chat({ messages: [user('hi')] }, named);
+      assert.is((await world.chat({ messages: [...HI, user('more')] }, named)).name, 'desk');
+      assert.is(sessionsMade(world).length, 3);
+    }),
+  );
+
   check('that cannot be distinguished from each other are all left alone', () =>
     withBridge({ scripts: [polite] }, async (world) => {
       const names = new Set<string>();
