@@ -8,7 +8,7 @@ import { inProcess } from './arena.ts';
 import { onPostgres } from './on-postgres.ts';
 import { play } from './play.ts';
 
-const { PLAYS = 100, FIRST_PLAY = 1 } = process.env;
+const { PLAYS = 40, FIRST_PLAY = 1 } = process.env;
 const STEPS = 3;
 /** They mostly wait. */
 const AT_ONCE = 8;
