@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { pause } from '../../../core/async.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
 import { HttpClientError, type HttpResponse, isNeverConnected } from '../../../core/http/client.ts';
@@ -42,6 +43,7 @@ type AgentTurnsNeeds = {
 const OWNER_HEADER = 'x-gatehouse-owner';
 const PREFIX = '/gatehouse';
 const Done = v.unknown();
+const LONG_EVENT_CHARS = 1024 * 1024;
 
 /** An id as a segment of a path. One that cannot be the agent's is refused: it could lead to another path. */
 const segment = (id: string, code: 'turn_not_found' | 'conversation_not_found'): string => {
@@ -120,6 +122,8 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
       });
       try {
         for await (const { name, data } of answer.events) {
+          // To take it from the connection has been work for a step of its own, and so is the reading of its JSON.
+          if (data.length > LONG_EVENT_CHARS) await pause(clock, 0, by.signal);
           if (name === 'entries') {
             const known = position;
             const entries = readEntries(parseJsonValue(data)).filter((entry) => entry.position > known);
