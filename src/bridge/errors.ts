@@ -74,7 +74,7 @@ const namesIn = (ids: readonly string[]): string =>
 const abortedText = (tools: readonly string[]): string => {
   const names = namesIn([...new Set(tools)]);
   const called = names === '' ? 'Tools may have run before' : `Tools were called before: ${names}`;
-  return `This turn was aborted because its client had left. ${called}. What they did is not undone, so the turn is not run again by itself. Ask in the same conversation what was done, or send a new request`;
+  return `This turn was aborted before its end: its client had left, or a server was stopped. ${called}. What they did is not undone, so the turn is not run again by itself. Ask in the same conversation what was done, or send a new request`;
 };
 
 const notFound = (message: string): AnswerFailure => ({ status: 404, code: 'not_found', message });
