@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
+import { clientTools } from '../harness/client-tools.ts';
 import { createAgentWorld, hanging, replying, type Script } from '../harness/world.ts';
 import {
   assistant,
@@ -171,6 +172,22 @@ describe('a turn', (check) => {
     const cancelled = (await send(world, 'POST', `/turns/${turn.id}/cancel`)).body as { status: string };
     assert.is(cancelled.status, 'aborted');
     assert.is(textOf(await outputOf(world, turn.id)), 'thinking');
+  });
+
+  check('is begun again by a retry where a call of the client was cut off, which has done nothing', async () => {
+    const cutOff: Script = async function* (_request, signal) {
+      yield { kind: 'call-begun', id: 'c1', name: 'weather' };
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const world = await createAgentWorld({ scripts: [cutOff, replying('done')] });
+    const asked = { input: [user('weather?')], key: 'k', digest: 'd', ...clientTools() };
+    const { turn } = await begin(world, asked);
+    await world.clock.advance(50);
+    await send(world, 'POST', `/turns/${turn.id}/cancel`);
+    assert.is((await viewOf(world, turn.id)).status, 'aborted');
+    const again = await begin(world, asked);
+    assert.is(again.outcome, 'begun');
+    assert.is((await ended(world, again.turn.id)).status, 'completed');
   });
 
   check('is aborted when its readers have left it for too long, and goes on where none has to be there', async () => {

@@ -1,5 +1,6 @@
 import { addTokens } from '../../model/cost.ts';
 import { isClientCall } from '../../protocol/call-metadata.ts';
+import { clientCallID } from '../../protocol/ids.ts';
 import type { PermissionRequest } from '../../protocol/permissions.ts';
 import type { Turn } from '../../protocol/turns.ts';
 import {
@@ -228,7 +229,10 @@ const readCandidate = async (needs: FactsNeeds, turn: Turn): Promise<JoinCandida
   // Of any other the tools do not matter.
   const mayBegin = status === 'aborted' || status === 'failed' || (isOpenStatus(status) && turn.leftMs !== undefined);
   const log = mayBegin ? await readLog(needs.store, turn, turn.from) : [];
-  const names = log.flatMap((entry) => (entry.type === 'call' && !entry.isForClient ? [entry.name] : []));
+  // A call of the client that was cut off while the model wrote it has only its id to tell.
+  const isOfAgent = ({ isForClient, callID, partID }: Extract<LogEntry, { readonly type: 'call' }>): boolean =>
+    !isForClient && callID !== clientCallID(partID);
+  const names = log.flatMap((entry) => (entry.type === 'call' && isOfAgent(entry) ? [entry.name] : []));
   const tools = [...new Set(names)].filter((name) => name !== STRUCTURED_OUTPUT);
   return { turn, status, endedMs: ownSteps(facts).at(-1)?.time.completed, tools };
 };
