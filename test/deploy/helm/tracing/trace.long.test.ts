@@ -101,8 +101,8 @@ describe('one trace by the values of the chart', (check) => {
             'gatehouse-relay-admin tools/call recharge',
             'gatehouse-agent execute_tool relay-admin_recharge',
             'gatehouse-agent invoke_agent maintainer',
-            'gatehouse-agent POST /session/:id/message',
-            'gatehouse-bridge POST /session/:id/message',
+            'gatehouse-agent POST /gatehouse/turns',
+            'gatehouse-bridge POST /gatehouse/turns',
             'gatehouse-bridge POST /v1/chat/completions',
           ],
         );
