@@ -99,10 +99,11 @@ const isStepOf =
 /** Reads what there is about a turn; a turnRefusal where its question is not there any more. */
 export const readFacts = async ({ store, approvals }: FactsNeeds, turn: Turn): Promise<TurnFacts> => {
   const { owner, sessionID, promptID, conversationID } = turn;
-  const [conversation, session, owed, heads] = await Promise.all([
+  // First: of a turn that has ended by then, all messages are read.
+  const owed = await store.owed(sessionID);
+  const [conversation, session, heads] = await Promise.all([
     store.turns.conversation(owner, conversationID),
     store.session(sessionID),
-    store.owed(sessionID),
     store.messageHeads(sessionID, { fromID: promptID }),
   ]);
   const infos = heads.map(({ info }) => info);
