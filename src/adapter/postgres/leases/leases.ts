@@ -170,7 +170,7 @@ export const createPostgresLeases = ({ connection, membership, channel }: Leases
               WHERE session_id = ${sessionID} AND server_id <> ${id} RETURNING seq::text`,
       );
       if (rows.length === 0) return;
-      await channel.publish({ kind: 'end', from: id, about: sessionID });
+      await channel.publish({ kind: 'end', from: id });
       const seqs = JSON.stringify(rows.map((row) => columnText(row, 'seq')));
       for (;;) {
         const changed = waitForChange((wake) => {
