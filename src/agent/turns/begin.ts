@@ -32,8 +32,9 @@ const placeOf = ({ owner, body: { conversation, key, digest } }: AskedTurn): str
 /** Creates the function that begins a turn or joins one. */
 export const createBegin = (needs: TurnNeeds) => {
   const { store, ids, clock } = needs;
-  const ask = createAsk(needs);
-  const { turnAfterCalls, giveResults } = createGiveResults(needs, ask);
+  const prompts = createAsk(needs);
+  const { ask } = prompts;
+  const { turnAfterCalls, giveResults } = createGiveResults(needs, prompts);
   const locate = createLocate(needs);
   const inOrder = createKeyedQueue({
     ...{ count: PLACE_LIMIT, per: 'key' },
@@ -94,7 +95,7 @@ export const createBegin = (needs: TurnNeeds) => {
     if (answered !== undefined) return joinTurn(needs, answered, reader);
     const located = await locate.find(request, asked.directory);
     try {
-      return await (request.results.length > 0 ? giveResults : ask.ask)(request, located, attempt);
+      return await (request.results.length > 0 ? giveResults : ask)(request, located, attempt);
     } catch (error) {
       await locate.giveUp(located);
       throw error;

@@ -70,6 +70,7 @@ export type AnswerRequest = {
 const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 const FINGERPRINT_CHARS = 10;
 const TOKEN_CHARS = 12;
+
 /** A request on its way to the agent. */
 export type PreparedRequest = AnswerRequest & {
   readonly by: TurnCaller;
@@ -190,14 +191,10 @@ export const createAnswerMaker = (needs: AnswersNeeds) => {
     const { conversation } = request;
     const token = newToken().slice(0, TOKEN_CHARS);
     const answerID = newToken();
+    const ownName = conversation.kind === 'named' ? conversation.id : conversationIDOf(answerID);
     return {
       ...factsOf(asked),
-      conversationName:
-        last === undefined
-          ? conversation.kind === 'named'
-            ? conversation.id
-            : conversationIDOf(answerID)
-          : (last.conversationName ?? conversationIDOf(last.conversationID)),
+      conversationName: last === undefined ? ownName : (last.conversationName ?? conversationIDOf(last.conversationID)),
       answerID,
       responseID: last === undefined ? responseIDOf(answerID) : responseIDOf(answerIDOf(last.id), token),
       sessionID: undefined,

@@ -16,7 +16,7 @@ import {
 import { MessageRecord } from '../../agent/schema.ts';
 import { type AgentTransport, createAgentUrls, type QueryParameters } from '../../agent/servers.ts';
 import type { BridgeFault } from '../../errors.ts';
-import type { BeginRequest, BegunTurn, TurnCaller, TurnEvents, TurnSnapshot, TurnsPort } from '../port.ts';
+import type { BeginRequest, BegunTurn, TurnCaller, TurnEvent, TurnSnapshot, TurnsPort } from '../port.ts';
 import { beginBody, DECIDER, messageBody } from './body.ts';
 import { type OpenAnswer, openAnswer } from './event-reader.ts';
 import {
@@ -112,7 +112,7 @@ export const createAgentTurns = (needs: AgentTurnsNeeds): TurnsPort => {
     turnID: string,
     { reader, after, opened }: { readonly reader?: string; readonly after: number; readonly opened?: OpenAnswer },
     by: TurnCaller,
-  ): AsyncGenerator<TurnEvents extends AsyncIterable<infer Event> ? Event : never, void, undefined> {
+  ): AsyncGenerator<TurnEvent, void, undefined> {
     let position = after;
     let answer = opened;
     const reopen = () => openOutput(turnID, { reader, after: position }, by);
