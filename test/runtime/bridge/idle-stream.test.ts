@@ -11,7 +11,7 @@ import { BRIDGE_KEY, type BridgeProcess, inBridgeWorld } from './world.ts';
 
 /** All of these mostly wait, so they wait together. */
 const together = begunTogether();
-const SILENCE_MS = 10_500;
+const SILENCE_MS = 15_000;
 /** An answer that takes longer to begin than a heartbeat. */
 const LATE = answer([{ kind: 'wait', ms: SILENCE_MS }, ...text('At last.')]);
 
