@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { matchesWildcard } from '../../core/wildcard.ts';
+import { matchesWildcard } from '../protocol/wildcard.ts';
 import { findIneffectiveOptions } from './ineffective-options.ts';
 import {
   type ConfigIssue,

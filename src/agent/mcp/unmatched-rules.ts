@@ -1,6 +1,6 @@
 import type { Log } from '../../core/log.ts';
-import { wildcard } from '../../core/wildcard.ts';
 import type { AgentCatalog } from '../agents/catalog.ts';
+import { wildcard } from '../protocol/wildcard.ts';
 import type { McpStatus } from './connection.ts';
 import type { McpServers } from './servers.ts';
 

@@ -1,5 +1,5 @@
-import { type Wildcard, wildcard } from '../../core/wildcard.ts';
 import type { Action, Rule, Session, UserMessage } from './types.ts';
+import { type Wildcard, wildcard } from './wildcard.ts';
 
 /** Permissions as a configuration writes them: one action for all, or by tool, or by tool and pattern. */
 export type PermissionSettings = Action | { readonly [tool: string]: Action | { readonly [pattern: string]: Action } };

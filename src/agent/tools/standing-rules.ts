@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
-import { wildcard } from '../../core/wildcard.ts';
 import type { Ids } from '../protocol/ids.ts';
 import { type AlwaysRefusal, isSameTool, type PermissionDecision, type StandingRule } from '../protocol/permissions.ts';
 import type { Rule } from '../protocol/types.ts';
+import { wildcard } from '../protocol/wildcard.ts';
 import type { PermissionBoard } from '../store/cluster.ts';
 import type { AgentTool } from './tool.ts';
 

@@ -7,7 +7,7 @@ import {
   parsePermissionRules,
 } from '../../../src/agent/protocol/permission-rules.ts';
 import type { Rule } from '../../../src/agent/protocol/types.ts';
-import { matchesWildcard } from '../../../src/core/wildcard.ts';
+import { matchesWildcard } from '../../../src/agent/protocol/wildcard.ts';
 import { describe, thorough } from '../../check.ts';
 
 /** The same, said as a regular expression: short texts only. */
