@@ -213,8 +213,6 @@ const programs = [
     options: {
       entryPoints: ['src/main/gateway.node.ts'],
       platform: 'node',
-      // The adapter's own Response is written out in one piece and costs half of the global one.
-      inject: ['src/adapter/node/direct/response.ts'],
       banner: { js: nodeBanner },
     },
   },

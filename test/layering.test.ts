@@ -36,8 +36,7 @@ const isInAdapter = (file: string): boolean => /^src\/(?:[a-z-]+\/)?adapter\//.t
 /** Libraries that only these files and folders may name, so that each can be replaced in one place. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   'itty-router': ['src/core/http/router.ts'],
-  '@whatwg-node/server': ['src/adapter/node/server.ts', 'src/adapter/node/direct/listener.ts'],
-  '@whatwg-node/fetch': ['src/adapter/node/direct/request.ts', 'src/adapter/node/direct/response.ts'],
+  '@whatwg-node/server': ['src/adapter/node/server.ts'],
   undici: ['src/adapter/node/undici-client.ts', 'src/agent/adapter/streaming-fetch.ts'],
   ioredis: ['src/gateway/adapter/redis/client.ts', 'src/gateway/adapter/redis/connection.ts'],
   'prom-client': ['src/gateway/adapter/prometheus.ts', 'src/adapter/prometheus.ts'],

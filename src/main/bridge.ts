@@ -106,7 +106,6 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     handler: bridge.handler,
     host,
     port,
-    directPaths: ['/v1/chat/completions', '/v1/completions', '/v1/responses'],
     log,
     async onStopping() {
       await bridge.stop();

@@ -89,7 +89,6 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     port: settings.PORT,
     reusePort: settings.REUSE_PORT === 'true',
     log,
-    directPaths: ['/v1/moderations', '/v1/chat/completions'],
     async onStopping() {
       setTimeout(() => stopping.abort(), ANSWERED_AFTER_MS).unref();
     },

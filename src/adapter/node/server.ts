@@ -3,17 +3,13 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import { createServerAdapter } from '@whatwg-node/server';
 import type { Handler } from '../../core/http/handler.ts';
 import { setPeer } from '../../core/http/peer.ts';
-import { directBodyOf } from '../../core/http/streamed-response.ts';
 import { systemClock } from './clock.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './connections.ts';
-import { onDisconnect } from './direct/disconnect.ts';
-import { createDirectListener } from './direct/listener.ts';
+import { sendKnownText } from './send.ts';
 
 /** How connections are served. */
 type ServingOptions = {
   readonly limits?: ConnectionLimits;
-  /** The paths, without query, whose POST requests are worth a shorter way to the handler. */
-  readonly directPaths?: readonly string[];
   /** Whether the handler asks `peerOf` for the address of a request's connection. */
   readonly tellsPeer?: boolean;
 };
@@ -77,7 +73,7 @@ const closePort = (server: Server, closed: () => void): void => {
 /** Node's HTTP server over a handler, that does not listen yet. */
 const createNodeServer = (
   handler: Handler,
-  { limits = CONNECTION_LIMITS, directPaths = [], tellsPeer = false }: ServingOptions,
+  { limits = CONNECTION_LIMITS, tellsPeer = false }: ServingOptions,
 ): { readonly server: Server; readonly stop: RunningServer['stop'] } => {
   // No `fetchAPI`: the library's own Request is lazy and several times cheaper than the global one.
   const adapter = createServerAdapter<NodeContext>(async (request, { req, res }) => {
@@ -85,12 +81,10 @@ const createNodeServer = (
     if (tellsPeer && remoteAddress !== undefined) setPeer(request, remoteAddress);
     const answer = await handler(request);
     await bodyArrival(req, res);
-    // The library itself cancels only the body that answers a GET, and not before the connection is closed.
-    const streamed = directBodyOf(answer);
-    if (streamed !== undefined) onDisconnect(res, streamed.leave);
+    // The library sends nothing once the response has ended.
+    await sendKnownText(res, answer);
     return answer;
   });
-  const listenDirectly = createDirectListener(handler, bodyArrival);
   let isStopping = false;
   const connections = createConnections(limits.idle);
   // Node looks for connections whose time is over once in an interval.
@@ -98,9 +92,7 @@ const createNodeServer = (
   const server = createServer(timing, (message, reply) => {
     if (isStopping) reply.shouldKeepAlive = false;
     connections.began(message.socket, reply);
-    const isDirect = message.method === 'POST' && directPaths.includes(message.url ?? '');
-    if (isDirect) listenDirectly(message, reply).catch(() => reply.destroy());
-    else adapter(message, reply);
+    adapter(message, reply);
   });
   server.on('connection', connections.opened);
   const closeUnused = (): void => {

@@ -1,11 +1,20 @@
 import type { CoreFault } from '../fault.ts';
 
+const texts = new WeakMap<Response, string>();
+
+/** The text of an answer below. To read the body of a response costs more than to send it, so an adapter takes this. */
+export const textOf = (response: Response): string | undefined => texts.get(response);
+
 /** An answer whose JSON is written already. */
 export const jsonTextResponse = (
   status: number,
   json: string,
   headers: Readonly<Record<string, string>> = {},
-): Response => new Response(json, { status, headers: { 'content-type': 'application/json', ...headers } });
+): Response => {
+  const response = new Response(json, { status, headers: { 'content-type': 'application/json', ...headers } });
+  texts.set(response, json);
+  return response;
+};
 
 /** A JSON answer. */
 export const jsonResponse = (status: number, body: unknown, headers?: Readonly<Record<string, string>>): Response =>
@@ -35,7 +44,7 @@ const fitted = (body: ErrorBody, chars = body.message.length): string => {
 };
 
 const jsonError = (status: number, body: ErrorBody, headers: ErrorHeaders = {}): Response =>
-  new Response(fitted(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+  jsonTextResponse(status, fitted(body), headers);
 
 /** An error that the caller can mend: 4xx. */
 export const clientError = (

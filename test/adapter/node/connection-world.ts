@@ -1,10 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { serveNode } from '../../../../src/adapter/node/server.ts';
-import type { Handler } from '../../../../src/core/http/handler.ts';
-
-/** The same handler, over Node's own objects and over the adapter. */
-export const WAYS = ['/direct', '/adapter'] as const;
+import { serveNode } from '../../../src/adapter/node/server.ts';
+import type { Handler } from '../../../src/core/http/handler.ts';
 
 /** Sends bytes as they are, and reads until the server closes. */
 export const exchange = async (address: string, pieces: readonly string[]): Promise<string> => {
@@ -24,19 +21,12 @@ export const exchange = async (address: string, pieces: readonly string[]): Prom
   return received;
 };
 
-/** The bytes of a POST request to a path that asks the handler for this deed. */
-export const post = (
-  path: string,
-  deed: string,
-  body: string,
-  headers = '',
-  version = '1.1',
-  connection = 'close',
-): string =>
-  `POST ${path} HTTP/${version}\r\nHost: a.test\r\nConnection: ${connection}\r\nDo: ${deed}\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+/** The bytes of a POST request that asks the handler for this deed. */
+export const post = (deed: string, body: string, headers = '', version = '1.1', connection = 'close'): string =>
+  `POST / HTTP/${version}\r\nHost: a.test\r\nConnection: ${connection}\r\nDo: ${deed}\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 /** Serves for as long as `use` takes, whatever comes of it: a server that is left open would keep the process. */
 export const whileServing = async <T>(serve: Handler, use: (address: string) => Promise<T>): Promise<T> => {
-  const server = await serveNode(serve, { host: '127.0.0.1', port: 0, directPaths: ['/direct'] });
+  const server = await serveNode(serve, { host: '127.0.0.1', port: 0 });
   return use(server.address).finally(() => server.stop(1000));
 };
