@@ -1,10 +1,11 @@
 import { untilAborted } from '../../../core/async.ts';
 import { isNotFound } from '../../agent/errors.ts';
 import type { Prompt } from '../../agent/session-client.ts';
+import { refused } from '../../errors.ts';
 import type { BeginRequest, BegunTurn, TurnCaller, TurnSnapshot } from '../port.ts';
 import { beginningsOf, digestAfter, promptPartsOf } from './history.ts';
 import { turnToJoin } from './joining.ts';
-import { NEVER, refused } from './needs.ts';
+import { NEVER } from './needs.ts';
 import { type BeginPlace, conversationFor, type PlacedRequest, placeIn, placeInNewSession } from './place.ts';
 import { eventsOf, leaveTurn } from './reading.ts';
 import { continueTurn, endTurn, newTurn, turnViewOf } from './records.ts';

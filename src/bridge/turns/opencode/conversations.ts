@@ -1,9 +1,10 @@
 import { isNotFound } from '../../agent/errors.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
+import { refused } from '../../errors.ts';
 import type { ConversationsPort, ConversationView, SentMessage, TurnCaller } from '../port.ts';
 import { digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
-import { NEVER, refused } from './needs.ts';
+import { NEVER } from './needs.ts';
 import { createSessionFor, openConversation } from './records.ts';
 import { conversationAt, type KnownConversation, type TurnsState, turnsIn } from './state.ts';
 
@@ -52,13 +53,9 @@ export const createConversations = (
     return found;
   };
   return {
-    async create({ metadata, messages, key }, { owner, signal }) {
+    async create({ metadata, messages }, { owner, signal }) {
       requireUserMessages(messages);
-      const known = [...state.conversations.values()].find(
-        (one) => key !== undefined && one.key === key && one.owner === owner && one.sessionID !== '',
-      );
-      if (known !== undefined) return toConversationView(known);
-      const conversation = openConversation(state, { owner, key, isOfClient: true, metadata });
+      const conversation = openConversation(state, { owner, isOfClient: true, metadata });
       try {
         conversation.sessionID = await createSessionFor(state, conversation, TITLE, signal);
         await addMessages(state, conversation, messages, signal);

@@ -1,6 +1,6 @@
+import { refused } from '../../errors.ts';
 import type { BeginRequest } from '../port.ts';
 import { toolsOf } from './entries.ts';
-import { refused } from './needs.ts';
 import type { TurnRecord, TurnsState } from './state.ts';
 
 const KEY_LIFE_MS = 86_400_000;

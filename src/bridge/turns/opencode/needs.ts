@@ -1,11 +1,9 @@
 import type { Clock } from '../../../core/clock.ts';
-import { Fault } from '../../../core/fault.ts';
 import type { Log } from '../../../core/log.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
 import type { CallAgent } from '../../agent/calls.ts';
 import type { SessionClient } from '../../agent/session-client.ts';
 import type { AgentEventStream } from '../../agent/types.ts';
-import type { BridgeFault, TurnRefusalCode } from '../../errors.ts';
 import type { createTracedPost } from '../agent/traced-post.ts';
 
 type TracedPost = ReturnType<typeof createTracedPost>;
@@ -29,10 +27,6 @@ export type OpenCodeNeeds = {
 
 /** The same with what is made of it. */
 export type TurnsNeeds = OpenCodeNeeds & { readonly agent: SessionClient; readonly traced: TracedPost };
-
-/** A refusal of the port. */
-export const refused = (code: TurnRefusalCode, ids: readonly string[] = []): Fault<BridgeFault> =>
-  new Fault({ kind: 'turn-refused', code, ids });
 
 /** For calls that have to be made whoever has left. */
 export const NEVER = new AbortController().signal;

@@ -4,8 +4,9 @@ import { Fault } from '../../../core/fault.ts';
 import { isNotFound, withRetries } from '../../agent/errors.ts';
 import type { PermissionRecord } from '../../agent/schema.ts';
 import type { AgentEventUpdate } from '../../agent/types.ts';
+import { refused } from '../../errors.ts';
 import type { TurnDecision } from '../port.ts';
-import { NEVER, refused, type TurnsNeeds } from './needs.ts';
+import { NEVER, type TurnsNeeds } from './needs.ts';
 
 /** The permission requests of the sessions that are watched, with those of their child sessions. */
 export type OpenRequests = {

@@ -1,8 +1,8 @@
 import { isNotFound } from '../../agent/errors.ts';
+import { refused } from '../../errors.ts';
 import type { BeginRequest, SentMessage } from '../port.ts';
 import { type Beginning, digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
-import { refused } from './needs.ts';
 import { createSessionFor, openConversation } from './records.ts';
 import { conversationAt, type KnownConversation, knownTurn, type TurnRecord, type TurnsState } from './state.ts';
 

@@ -1,8 +1,8 @@
 import { untilAborted } from '../../../core/async.ts';
 import { isNotFound, withRetries } from '../../agent/errors.ts';
+import { refused } from '../../errors.ts';
 import type { TurnEntry, TurnEvent, TurnEvents } from '../port.ts';
 import { entriesOf, stepsIn } from './entries.ts';
-import { refused } from './needs.ts';
 import { rangeOf, removeIfRead, turnViewOf } from './records.ts';
 import type { PromptRun } from './run.ts';
 import { callLater, type TurnRecord, type TurnsState } from './state.ts';

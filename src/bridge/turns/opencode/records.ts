@@ -37,7 +37,7 @@ export const newTurn = ({ needs }: TurnsState, request: BeginRequest, owner: str
 /** A conversation without a session. */
 export const openConversation = (
   state: TurnsState,
-  given: Pick<KnownConversation, 'owner' | 'name' | 'key' | 'isOfClient' | 'metadata'>,
+  given: Pick<KnownConversation, 'owner' | 'name' | 'isOfClient' | 'metadata'>,
 ): KnownConversation => {
   const { newID, clock } = state.needs;
   const createdMs = clock.now();
@@ -80,7 +80,7 @@ export const turnViewOf = (record: TurnRecord): TurnSnapshot => {
   const openStatus = waiting.length > 0 ? 'waiting' : 'running';
   return {
     ...{ id, conversationID: conversation?.id ?? '', conversationName: conversation?.name, sessionID, promptID },
-    ...{ isStored, metadata, createdMs, waiting, ...facts },
+    ...{ isStored, metadata, createdMs, waiting: [...waiting], ...facts },
     status: record.end === undefined ? openStatus : status,
     endedMs: record.end === undefined ? undefined : endedMs,
     ...{ from: record.from, until: record.until, continuedBy: record.continuedBy },

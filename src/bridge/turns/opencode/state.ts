@@ -1,13 +1,14 @@
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { MessageErrorRecord } from '../../agent/schema.ts';
-import type { TurnCaller, TurnPhase, TurnSnapshot, TurnUsage } from '../port.ts';
-import { refused, type TurnsNeeds } from './needs.ts';
+import { refused } from '../../errors.ts';
+import type { TurnCaller, TurnSnapshot, TurnUsage } from '../port.ts';
+import type { TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { PromptRun } from './run.ts';
 
 /** What stays of a turn that has ended. */
 export type EndFacts = {
-  readonly status: Exclude<TurnPhase, 'queued' | 'running' | 'waiting' | 'calls'>;
+  readonly status: Exclude<TurnSnapshot['status'], 'queued' | 'running' | 'waiting' | 'calls'>;
   readonly endedMs: number;
   readonly position: number;
   readonly usage: TurnUsage;
@@ -62,8 +63,6 @@ export type KnownConversation = {
   readonly owner: string;
   readonly name?: string | undefined;
   readonly isOfClient: boolean;
-  /** With which its creation may be repeated. */
-  readonly key?: string | undefined;
   readonly createdMs: number;
   metadata: Readonly<Record<string, unknown>>;
   /** Empty until it has one. */

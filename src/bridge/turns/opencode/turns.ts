@@ -1,11 +1,12 @@
 import { createKeyedQueue } from '../../../core/keyed-queue.ts';
 import { createSessionClient } from '../../agent/session-client.ts';
+import { refused } from '../../errors.ts';
 import { createTracedPost } from '../agent/traced-post.ts';
 import type { TurnsPort } from '../port.ts';
 import { beginTurn } from './begin.ts';
 import { createConversations } from './conversations.ts';
 import { createMarkReader } from './marks.ts';
-import { type OpenCodeNeeds, refused } from './needs.ts';
+import type { OpenCodeNeeds } from './needs.ts';
 import { followRequests } from './open-requests.ts';
 import { eventsOf, leaveTurn, readTurnEntries } from './reading.ts';
 import { removeTurn, turnViewOf } from './records.ts';
