@@ -200,7 +200,7 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
   let read = (): BridgeReadings => sumReadings([]);
   const reach = createAgentTransport({ ...transport, credentials: undefined, clock, log });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
-  const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
+  const callAgent = createAgentCalls({ transport: reach, clock, runInSlices });
   const bridge = createBridge({
     settings,
     isForThisMachine,

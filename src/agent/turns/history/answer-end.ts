@@ -1,3 +1,4 @@
+import { extendChain } from '../../../core/history-digests.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
 import type { Publication } from '../../events/publisher.ts';
 import type { GivenMessage } from '../../protocol/turns.ts';
@@ -5,7 +6,6 @@ import type { UserMessage } from '../../protocol/types.ts';
 import type { Store } from '../../store/store.ts';
 import type { EndedAnswer } from '../../turn/types.ts';
 import { callArguments } from '../output/log.ts';
-import { extendChain } from './digests.ts';
 
 type AnswerEndNeeds = {
   readonly store: Pick<Store, 'turns'>;

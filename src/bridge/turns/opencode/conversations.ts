@@ -1,12 +1,11 @@
+import { extendChain } from '../../../core/history-digests.ts';
 import { isNotFound } from '../../agent/errors.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
 import type { ConversationsPort, ConversationView, SentMessage, TurnCaller } from '../port.ts';
-import { digestAfter } from './history.ts';
-import { markOf } from './marks.ts';
-import { NEVER } from './needs.ts';
+import { markOf, readMarks } from './marks.ts';
 import { createSessionFor, openConversation } from './records.ts';
-import { conversationAt, type KnownConversation, type TurnsState, turnsIn } from './state.ts';
+import { conversationAt, type KnownConversation, NEVER, type TurnsState, turnsIn } from './state.ts';
 
 const TITLE = 'Conversation';
 
@@ -32,7 +31,7 @@ const addMessages = async (
     added.push(record);
   }
   const tip = conversation.tip?.digest;
-  if (tip !== undefined) conversation.tip = { digest: await runInSlices(digestAfter(tip, messages, digest), signal) };
+  if (tip !== undefined) conversation.tip = { digest: await runInSlices(extendChain(tip, messages, digest), signal) };
   return added;
 };
 
@@ -41,14 +40,11 @@ const requireUserMessages = (messages: readonly SentMessage[]): void => {
 };
 
 /** Conversations as objects: sessions with a mark in their metadata. */
-export const createConversations = (
-  state: TurnsState,
-  readMarks: (signal: AbortSignal) => Promise<void>,
-): ConversationsPort => {
+export const createConversations = (state: TurnsState): ConversationsPort => {
   const { agent } = state.needs;
   const find = async (place: { readonly id: string } | { readonly name: string }, by: TurnCaller) => {
-    await readMarks(by.signal);
-    const found = conversationAt(state, place, by);
+    await readMarks(state, by.signal);
+    const found = conversationAt(state, place, by.owner);
     if (found === undefined || found.sessionID === '') throw refused('conversation_not_found');
     return found;
   };

@@ -1,6 +1,6 @@
 import type { MessageRecord } from '../../agent/schema.ts';
 import type { TurnEntry, TurnUsage } from '../port.ts';
-import { createStepReducer, type GrowingText, type Step, type StepPart } from './steps.ts';
+import { applyList, type GrowingText, isText, type PromptSteps, type Step } from './steps.ts';
 
 const PHASES = 2;
 const PARTS = 2 ** 12;
@@ -12,8 +12,6 @@ const positionAt = (step: number, phase: 0 | 1, part: number, offset: number): n
   ((step * PHASES + phase) * PARTS + part) * CHARS + offset;
 
 const endOfStep = (step: number): number => positionAt(step, 1, PARTS - 1, 1);
-
-const isText = (part: StepPart): part is GrowingText => part.type === 'text' || part.type === 'reasoning';
 
 /** Whether a text gets no more. Some models never say it of their reasoning, which ends before the next part then. */
 const isOver = (text: GrowingText, { info, parts }: Step): boolean =>
@@ -51,15 +49,8 @@ function* outputOf(step: Step, index: number, range: Range): Generator<TurnEntry
     } else if (part.type === 'tool') {
       const { id: partID, callID, tool: name, state } = part;
       if (state.status === 'pending' && step.info.time.completed === undefined) return;
-      const call = {
-        messageID: step.info.id,
-        partID,
-        callID,
-        name,
-        arguments: JSON.stringify(state.input),
-        isForClient: false,
-      };
-      yield { position: start + 1, type: 'call', ...call };
+      const call = { messageID: step.info.id, partID, callID, name, arguments: JSON.stringify(state.input) };
+      yield { position: start + 1, type: 'call', ...call, isForClient: false };
     }
   }
 }
@@ -94,10 +85,9 @@ export const entriesOf = (steps: readonly Step[], range: Range): readonly TurnEn
 
 /** The steps of a prompt in a session's messages. */
 export const stepsIn = (records: readonly MessageRecord[], promptID: string): readonly Step[] => {
-  const reducer = createStepReducer();
-  reducer.setPrompt(promptID);
-  reducer.applyList(records);
-  return reducer.steps;
+  const answer: PromptSteps = { steps: [], promptID, held: undefined };
+  applyList(answer, records);
+  return answer.steps;
 };
 
 /** Tokens of the steps that are complete between two positions. */

@@ -1,6 +1,22 @@
-import { cutText, withSingleBlanks } from '../../../core/text.ts';
-import type { Steps } from '../../../core/time-slices.ts';
-import type { GivenMessage, GivenPart } from '../../protocol/turns.ts';
+import { cutText, withSingleBlanks } from './text.ts';
+import type { Steps } from './time-slices.ts';
+
+type GivenPart = { readonly type: 'text'; readonly text: string } | { readonly type: 'file'; readonly url: string };
+
+/** A message of a history, as far as it is compared. */
+type GivenMessage =
+  | { readonly role: 'user'; readonly parts: readonly GivenPart[] }
+  | {
+      readonly role: 'assistant';
+      readonly text?: string;
+      readonly calls?: readonly { readonly id: string; readonly name: string }[];
+    }
+  | {
+      readonly role: 'tool';
+      readonly callID: string;
+      readonly output: string;
+      readonly files?: readonly GivenPart[];
+    };
 
 /** SHA-256 in hexadecimal. */
 type Digest = (text: string) => string;
