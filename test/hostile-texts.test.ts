@@ -77,7 +77,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'a body with at most 50,000 values': `
     agent/protocol/command-template.ts:sort agent/session/new-ids.ts:sort agent/tools/loop-guard.ts:sort
     agent/turns/locate.ts:sort bridge/answer/approvals/decisions.ts:RegExp
-    core/history-digests.ts:sort`,
+    core/http/history-digests.ts:sort`,
   'a data URL of 9 MiB; test/agent/http/event-loop.test.ts': `
     agent/model/ai-sdk-input.ts:decodeURI agent/protocol/part-schemas.ts:decodeURI`,
   'a text of the bridge, 8 MiB; test/bridge/http/event-loop.test.ts':

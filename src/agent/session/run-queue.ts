@@ -1,4 +1,4 @@
-import { ANSWER_CUT_OFF_TEXT } from '../../core/http/answer-cut-off.ts';
+import { ANSWER_CUT_OFF_TEXT } from '../../core/http/conversation-metadata.ts';
 import type { Span } from '../../core/http/tracing.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, statusPublication } from '../events/records.ts';

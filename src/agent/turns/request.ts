@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { type Chain, chainsOf, extendChain } from '../../core/history-digests.ts';
+import { type Chain, chainsOf, extendChain } from '../../core/http/history-digests.ts';
 import type { Steps } from '../../core/time-slices.ts';
 import type { GivenMessage } from '../protocol/turns.ts';
 import type { TurnBody } from './body.ts';

@@ -73,7 +73,7 @@ const storeFaultIn = (body: string, isRetryable: boolean): Fault<BridgeFault> | 
 };
 
 /** The fault for something that the agent does not have. */
-export const notFound = (hint: string): Fault<BridgeFault> => new Fault({ kind: 'not-found', hint });
+export const missing = (hint: string): Fault<BridgeFault> => new Fault({ kind: 'not-found', hint });
 
 /** The fault for a response whose status is not one of success. */
 export const toRefusalFault = (
@@ -87,7 +87,7 @@ export const toRefusalFault = (
     return agentFailed('agent_unauthorized', message, call);
   }
   if (status === 404) {
-    return notFound(
+    return missing(
       'The agent server knows no such thing. If it is so for every request, check AGENT_BASE_URL, without a path',
     );
   }

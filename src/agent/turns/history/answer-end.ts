@@ -1,4 +1,4 @@
-import { extendChain } from '../../../core/history-digests.ts';
+import { extendChain } from '../../../core/http/history-digests.ts';
 import type { RunInSlices } from '../../../core/time-slices.ts';
 import type { Publication } from '../../events/publisher.ts';
 import type { GivenMessage } from '../../protocol/turns.ts';

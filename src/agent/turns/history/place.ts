@@ -1,4 +1,4 @@
-import type { Chain } from '../../../core/history-digests.ts';
+import type { Chain } from '../../../core/http/history-digests.ts';
 import type { ChainEnd } from '../../protocol/turns.ts';
 
 /** A beginning of a history that a session ended with once. */

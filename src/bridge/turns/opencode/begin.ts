@@ -1,24 +1,17 @@
 import { untilAborted } from '../../../core/async.ts';
-import { chainsOf, extendChain } from '../../../core/history-digests.ts';
+import { chainsOf, extendChain } from '../../../core/http/history-digests.ts';
 import { isNotFound } from '../../agent/errors.ts';
 import { refused } from '../../errors.ts';
 import type { BeginRequest, BegunTurn, TurnCaller, TurnSnapshot } from '../port.ts';
 import { promptPartsOf } from './history.ts';
 import { turnToJoin } from './joining.ts';
 import { readMarks } from './marks.ts';
+import { NEVER } from './needs.ts';
 import { type BeginPlace, conversationFor, type PlacedRequest, placeIn, placeInNewSession } from './place.ts';
 import { eventsOf, leaveTurn } from './reading.ts';
 import { continueTurn, endTurn, newTurn, turnViewOf } from './records.ts';
 import { startRun } from './run.ts';
-import {
-  addTurn,
-  conversationAt,
-  type KnownConversation,
-  NEVER,
-  newIDOf,
-  type TurnRecord,
-  type TurnsState,
-} from './state.ts';
+import { addTurn, conversationAt, type KnownConversation, newIDOf, type TurnRecord, type TurnsState } from './state.ts';
 
 /** The results of calls that a history ends with are told to the agent as the input, if there is no other. */
 const withInput = (request: BeginRequest): BeginRequest => {

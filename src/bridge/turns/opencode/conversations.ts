@@ -1,11 +1,12 @@
-import { extendChain } from '../../../core/history-digests.ts';
+import { extendChain } from '../../../core/http/history-digests.ts';
 import { isNotFound } from '../../agent/errors.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
 import type { ConversationsPort, ConversationView, SentMessage, TurnCaller } from '../port.ts';
 import { markOf, readMarks } from './marks.ts';
+import { NEVER } from './needs.ts';
 import { createSessionFor, openConversation } from './records.ts';
-import { conversationAt, type KnownConversation, NEVER, type TurnsState, turnsIn } from './state.ts';
+import { conversationAt, type KnownConversation, type TurnsState, turnsIn } from './state.ts';
 
 const TITLE = 'Conversation';
 

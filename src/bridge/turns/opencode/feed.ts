@@ -4,8 +4,28 @@ import { Fault } from '../../../core/fault.ts';
 import { type ConnectionState, readEventConnection } from '../../../core/http/event-connection.ts';
 import { isRecord, parseJsonValue } from '../../../core/json.ts';
 import type { Runtime } from '../../../core/runtime.ts';
+import { Id, MessageInfo, PartRecord } from '../../agent/schema.ts';
 import { type AgentTransport, createAgentUrls } from '../../agent/servers.ts';
-import { AgentEventRecord, KNOWN_TYPES } from './schema.ts';
+
+/** The events that matter here. OpenCode sends many others. */
+export const AgentEventRecord = v.variant('type', [
+  v.object({
+    type: v.literal('message.part.delta'),
+    properties: v.object({ messageID: Id, partID: Id, field: v.string(), delta: v.string() }),
+  }),
+  v.object({ type: v.literal('message.part.updated'), properties: v.object({ part: PartRecord }) }),
+  v.object({ type: v.literal('message.updated'), properties: v.object({ info: MessageInfo }) }),
+  v.object({ type: v.picklist(['permission.asked', 'permission.replied']), properties: v.unknown() }),
+  v.object({ type: v.literal('question.asked'), properties: v.object({ id: Id, sessionID: Id }) }),
+]);
+export type AgentEventRecord = v.InferOutput<typeof AgentEventRecord>;
+
+/** Types that are parsed. */
+const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
+  AgentEventRecord.options.flatMap(({ entries: { type } }): readonly string[] =>
+    type.type === 'literal' ? [type.literal] : type.options,
+  ),
+);
 
 /** An event of the agent, or a `gap`: events were lost, so the state has to be fetched from the agent. */
 export type AgentUpdate = AgentEventRecord | { readonly type: 'gap' };

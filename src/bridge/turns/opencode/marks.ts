@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
-import type { SessionRecord } from './schema.ts';
+import type { SessionRecord } from './session-client.ts';
 import { addConversation, type KnownConversation, type TurnsState } from './state.ts';
 
 /** The newest sessions, which are looked at once. */

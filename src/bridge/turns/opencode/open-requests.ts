@@ -6,7 +6,7 @@ import type { PermissionRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
 import type { TurnDecision } from '../port.ts';
 import type { AgentUpdate } from './feed.ts';
-import { NEVER, type TurnsNeeds } from './state.ts';
+import { NEVER, type TurnsNeeds } from './needs.ts';
 
 /** The permission requests of the sessions that are watched, with those of their child sessions. */
 export type OpenRequests = {

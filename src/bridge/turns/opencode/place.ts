@@ -1,4 +1,4 @@
-import { type Chain, extendChain } from '../../../core/history-digests.ts';
+import { type Chain, extendChain } from '../../../core/http/history-digests.ts';
 import { isNotFound } from '../../agent/errors.ts';
 import { refused } from '../../errors.ts';
 import type { BeginRequest, SentMessage } from '../port.ts';

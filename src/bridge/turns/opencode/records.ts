@@ -1,14 +1,14 @@
-import { extendChain } from '../../../core/history-digests.ts';
+import { extendChain } from '../../../core/http/history-digests.ts';
 import type { BeginRequest, TurnSnapshot } from '../port.ts';
 import { answerTextOf, entriesOf, toolsOf, usageOf } from './entries.ts';
 import { markOf } from './marks.ts';
+import { NEVER } from './needs.ts';
 import type { RunEnd } from './run.ts';
 import {
   addConversation,
   callLater,
   type EndFacts,
   type KnownConversation,
-  NEVER,
   newIDOf,
   type TurnRecord,
   type TurnsState,

@@ -1,15 +1,15 @@
 import { pause, pauseUntil } from '../../../core/async.ts';
 import { Fault } from '../../../core/fault.ts';
-import { ANSWER_CUT_OFF_TEXT } from '../../../core/http/answer-cut-off.ts';
-import { GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
+import { ANSWER_CUT_OFF_TEXT, GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
 import type { Span } from '../../../core/http/tracing.ts';
 import { withRetries } from '../../agent/errors.ts';
 import type { MessageErrorRecord, PartRecord, PermissionRecord } from '../../agent/schema.ts';
 import { type BridgeFault, isBridgeFault, toAnswerFailure } from '../../errors.ts';
 import type { AgentUpdate } from './feed.ts';
+import { NEVER, type TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { Prompt } from './session-client.ts';
-import { NEVER, type TurnsNeeds } from './state.ts';
+
 import { applyEvent, applyList, noteGap, type PromptSteps, type Step } from './steps.ts';
 
 /** How a run has ended. */

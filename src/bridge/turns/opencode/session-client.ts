@@ -1,10 +1,18 @@
 import * as v from 'valibot';
 import { GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
 import type { CallAgent } from '../../agent/calls.ts';
-import { notFound } from '../../agent/errors.ts';
-import { MessageRecord, PermissionRecord } from '../../agent/schema.ts';
+import { missing } from '../../agent/errors.ts';
+import { Id, MessageRecord, PermissionRecord } from '../../agent/schema.ts';
 import type { SentPart, TurnDecision } from '../port.ts';
-import { SessionRecord } from './schema.ts';
+
+/** What we read of a session of the agent (OpenCode 1.x); everything else is left alone. */
+export const SessionRecord = v.object({
+  id: Id,
+  parentID: v.optional(v.string()),
+  metadata: v.optional(v.record(v.string(), v.unknown())),
+  time: v.object({ created: v.number() }),
+});
+export type SessionRecord = v.InferOutput<typeof SessionRecord>;
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -41,7 +49,7 @@ const Statuses = v.record(v.string(), v.object({ type: v.string() }));
 /** An id as a segment of a path. One that cannot be the agent's is refused: it could lead to another path. */
 const segmentOf = (id: string): string => {
   if (/^\w{1,200}$/.test(id)) return id;
-  throw notFound('The agent server knows no such thing');
+  throw missing('The agent server knows no such thing');
 };
 const sessionPath = (id: string, rest = ''): string => `/session/${segmentOf(id)}${rest}`;
 const messagePath = (id: string, messageID: string): string => sessionPath(id, `/message/${segmentOf(messageID)}`);

@@ -1,27 +1,10 @@
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
-import type { Runtime } from '../../../core/runtime.ts';
 import type { MessageErrorRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
-import type { TracedPost } from '../agent/traced-post.ts';
 import type { TurnSnapshot, TurnUsage } from '../port.ts';
-import type { AgentFeed } from './feed.ts';
+import type { TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { PromptRun } from './run.ts';
-import type { SessionClient } from './session-client.ts';
-
-/** What turns at an OpenCode server need. */
-export type TurnsNeeds = Runtime & {
-  readonly agent: SessionClient;
-  readonly feed: AgentFeed;
-  readonly traced: TracedPost;
-  /** 0 to 1; shortens the wait before a call is repeated. */
-  readonly chance: () => number;
-  /** SHA-256 as a text. */
-  readonly digest: (text: string) => string;
-};
-
-/** For calls that have to be made whoever has left. */
-export const NEVER = new AbortController().signal;
 
 /** What stays of a turn that has ended. */
 export type EndFacts = {

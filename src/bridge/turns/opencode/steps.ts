@@ -1,5 +1,5 @@
 import type { AssistantInfo, MessageRecord, PartRecord } from '../../agent/schema.ts';
-import type { AgentEventRecord } from './schema.ts';
+import type { AgentEventRecord } from './feed.ts';
 
 type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
 type CallPart = Extract<PartRecord, { readonly type: 'tool' }>;

@@ -7,11 +7,12 @@ import type { TurnsPort } from '../port.ts';
 import { beginTurn } from './begin.ts';
 import { createConversations } from './conversations.ts';
 import { createAgentFeed } from './feed.ts';
+import type { TurnsNeeds } from './needs.ts';
 import { followRequests } from './open-requests.ts';
 import { eventsOf, leaveTurn, readTurnEntries } from './reading.ts';
 import { removeTurn, turnViewOf } from './records.ts';
 import { createSessionClient } from './session-client.ts';
-import { knownTurn, type TurnsNeeds, type TurnsState } from './state.ts';
+import { knownTurn, type TurnsState } from './state.ts';
 
 /** How many may wait in a conversation. */
 const WAITING_LIMIT = 16;

@@ -1,5 +1,5 @@
-import { cutText, withSingleBlanks } from './text.ts';
-import type { Steps } from './time-slices.ts';
+import { cutText, withSingleBlanks } from '../text.ts';
+import type { Steps } from '../time-slices.ts';
 
 type GivenPart = { readonly type: 'text'; readonly text: string } | { readonly type: 'file'; readonly url: string };
 
