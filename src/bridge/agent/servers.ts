@@ -1,5 +1,4 @@
 import { createDeadline } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
 import { basicAuthorization, type Credentials } from '../../core/http/auth.ts';
 import {
   type HttpClient,
@@ -9,8 +8,8 @@ import {
   isNeverConnected,
   type OpenHttpStream,
 } from '../../core/http/client.ts';
-import type { Log } from '../../core/log.ts';
 import { retryAfterMs } from '../../core/retry.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import { isTooSlow } from './errors.ts';
 import { createLoadBalancer, type RequestKind, type ServerCount, type ServerRequest } from './load-balancer.ts';
 
@@ -72,9 +71,7 @@ export type AgentTransportOptions = {
   readonly credentials: Credentials | undefined;
   readonly httpClient: HttpClient;
   readonly stream: OpenHttpStream;
-  readonly clock: Clock;
-  readonly log: Log;
-};
+} & Pick<Runtime, 'clock' | 'log'>;
 
 type ResponseHead = Pick<HttpResponse, 'status' | 'header'>;
 type RequestTraits = { readonly kind: RequestKind; readonly isRepeatable: boolean };
@@ -102,8 +99,8 @@ const serverFailureReason = (error: unknown): string | undefined => {
 
 /** Several servers as one. Requests to it name a path instead of a URL. */
 const balanceServers = (options: AgentTransportOptions): AgentTransport => {
-  const { baseUrls, credentials, httpClient, stream, clock, log } = options;
-  const balancer = createLoadBalancer(baseUrls.length, clock, log);
+  const { baseUrls, credentials, httpClient, stream, clock } = options;
+  const balancer = createLoadBalancer(baseUrls.length, options);
   const { headers, urlOf } = createAgentUrls({ baseUrl: '', credentials });
   let probing: Promise<void> | undefined;
 
@@ -115,12 +112,12 @@ const balanceServers = (options: AgentTransportOptions): AgentTransport => {
       const answer = await send(baseUrls[request.index] ?? '');
       if (isUnavailable(answer)) {
         const waitMs = retryAfterMs(answer.header('retry-after'), clock.now()) ?? 0;
-        balancer.recordFailure(request, { reason: `status ${answer.status}`, retryAfterMs: waitMs });
+        balancer.recordFailure(request, `status ${answer.status}`, waitMs);
       } else balancer.recordSuccess(request);
       return answer;
     } catch (error) {
       const reason = serverFailureReason(error);
-      if (reason !== undefined) balancer.recordFailure(request, { reason });
+      if (reason !== undefined) balancer.recordFailure(request, reason);
       throw error;
     }
   };
