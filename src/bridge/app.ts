@@ -1,14 +1,12 @@
 import { createServiceBudget } from '../core/byte-budget.ts';
-import type { Clock } from '../core/clock.ts';
 import { guard, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import { type BeginSpan, createRequestSpans, passOn } from '../core/http/tracing.ts';
 import type { CompileSchema } from '../core/json.ts';
-import type { Log } from '../core/log.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { createSemaphore } from '../core/semaphore.ts';
-import type { RunInSlices } from '../core/time-slices.ts';
 import { createAgentHealth } from './agent/health.ts';
 import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
@@ -37,7 +35,8 @@ import { createPieceShare } from './stream/piece-share.ts';
 import { shareTimers } from './stream/shared-timers.ts';
 import type { TurnsPort } from './turns/port.ts';
 
-export type BridgeOptions = {
+/** What a bridge is made of. */
+export type BridgeOptions = Runtime & {
   readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'isLocalWithoutKeys'>;
   /** Without keys only programs of this machine are allowed. */
   readonly isForThisMachine: boolean;
@@ -45,19 +44,13 @@ export type BridgeOptions = {
   readonly turns: TurnsPort;
   /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly meter: BridgeMetrics;
   /** Records what requests cause; without it a caller's trace is passed on. */
   readonly beginSpan?: BeginSpan | undefined;
   /** SHA-256 as base64url, of short texts. */
   readonly digest: (text: string) => string;
   readonly newHash: NewHash;
-  readonly runInSlices: RunInSlices;
   readonly compileSchema: CompileSchema;
-  readonly newRequestId: () => string;
-  /** Twenty random letters and digits that no one can guess. */
-  readonly newToken: () => string;
   readonly version: string;
   readonly isStopping: () => boolean;
   /** What the process may use. */
@@ -73,6 +66,8 @@ export type Bridge = {
 /** Time for answers to end by themselves, out of the ten seconds that a stop may take. */
 const STOP_AFTER_MS = 7000;
 const LAST_EVENTS_MS = 1000;
+/** Of letters and digits that no one can guess. */
+const TOKEN_CHARS = 20;
 /** A reader whom no turn counts. */
 const UNCOUNTED = { finish() {}, leave() {} };
 
@@ -90,9 +85,10 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     digest,
     newHash,
     runInSlices,
-    newToken,
+    newId,
     isStopping,
   } = options;
+  const newToken = (): string => newId().replaceAll('-', '').slice(0, TOKEN_CHARS);
   const authenticate = createAuthentication({
     keys: settings.keys,
     isForThisMachine: options.isForThisMachine,
@@ -164,7 +160,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const guarded = guard(routes.handler, {
     clock,
     log,
-    newRequestId: options.newRequestId,
+    newRequestId: () => `req-${newId()}`,
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
     ...{ bodies, spans },

@@ -46,7 +46,6 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const transport = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
   const runtime: Runtime = { clock, log, newId, runInSlices: beginAtOnce(createTimeSlices(clock)) };
   const callAgent = createAgentCalls({ ...runtime, transport });
-  const newToken = (): string => newId().replaceAll('-', '').slice(0, 20);
   const needs = { ...runtime, transport, callAgent, chance: Math.random, digest: nodeHexDigest };
   const turns = createChosenTurns({
     ...needs,
@@ -59,16 +58,12 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
     agent: createAgentClient(callAgent),
     turns,
     servers: transport.servers,
-    clock,
-    log,
+    ...runtime,
     meter: createPrometheusBridgeMetrics(VERSION),
     beginSpan: tracing.beginSpan,
     digest: nodeDigest,
     newHash: createNodeHash,
-    runInSlices: runtime.runInSlices,
     compileSchema: createSchemaCompiler(),
-    newRequestId: () => `req-${newId()}`,
-    newToken,
     version: VERSION,
     isStopping,
     memoryBytes: usableMemoryBytes(),
