@@ -19,23 +19,14 @@ const isOver = (text: GrowingText, { info, parts }: Step): boolean =>
   info.time.completed !== undefined ||
   (text.type === 'reasoning' && parts.slice(parts.indexOf(text) + 1).some(({ type }) => type !== 'other'));
 
-/** A text between two of its characters, the first of which is mostly near its end. */
-const textBetween = ({ pieces, chars }: GrowingText, from: number, to: number): string => {
-  let start = chars;
-  let index = pieces.length;
-  for (; index > 0 && start > from; index -= 1) start -= pieces[index - 1]?.length ?? 0;
-  const rest = pieces.slice(index).join('');
-  return start === from && to === chars ? rest : rest.slice(from - start, to - start);
-};
-
 type Range = { readonly after: number; readonly until: number };
 
 function* textEntries(text: GrowingText, step: Step, start: number, { after, until }: Range): Generator<TurnEntry> {
-  const { type, id: partID, chars } = text;
+  const { type, id: partID, text: whole } = text;
   const place = { messageID: step.info.id, partID };
   const from = Math.max(0, after - start);
-  const to = Math.min(chars, until - start);
-  if (from < to) yield { position: start + to, type, ...place, text: textBetween(text, from, to) };
+  const to = Math.min(whole.length, until - start);
+  if (from < to) yield { position: start + to, type, ...place, text: whole.slice(from, to) };
   if (isOver(text, step)) yield { position: start + TEXT_ENDED, type: `${type}-ended`, ...place };
 }
 
@@ -116,8 +107,6 @@ export const toolsOf = (steps: readonly Step[]): readonly string[] =>
 export const answerTextOf = (steps: readonly Step[]): string => {
   const structured = steps.findLast(({ info }) => info.structured !== undefined)?.info.structured;
   if (structured !== undefined) return JSON.stringify(structured);
-  const texts = steps.flatMap(({ parts }) =>
-    parts.flatMap((part) => (part.type === 'text' ? [part.pieces.join('')] : [])),
-  );
+  const texts = steps.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])));
   return texts.filter((text) => text !== '').join('\n\n');
 };

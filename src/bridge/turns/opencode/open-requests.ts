@@ -21,7 +21,6 @@ export type OpenRequests = {
 };
 
 const SESSIONS_LIMIT = 10_000;
-const DEPTH_LIMIT = 10;
 const ANSWERED_LIMIT = 1000;
 /** OpenCode asks for permission before it has stored the arguments of the call. */
 const INPUT_PAUSES_MS = [50, 100, 200, 400, 800, 0] as const;
@@ -48,15 +47,13 @@ const withArguments = async (
 /** The topmost parent of a session: an agent that hands a task to another one runs it in a child session. */
 const createRoots = ({ agent }: TurnsNeeds) => {
   const parents = new Map<string, string | undefined>();
-  return async (sessionID: string, signal: AbortSignal): Promise<string> => {
-    let root = sessionID;
-    for (let depth = 0; depth < DEPTH_LIMIT; depth += 1) {
-      if (!parents.has(root)) setNewest(parents, [root, (await agent.session(root, signal)).parentID], SESSIONS_LIMIT);
-      const parent = parents.get(root);
-      if (parent === undefined) break;
-      root = parent;
+  return async function rootOf(sessionID: string, signal: AbortSignal): Promise<string> {
+    if (!parents.has(sessionID)) {
+      const { parentID } = await agent.session(sessionID, signal);
+      setNewest(parents, [sessionID, parentID], SESSIONS_LIMIT);
     }
-    return root;
+    const parent = parents.get(sessionID);
+    return parent === undefined ? sessionID : rootOf(parent, signal);
   };
 };
 

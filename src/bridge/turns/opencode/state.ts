@@ -1,3 +1,4 @@
+import { pause } from '../../../core/async.ts';
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { MessageErrorRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
@@ -87,8 +88,8 @@ export type TurnsState = {
   readonly conversations: Map<string, KnownConversation>;
   /** Whether the conversations of an earlier process were read. */
   hasMarks: boolean;
-  /** What timers are to do, until it was done or the port has stopped. */
-  readonly timers: Set<() => void>;
+  /** Aborts when the port stops: nothing that waits for its time is done then. */
+  readonly stopping: AbortController;
 };
 
 const ID_CHARS = 20;
@@ -149,10 +150,5 @@ export const newIDOf = (kind: 'trn' | 'cnv' | 'rdr', { newId }: TurnsNeeds): str
   `${kind}_${newId().replaceAll('-', '').slice(0, ID_CHARS)}`;
 
 /** Calls later, unless the port has stopped. */
-export const callLater = ({ needs, timers }: TurnsState, ms: number, task: () => void): void => {
-  const cancel = needs.clock.after(ms, () => {
-    timers.delete(cancel);
-    task();
-  });
-  timers.add(cancel);
-};
+export const callLater = ({ needs, stopping }: TurnsState, ms: number, task: () => void): void =>
+  void pause(needs.clock, ms, stopping.signal).then(task, () => {});

@@ -4,12 +4,11 @@ import type { AgentEventRecord } from './feed.ts';
 type TextPart = Extract<PartRecord, { readonly type: 'text' | 'reasoning' }>;
 type CallPart = Extract<PartRecord, { readonly type: 'tool' }>;
 
-/** A text as it grows. Its pieces are only ever added to. */
+/** A text as it grows. It is only ever added to. */
 export type GrowingText = {
   readonly type: 'text' | 'reasoning';
   readonly id: string;
-  readonly pieces: string[];
-  chars: number;
+  text: string;
   hasEnded: boolean;
   /** All events of it have come, so that the next piece belongs at its end. */
   isGapless: boolean;
@@ -42,10 +41,7 @@ const insertByID = <T>(items: T[], item: T, idOf: (item: T) => string): void => 
 
 /** Brings a text to a state of it. One that is shorter is older, or its end was trimmed. */
 const growText = (known: GrowingText, { text, time }: TextPart): void => {
-  if (text.length > known.chars) {
-    known.pieces.push(text.slice(known.chars));
-    known.chars = text.length;
-  }
+  if (text.length > known.text.length) known.text += text.slice(known.text.length);
   known.hasEnded ||= time?.end !== undefined;
 };
 
@@ -76,11 +72,11 @@ const applyPart = (answer: PromptSteps, part: PartRecord, isListed: boolean): bo
     else if (known.type === 'tool' && ORDER[part.state.status] >= ORDER[known.state.status]) parts[place] = part;
   } else if (isShown(part)) {
     const { type, id } = part;
-    const text = isText(known) ? known : { type, id, pieces: [], chars: 0, hasEnded: false, isGapless: false };
+    const text = isText(known) ? known : { type, id, text: '', hasEnded: false, isGapless: false };
     if (known === undefined) add(text);
     // A text that is not complete may have grown since the list was made.
     if (isListed && text.isGapless && part.time?.end === undefined) return true;
-    if (!isListed) text.isGapless = part.text.length >= text.chars;
+    if (!isListed) text.isGapless = part.text.length >= text.text.length;
     growText(text, part);
   } else if (known === undefined) add({ type: 'other', id: part.id });
   return true;
@@ -91,8 +87,7 @@ type Delta = Extract<AgentEventRecord, { readonly type: 'message.part.delta' }>[
 const applyDelta = (answer: PromptSteps, { messageID, partID, field, delta }: Delta): boolean => {
   const text = stepOf(answer, messageID)?.parts.findLast(({ id }) => id === partID);
   if (field !== 'text' || !isText(text) || !text.isGapless || text.hasEnded) return false;
-  text.pieces.push(delta);
-  text.chars += delta.length;
+  text.text += delta;
   return true;
 };
 

@@ -34,7 +34,7 @@ export const createOpenCodeTurns = (given: OpenCodeNeeds): TurnsPort & { readonl
     turns: new Map(),
     conversations: new Map(),
     hasMarks: false,
-    timers: new Set(),
+    stopping: new AbortController(),
   };
   return {
     begin: (request, by) => beginTurn(state, request, by),
@@ -78,9 +78,8 @@ export const createOpenCodeTurns = (given: OpenCodeNeeds): TurnsPort & { readonl
     async decide(turnID, decisions, { owner }) {
       const { run } = knownTurn(state, turnID, owner);
       const open = run?.waiting() ?? [];
-      const unknown = decisions.flatMap(({ requestID }) =>
-        open.some(({ id }) => id === requestID) ? [] : [requestID],
-      );
+      const ids = decisions.map(({ requestID }) => requestID);
+      const unknown = ids.filter((requestID) => open.every(({ id }) => id !== requestID));
       if (unknown.length > 0) throw refused('no_such_request', unknown);
       for (const decision of decisions) await state.requests.reply(decision);
     },
@@ -90,8 +89,7 @@ export const createOpenCodeTurns = (given: OpenCodeNeeds): TurnsPort & { readonl
       feed.stop();
       state.requests.stop();
       for (const { run } of state.turns.values()) run?.stop();
-      for (const cancel of state.timers) cancel();
-      state.timers.clear();
+      state.stopping.abort();
     },
   };
 };
