@@ -28,15 +28,7 @@ export type MessageErrorRecord = v.InferOutput<typeof MessageErrorRecord>;
 
 /** A message of the agent without its parts. */
 export const MessageInfo = v.variant('role', [
-  v.object({
-    id: Id,
-    sessionID: Id,
-    role: v.literal('user'),
-    /** `resumed`: when its turn last went on with results of its client; absent at OpenCode. */
-    time: v.fallback(v.optional(v.object({ created: v.number(), resumed: v.optional(v.number()) })), undefined),
-    /** Where its answer has to be one JSON value. */
-    format: v.fallback(v.optional(v.object({ type: v.string() })), undefined),
-  }),
+  v.object({ id: Id, sessionID: Id, role: v.literal('user') }),
   v.object({
     id: Id,
     sessionID: Id,

@@ -13,12 +13,8 @@ import type { Runtime } from '../../core/runtime.ts';
 import { isTooSlow } from './errors.ts';
 import { createLoadBalancer, type RequestKind, type ServerCount, type ServerRequest } from './load-balancer.ts';
 
-/** Where the agent server is, as whom it is called, and in which of its directories; its own one if there is none. */
-export type AgentLocation = {
-  readonly baseUrl: string;
-  readonly credentials?: Credentials | undefined;
-  readonly directory?: string | undefined;
-};
+/** Where the agent server is, and as whom it is called. */
+type AgentLocation = { readonly baseUrl: string; readonly credentials: Credentials | undefined };
 
 export type QueryParameters = Readonly<Record<string, string>>;
 
@@ -27,14 +23,13 @@ type AgentUrls = {
   readonly urlOf: (path: string, query?: QueryParameters) => string;
 };
 
-/** What every request to the agent has in common. The directory is a query parameter, which all of its routes understand. */
-export const createAgentUrls = ({ baseUrl, credentials, directory }: AgentLocation): AgentUrls => {
+/** What every request to the agent has in common. */
+export const createAgentUrls = ({ baseUrl, credentials }: AgentLocation): AgentUrls => {
   const base = baseUrl.replace(/\/+$/, '');
-  const inDirectory: QueryParameters = directory === undefined ? {} : { directory };
   return {
     headers: credentials === undefined ? {} : { authorization: basicAuthorization(credentials) },
     urlOf(path, query = {}) {
-      const parameters = new URLSearchParams({ ...query, ...inDirectory }).toString();
+      const parameters = new URLSearchParams(query).toString();
       return `${base}${path}${parameters === '' ? '' : `?${parameters}`}`;
     },
   };

@@ -46,7 +46,7 @@ const feedOver = () => {
   const httpClient = (): never => {
     throw new Error('The feed calls nothing');
   };
-  const transport = { baseUrl: 'http://agent.test/', directory: '/srv/a b', httpClient, stream, servers: undefined };
+  const transport = { baseUrl: 'http://agent.test/', httpClient, stream, servers: undefined };
   const credentials = { username: 'opencode', password: 'ü' };
   const feed = createAgentFeed({ transport: { ...transport, credentials }, clock, log, chance: () => 0 });
   const collected: AgentUpdate[] = [];
@@ -82,9 +82,9 @@ const feedOver = () => {
 
 describe('the events of an OpenCode server', (check) => {
   check(
-    'are asked for at once, by name and for the directory, and are open once the server says so',
+    'are asked for at once, by name, and are open once the server says so',
     withFeed(async ({ lines, feed, line, send }) => {
-      assert.is(lines[0]?.url, 'http://agent.test/event?directory=%2Fsrv%2Fa+b');
+      assert.is(lines[0]?.url, 'http://agent.test/event');
       assert.equal(lines[0]?.headers, {
         authorization: `Basic ${Buffer.from('opencode:ü').toString('base64')}`,
         accept: 'text/event-stream',
