@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { isAlive, until } from '../../agent/mcp/child.ts';
-import { COMPILE_CACHE, describe } from '../../check.ts';
+import { describe } from '../../check.ts';
+import { COMPILE_CACHE } from '../../compile-cache.ts';
 
 const startParent = async (...words: readonly string[]): Promise<{ parent: ChildProcess; pid: number }> => {
   const file = join(import.meta.dirname, '../../agent/mcp/fixtures/mcp-parent.ts');

@@ -11,7 +11,7 @@ import {
 } from '../../agent/harness/client-tools.ts';
 import { answersIn, messagesOf, textOf } from '../../agent/harness/permission-requests.ts';
 import { calling, hanging, replying, type WorldGiven } from '../../agent/harness/world.ts';
-import { describe } from '../../check.ts';
+import { atEnd, describe } from '../../check.ts';
 import { type Replica, startReplica } from './replicas.ts';
 import { dropSchema, startPostgres } from './world.ts';
 
@@ -122,8 +122,6 @@ describe('client tools at several servers', (check) => {
       assert.equal(callsOf(answer!).map(errorOf), Array(2).fill('The result of this call did not come in time.'));
     }),
   );
-
-  check('leave no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

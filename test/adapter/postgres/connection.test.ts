@@ -8,7 +8,7 @@ import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 
 import { ConfigError } from '../../../src/core/config.ts';
 import { reported, sessionOf } from '../../agent/store/samples.ts';
-import { describe, rejection } from '../../check.ts';
+import { atEnd, describe, rejection } from '../../check.ts';
 import { freePort } from '../../runtime/processes.ts';
 import { dropSchema, startPostgres } from './world.ts';
 
@@ -224,9 +224,6 @@ describe('servers that come to a PostgreSQL', (check) => {
     const url = changed({ pathname: `/${name}`, username: 'canary_late', password: 'canary-late' });
     assert.match(await problemAt(url), 'can be reached (53300)');
   });
-
-  check('are done with the database', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
 });
+
+atEnd(database.stop);

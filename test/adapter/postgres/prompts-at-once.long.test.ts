@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { prompt, type Script } from '../../agent/harness/world.ts';
-import { describe } from '../../check.ts';
+import { atEnd, describe } from '../../check.ts';
 import { until } from './cluster-world.ts';
 import { startReplica } from './replicas.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -50,8 +50,6 @@ describe('prompts and aborts of few sessions at three servers at once', (check) 
       await dropSchema(database, schema);
     }
   });
-
-  check('leave no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

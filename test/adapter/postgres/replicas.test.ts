@@ -3,7 +3,7 @@ import type { PermissionDecision, StandingRule } from '../../../src/agent/protoc
 import { type Answer, answersIn, ask, asksOf, messagesOf, textOf } from '../../agent/harness/permission-requests.ts';
 import { calling, hanging, outcome, prompt, replying, toolNamed } from '../../agent/harness/world.ts';
 import { userMessage } from '../../agent/store/samples.ts';
-import { describe } from '../../check.ts';
+import { atEnd, describe } from '../../check.ts';
 import { type Replica, startReplica } from './replicas.ts';
 import { dropSchema, startPostgres } from './world.ts';
 
@@ -286,9 +286,4 @@ describe('two servers on one database', (check) => {
   );
 });
 
-describe('the database of these tests', (check) => {
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
-});
+atEnd(database.stop);

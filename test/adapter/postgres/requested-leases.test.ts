@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type { StoreChange } from '../../../src/agent/store/store.ts';
 import { hanging, prompt } from '../../agent/harness/world.ts';
 import { answer, sessionOf, userMessage } from '../../agent/store/samples.ts';
-import { describe, rejection } from '../../check.ts';
+import { atEnd, describe, rejection } from '../../check.ts';
 import { openPeer, type Peer, startWire, until, withPeers } from './cluster-world.ts';
 import { startReplica } from './replicas.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -179,8 +179,6 @@ describe('the lease that the commit of a prompt asks for', (check) => {
       await dropSchema(database, schema);
     }
   });
-
-  check('leaves no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { NO_AGENT_METRICS } from '../../agent/harness/metrics.ts';
 import { hanging, prompt } from '../../agent/harness/world.ts';
-import { describe } from '../../check.ts';
+import { atEnd, describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 import { type Replica, startReplica } from './replicas.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -58,9 +58,6 @@ describe('retention at two servers on one database', (check) => {
       await dropSchema(database, schema);
     }
   });
-
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
 });
+
+atEnd(database.stop);

@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 import { newId } from '../../../src/adapter/web/crypto.ts';
 import { ask, textOf } from '../../agent/harness/permission-requests.ts';
 import { type AgentWorld, createAgentWorld, prompt } from '../../agent/harness/world.ts';
-import { describe } from '../../check.ts';
+import { atEnd, describe } from '../../check.ts';
 import { dropSchema, startPostgres } from './world.ts';
 
 const database = await startPostgres();
@@ -100,6 +100,6 @@ describe('an agent server over a PostgreSQL that answers and does not work', (ch
     const atStart = explainPostgresError(Object.assign(new Error(SECRET), { code: 'XX001' }));
     assert.match(String(atStart), 'expected a sound database, and this one is damaged');
   });
-
-  check('ends its database', () => database.stop());
 });
+
+atEnd(database.stop);

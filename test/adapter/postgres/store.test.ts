@@ -1,8 +1,7 @@
-import * as assert from 'uvu/assert';
 import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
 import { openPostgresStore } from '../../../src/adapter/postgres/store.ts';
 import { checkStore } from '../../agent/store/contract.ts';
-import { describe, thorough } from '../../check.ts';
+import { atEnd, describe, thorough } from '../../check.ts';
 import { dropSchema, startPostgres } from './world.ts';
 
 const ALIVE_MS = 7000;
@@ -17,7 +16,7 @@ const openAt = async (schema: string) => {
 describe('a store in PostgreSQL', (check) => {
   checkStore(check, {
     isLasting: true,
-    randomRuns: thorough(20, 60),
+    randomRuns: thorough(6, 60),
     async createPlace() {
       const schema = database.freshSchema();
       return { open: () => openAt(schema), clear: () => dropSchema(database, schema) };
@@ -25,9 +24,4 @@ describe('a store in PostgreSQL', (check) => {
   });
 });
 
-describe('the database of the tests', (check) => {
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
-});
+atEnd(database.stop);

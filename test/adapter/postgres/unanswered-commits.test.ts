@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { StoreUnavailableError } from '../../../src/agent/store/errors.ts';
 import { createAgentWorld, prompt } from '../../agent/harness/world.ts';
 import { sessionOf } from '../../agent/store/samples.ts';
-import { describe, rejection } from '../../check.ts';
+import { atEnd, describe, rejection } from '../../check.ts';
 import { openPeer, startWire, withPeers } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
 
@@ -57,8 +57,6 @@ describe('a commit to which the database never answers', (check) => {
       assert.is((await other.store.messages(id)).length, 1);
     }),
   );
-
-  check('leave no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

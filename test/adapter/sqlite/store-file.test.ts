@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { openDatabase, SQLITE_MIGRATIONS } from '../../../src/adapter/sqlite/schema.ts';
 import { reported, sessionOf } from '../../agent/store/samples.ts';
-import { COMPILE_CACHE, describe, rejection } from '../../check.ts';
+import { describe, rejection } from '../../check.ts';
+import { COMPILE_CACHE } from '../../compile-cache.ts';
 import { start } from '../../runtime/processes.ts';
 import { inDatabase, inDirectory, makeStore, openAt, problemAt } from './store-world.ts';
 

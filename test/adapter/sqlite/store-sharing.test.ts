@@ -5,11 +5,12 @@ import * as assert from 'uvu/assert';
 import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
 import type { DirectoryEvent } from '../../../src/agent/store/store.ts';
 import { idsFrom, reported, sessionOf } from '../../agent/store/samples.ts';
-import { COMPILE_CACHE, describe, rejection, thorough } from '../../check.ts';
+import { describe, rejection, thorough } from '../../check.ts';
+import { COMPILE_CACHE } from '../../compile-cache.ts';
 import { start } from '../../runtime/processes.ts';
 import { deltasOf, inDatabase, inDirectory, openAt, problemAt } from './store-world.ts';
 
-const ROUNDS = thorough(6, 20);
+const ROUNDS = thorough(3, 20);
 
 const idsOf = (events: readonly DirectoryEvent[]): string[] => events.map(({ event }) => event.id);
 
