@@ -5,7 +5,7 @@ import { describe, thorough } from '../../check.ts';
 import type { RelayAdminProcess, ToolResult } from './process.ts';
 import { inWorld, keyNumber, previewed, type RelayAdminWorld, rechargesSeen, until } from './world.ts';
 
-const ROUNDS = thorough(6, 30);
+const ROUNDS = thorough(3, 30);
 const LONGEST_LIFE_MS = 40;
 const FAULTS = [undefined, 'drop-before', 'drop-after', 'late', 'stuck', 'slow'] as const;
 
@@ -128,7 +128,7 @@ describe('killing the relay admin bundle', (check) => {
 });
 
 describe('two relay admin processes over one journal', (check) => {
-  const RACES = thorough(2, 8);
+  const RACES = thorough(1, 8);
   /** Two processes that are up, and so begin at the same moment. */
   const two = async ({ start }: RelayAdminWorld): Promise<readonly [RelayAdminProcess, RelayAdminProcess]> => {
     const both = [start(), start()] as const;
