@@ -7,7 +7,7 @@ import { BridgeVariables } from '../../../src/bridge/settings.ts';
 import { ConsoleVariables } from '../../../src/console/settings.ts';
 import { GatewayVariables } from '../../../src/gateway/settings/variables.ts';
 import { BaseUrl, resolveRelayAddress } from '../../../src/relay-admin/settings.ts';
-import { describe } from '../../check.ts';
+import { describe, sampled } from '../../check.ts';
 import { AGENT, BRIDGE, CASES, DATABASE, LEAST } from './cases.ts';
 import {
   CHART,
@@ -225,7 +225,7 @@ describe('values that cannot work', (check) => {
     );
   });
 
-  for (const [line, place] of [
+  const wrong = [
     ['nameOverride=Judge', "at '/nameOverride': 'Judge' does not match pattern"],
     ['fullnameOverride=7judges', "at '/fullnameOverride': '7judges' does not match pattern"],
     ['fullnameOverride=judge.one', "at '/fullnameOverride': 'judge.one' does not match pattern"],
@@ -261,7 +261,8 @@ describe('values that cannot work', (check) => {
     ['tracing.endpont=http://a', "at '/tracing': additional properties 'endpont' not allowed"],
     ['config.policy.categories.hate.threshold=2', "at '/config/policy"],
     ['config.policy.policies.mild.own_categories.guns.threshold=0.5', "at '/config/policy"],
-  ] as const) {
+  ] as const;
+  for (const [line, place] of sampled(wrong, 4)) {
     check.needing(MISSING, `are refused with their name: --set ${line}`, () => reported(LEAST, [place], set(line)));
   }
 });
