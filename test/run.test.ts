@@ -62,6 +62,7 @@ const RED: Readonly<Record<string, readonly [lastLine: string, reports: RegExp]>
   stalled: ['1 passed, 1 failed', /Exiting early/],
   'throws-at-import': ['0 passed, 1 failed', /the file is broken/],
   'throws-non-error': ['1 passed, 4 failed', /threw a text/],
+  'throws-at-its-end': ['1 passed, 1 failed', /what is shared does not end/],
   'exits-non-zero': ['1 passed, 1 failed', /FAIL .*exits-non-zero/],
   'hides-its-failure': ['0 passed, 1 failed', /FAIL .*hides-its-failure/],
   'exits-early': ['1 passed, 2 failed', /Exiting early/],
@@ -169,17 +170,20 @@ describe('the runner', (check) => {
     assert.is((await run('long', ['--all'])).lastLine, '3 passed, 0 failed');
   });
 
-  check('tries with the full number of runs wherever what takes long is asked for', async () => {
-    for (const [flags, runs] of [
-      [[], 1],
-      [['--long'], 100],
-      [['--all'], 100],
-    ] as const) {
-      const { lastLine, output } = await run('thorough', flags);
-      assert.is(lastLine, '1 passed, 0 failed');
-      assert.match(output, `figure: ${runs} runs`);
-    }
-  });
+  check(
+    'tries with the full number of runs, all of each list and the thorough checks where what takes long is asked for',
+    async () => {
+      for (const [flags, figure, passed] of [
+        [[], '1 runs of 1,4', 1],
+        [['--long'], '100 runs of 1,2,3,4', 2],
+        [['--all'], '100 runs of 1,2,3,4', 2],
+      ] as const) {
+        const { lastLine, output } = await run('thorough', flags);
+        assert.is(lastLine, `${passed} passed, 0 failed`);
+        assert.match(output, `figure: ${figure}`);
+      }
+    },
+  );
 
   check('turns red when there is nothing to run', async () => {
     const { exitCode, lastLine, output } = await run('green', ['no-such-file']);
