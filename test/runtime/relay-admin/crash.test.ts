@@ -5,7 +5,7 @@ import { describe, thorough } from '../../check.ts';
 import type { RelayAdminProcess, ToolResult } from './process.ts';
 import { inWorld, keyNumber, previewed, type RelayAdminWorld, rechargesSeen, until } from './world.ts';
 
-const ROUNDS = thorough(3, 30);
+const ROUNDS = thorough(6, 30);
 const LONGEST_LIFE_MS = 40;
 const FAULTS = [undefined, 'drop-before', 'drop-after', 'late', 'stuck', 'slow'] as const;
 
