@@ -8,6 +8,7 @@ import { type AgentState, createAgentHandler } from './http/handler.ts';
 import { logUnmatchedRules } from './mcp/unmatched-rules.ts';
 import { type AgentServerNeeds, createParts } from './parts.ts';
 import { createReadBody } from './protocol/request-schemas.ts';
+import { endAllExpiredCalls } from './session/awaited-calls.ts';
 import { createResume } from './session/resume.ts';
 import { isStoreFailure } from './store/errors.ts';
 
@@ -35,7 +36,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     if (isStoreFailure(error)) log('warn', 'store-trouble', { reason: error.message });
     else log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
   };
-  const { recovery, retention, expiry, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
+  const { recovery, retention, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
   const { publisher, runs, mcp } = others;
   const spans = createRequestSpans(needs.beginSpan ?? passOn);
   const resume = createResume({ recovery, runs, clock, log, onBug });
@@ -57,7 +58,8 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     ending: ending.signal,
     onBug,
   };
-  const pruning = createEventPruning({ store, clock, also: others.turns.leaving.look, onBug });
+  const also = [others.turns.leaving.look, () => endAllExpiredCalls(context)];
+  const pruning = createEventPruning({ store, clock, also, onBug });
   /** A server that stops would abort what it takes over, prompts that another server is just about to run included. */
   const takeOverWhileServing = async (): Promise<void> => {
     if (state === 'stopping') return;
@@ -90,14 +92,12 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       runWaiting();
       pruning.start();
       retention.start();
-      expiry.start();
     },
     async stop() {
       state = 'stopping';
       bodies.stop();
       pruning.stop();
       retention.stop();
-      expiry.stop();
       others.turns.leaving.stop();
       const { signal } = new AbortController();
       if (needs.drainMs > 0) await pauseUntil(clock, { ms: needs.drainMs, woken: runs.idle() }, signal);

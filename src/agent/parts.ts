@@ -24,7 +24,6 @@ import { createSessions, sessionLimitBytes } from './session/sessions.ts';
 import type { Peers } from './store/cluster.ts';
 import type { Store } from './store/store.ts';
 import { createApprovals } from './tools/approvals.ts';
-import { createAwaitedCallsExpiry } from './tools/awaited-calls-expiry.ts';
 import { createClientResults } from './tools/client-results.ts';
 import { createClientToolsCheck } from './tools/client-tools-check.ts';
 import type { OutputLimits } from './tools/output-limit.ts';
@@ -196,7 +195,6 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     metrics,
     isClosing,
   });
-  const expiry = createAwaitedCallsExpiry({ store, sessions, publisher, clock, onBug });
   const turns = createTurns({
     ...{
       store,
@@ -242,7 +240,6 @@ export const createParts = (needs: AgentServerNeeds, { ending, onBug }: Lifetime
     recovery,
     runs,
     retention,
-    expiry,
     streams,
     bodies,
     turns,

@@ -9,7 +9,7 @@ type PruningNeeds = {
   readonly store: Pick<Store, 'pruneEvents'>;
   readonly clock: Clock;
   /** Other work that is done as often. */
-  readonly also: () => Promise<void>;
+  readonly also: readonly (() => Promise<void>)[];
   readonly onBug: (error: unknown) => void;
 };
 
@@ -18,7 +18,7 @@ export const createEventPruning = ({ store, clock, also, onBug }: PruningNeeds) 
   let cancel = (): void => {};
   const start = (): void => {
     void store.pruneEvents(EVENT_LIMIT).catch(onBug);
-    void also().catch(onBug);
+    for (const work of also) void work().catch(onBug);
     cancel = clock.after(PRUNE_EVERY_MS, start);
   };
   return { start, stop: () => cancel() };

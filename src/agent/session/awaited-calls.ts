@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import { UNANSWERED } from '../protocol/call-metadata.ts';
@@ -81,6 +82,28 @@ export const endAwaitedCalls = async (
     return isStill ? withoutAwaitedCalls(session) : session;
   };
   return sessions.update(sessionID, change, (changed) => ({ ...joinPublications(changed, end), leaseID }));
+};
+
+const isExpired = ({ awaitedCalls }: Session, now: number): boolean =>
+  awaitedCalls !== undefined && awaitedCalls.expiresAt <= now;
+
+/** As `endAwaitedCalls`, for calls whose results did not come in time. */
+export const endExpiredCalls = (needs: EndingNeeds, sessionID: string): Promise<Session> =>
+  endAwaitedCalls(needs, sessionID, {
+    why: CALL_NOT_AWAITED.expired,
+    isMeant: (session) => isExpired(session, needs.clock.now()),
+  });
+
+/** Does that in all sessions. Of several servers the first one ends a call. */
+export const endAllExpiredCalls = async (
+  needs: EndingNeeds & { readonly store: Pick<Store, 'awaitingSessions'> },
+): Promise<void> => {
+  for (const session of await needs.store.awaitingSessions())
+    if (isExpired(session, needs.clock.now()))
+      await endExpiredCalls(needs, session.id).catch((error: unknown) => {
+        // Somebody may have removed the session meanwhile.
+        if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
+      });
 };
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';

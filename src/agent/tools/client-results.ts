@@ -9,7 +9,7 @@ import { CLIENT_TOOL, isClientCall } from '../protocol/call-metadata.ts';
 import { type Ids, isClientCallID } from '../protocol/ids.ts';
 import type { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
 import type { ClientTools, OutputFormat, Session, ToolPart, UserMessage } from '../protocol/types.ts';
-import { CALL_NOT_AWAITED, endAwaitedCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
+import { endExpiredCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
 import { usableFormat } from '../session/prompt.ts';
 import { notFound, type Sessions } from '../session/sessions.ts';
@@ -121,9 +121,7 @@ export const createClientResults = (needs: ResultsNeeds) => {
     // An empty list, and the format of a text: none from here on.
     const tools = body.clientTools && { now: usableClientTools(body.clientTools) };
     const output = body.format && { now: usableFormat(body, compileSchema) };
-    const isExpired = ({ awaitedCalls }: Session): boolean =>
-      awaitedCalls !== undefined && awaitedCalls.expiresAt <= clock.now();
-    const before = await endAwaitedCalls(needs, sessionID, { why: CALL_NOT_AWAITED.expired, isMeant: isExpired });
+    const before = await endExpiredCalls(needs, sessionID);
     const named = new Map(results.map((result): [string, Result] => [result.callID, result]).reverse());
     const callIDs = [...new Set(results.map(({ callID }) => callID))];
     let taken: Omit<TakenResults, 'resumed'> = { accepted: [], settled: callIDs, waiting: [] };
