@@ -99,8 +99,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   agent: [
-    ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'session'],
-    ...['tools', 'mcp', 'turn', 'turns', 'settings', 'context', 'parts', 'http', 'app'],
+    ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'runtime', 'session'],
+    ...['tools', 'mcp', 'turn', 'turns', 'settings', 'parts', 'http', 'app'],
   ],
   bridge: [
     'errors',

@@ -21,6 +21,7 @@ import { isStoreFailure } from '../agent/store/errors.ts';
 import { ConfigError, collectProblems } from '../core/config.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
+import { createTimeSlices } from '../core/time-slices.ts';
 import { loadOnce } from './agent/deferred.ts';
 import { createDeferredMetrics } from './agent/deferred-metrics.ts';
 import { createAgentFetch } from './agent/fetch.ts';
@@ -91,7 +92,8 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     clock,
     log,
     ids,
-    newRequestId: () => `req-${newId()}`,
+    newId: () => `req-${newId()}`,
+    runInSlices: createTimeSlices(clock),
     chance: Math.random,
     digest: nodeHexDigest,
     compileSchema: createSchemaCompiler(),

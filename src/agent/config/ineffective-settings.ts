@@ -8,6 +8,7 @@ import {
   modelNames,
   parseModelRef,
   quoteName,
+  toolPrefix,
   variantNames,
 } from './names.ts';
 import type { AgentEntrySettings, ConfigSettings } from './schema.ts';
@@ -90,7 +91,7 @@ const ineffectiveRulesIn = (
 
 /** Permission rules that can match no call, whatever tools the servers have. */
 const ineffectiveRules = ({ permission, agent = {}, mcp = {} }: ConfigSettings): readonly ConfigIssue[] => {
-  const prefixes = Object.keys(mcp).map((server) => `${server.replace(/[^\w-]/g, '_')}_`);
+  const prefixes = Object.keys(mcp).map(toolPrefix);
   return [
     ...ineffectiveRulesIn(permission, ['permission'], prefixes),
     ...Object.entries(agent).flatMap(([id, settings]) =>

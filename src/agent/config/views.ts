@@ -216,3 +216,12 @@ export const createConfigProviders = (config: AgentServerConfig) => ({
   providers: toProviderViews(config),
   default: firstModels(config),
 });
+
+/** The configuration in the shapes of `GET /config`, `/provider`, `/config/providers`, `/agent` and `/command`. */
+export type ConfigViews = {
+  readonly config: unknown;
+  readonly provider: unknown;
+  readonly configProviders: unknown;
+  readonly agent: unknown;
+  readonly command: unknown;
+};
