@@ -5,12 +5,12 @@ import { createRequestSpans, passOn } from '../core/http/tracing.ts';
 import { createEventPruning } from './events/pruning.ts';
 import type { RouteContext } from './http/context.ts';
 import { type AgentState, createAgentHandler } from './http/handler.ts';
-import { logUnmatchedRules } from './mcp/unmatched-rules.ts';
 import { type AgentServerNeeds, createParts } from './parts.ts';
 import { createReadBody } from './protocol/request-schemas.ts';
 import { endAllExpiredCalls } from './session/awaited-calls.ts';
 import { createResume } from './session/resume.ts';
 import { isStoreFailure } from './store/errors.ts';
+import { logUnmatchedRules } from './tools/mcp/unmatched-rules.ts';
 
 /** The agent server: its handler, its start and its stop. */
 export type AgentServer = {

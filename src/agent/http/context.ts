@@ -1,9 +1,9 @@
 import type { RequestSpans } from '../../core/http/tracing.ts';
 import type { ConfigViews } from '../config/views.ts';
 import type { OpenStreams } from '../events/readers.ts';
-import type { McpServers } from '../mcp/servers.ts';
 import type { ReadBody } from '../protocol/request-schemas.ts';
 import type { Resume } from '../session/resume.ts';
+import type { McpServers } from '../tools/mcp/servers.ts';
 import type { TurnNeeds } from '../turns/new-turn.ts';
 import type { Turns } from '../turns/turns.ts';
 
