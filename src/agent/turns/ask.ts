@@ -1,5 +1,6 @@
 import { joinPublications, type Publication } from '../events/publisher.ts';
-import type { GivenMessage, Turn } from '../protocol/turns.ts';
+import type { GivenMessage } from '../protocol/given-messages.ts';
+import type { Turn } from '../protocol/turns.ts';
 import type { Session, UserMessage } from '../protocol/types.ts';
 import { responderFor } from '../session/prompt.ts';
 import type { StoreChange } from '../store/store.ts';

@@ -1,6 +1,7 @@
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { withConversationName } from '../protocol/conversation-name.ts';
-import type { Conversation, GivenMessage, GivenPart } from '../protocol/turns.ts';
+import type { GivenMessage, GivenPart } from '../protocol/given-messages.ts';
+import type { Conversation } from '../protocol/turns.ts';
 import type { Session } from '../protocol/types.ts';
 import type { AgentRuntime } from '../runtime.ts';
 import { responderFor } from '../session/prompt.ts';

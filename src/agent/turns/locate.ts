@@ -1,5 +1,6 @@
 import { withConversationName } from '../protocol/conversation-name.ts';
-import type { ChainEnd, Conversation, GivenMessage, Turn } from '../protocol/turns.ts';
+import type { GivenMessage } from '../protocol/given-messages.ts';
+import type { ChainEnd, Conversation, Turn } from '../protocol/turns.ts';
 import type { Session } from '../protocol/types.ts';
 import type { AgentRuntime } from '../runtime.ts';
 import { giveUpFork, prepareForkThrough } from '../session/fork.ts';

@@ -1,5 +1,5 @@
 import type { Publication } from '../../events/publisher.ts';
-import type { GivenMessage } from '../../protocol/turns.ts';
+import type { GivenMessage } from '../../protocol/given-messages.ts';
 import type { UserMessage } from '../../protocol/types.ts';
 import type { AgentRuntime } from '../../runtime.ts';
 import type { EndedAnswer } from '../../turn/types.ts';

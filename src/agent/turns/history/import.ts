@@ -2,7 +2,7 @@ import { isRecord, parseJsonValue } from '../../../core/json.ts';
 import { joinPublications, type Publication } from '../../events/publisher.ts';
 import { createAnswer, messagePublication, partPublication } from '../../events/records.ts';
 import { CLIENT_TOOL, UNANSWERED } from '../../protocol/call-metadata.ts';
-import type { GivenCall, GivenMessage } from '../../protocol/turns.ts';
+import type { GivenCall, GivenMessage } from '../../protocol/given-messages.ts';
 import type { ModelRef, Part, ToolPart, UserMessage } from '../../protocol/types.ts';
 import type { AgentRuntime } from '../../runtime.ts';
 import { callEndPublication } from '../../tools/call-end.ts';

@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { createRunQueue } from '../../../../src/agent/session/run-queue.ts';
 import { describe, rejection } from '../../../check.ts';
-import { alone, answerTo, sessionOf, turn, userOf, world } from './world.ts';
+import { sessionOf } from '../../store/samples.ts';
+import { alone, answerTo, turn, userOf, world } from './world.ts';
 
 describe('runs', (check) => {
   check('go on after one that failed, and report it', async () => {
