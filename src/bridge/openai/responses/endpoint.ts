@@ -3,12 +3,11 @@ import type { ClientAnswer } from '../../answer/client-answer.ts';
 import { customNamesIn } from '../client-tools.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
-import { createResponse, createStartedResponse, type ResponseStart } from './response.ts';
+import { createResponse, type ResponseStart, toResponseObject } from './response.ts';
 import { createResponseEncoder } from './stream.ts';
 
 /** `POST /v1/responses`. */
 export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): Endpoint<ParsedResponsesRequest> => {
-  const nowSeconds = () => Math.floor(clock.now() / 1000);
   const startOf = (
     { model, echo, clientTools }: ParsedResponsesRequest,
     { responseID, sessionID, ...answer }: ClientAnswer,
@@ -17,7 +16,7 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     model: model ?? answer.model,
     echo,
     createdSeconds: answer.createdSeconds,
-    nowSeconds,
+    nowSeconds: () => Math.floor(clock.now() / 1000),
   });
   return {
     name: 'responses',
@@ -26,9 +25,8 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     async toBody(output, request, answer) {
       // A text of the bridge is complete at once, and cannot be looked at later.
       const isRunning = request.echo.isBackground && answer.sessionID !== undefined;
-      return isRunning
-        ? createStartedResponse(startOf(request, answer))
-        : createResponse(output, startOf(request, answer));
+      const start = startOf(request, answer);
+      return isRunning ? toResponseObject(start, [], { status: 'in_progress' }) : createResponse(output, start);
     },
     createEncoder: (request, answer) => createResponseEncoder(startOf(request, answer)),
   };

@@ -19,7 +19,7 @@ import { itemsOfInput } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
 import type { StreamEncoder } from '../stream-encoder.ts';
 import type { ActiveRequest, TrackRequest } from '../tracked.ts';
-import { type ResponseObject, toDeletedResponse } from './response.ts';
+import type { ResponseObject } from './response.ts';
 import { startOfTurn, toStoredResponse } from './stored-response.ts';
 import { createResponseEncoder } from './stream.ts';
 
@@ -166,7 +166,7 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
         await turns.delete(turnID, by).catch((error: unknown) => {
           if (!isTurnRefused(error, 'turn_not_found')) throw error;
         });
-        return jsonResponse(200, toDeletedResponse(id));
+        return jsonResponse(200, { id, object: 'response', deleted: true });
       }),
     },
     '/v1/responses/:id/input_items': {
