@@ -44,6 +44,13 @@ const previousDecided = (continuedBy: string): Fault =>
 export const isTurnRefused = (error: unknown, code: TurnRefusalCode): boolean =>
   isBridgeFault(error) && error.detail.kind === 'turn-refused' && error.detail.code === code;
 
+/** Passes over an error where the turns refused something for this reason, such as what is gone already; throws any other. */
+export const unlessRefused =
+  (code: TurnRefusalCode) =>
+  (error: unknown): undefined => {
+    if (!isTurnRefused(error, code)) throw error;
+  };
+
 /** The turn after which a request goes on, which a response or an item names. */
 export const turnAfter = async (
   reference: Exclude<ConversationReference, { readonly kind: 'unnamed' | 'named' }>,

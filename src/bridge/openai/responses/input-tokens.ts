@@ -1,5 +1,4 @@
 import type { RequestBodies } from '../../../core/http/request-bodies.ts';
-import { jsonResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { cutText } from '../../../core/text.ts';
 import type { RunInSlices, Steps } from '../../../core/time-slices.ts';
@@ -12,12 +11,11 @@ import type { ConversationReference, PromptFile } from '../../request.ts';
 import type { SentMessage, TurnCaller, TurnsPort } from '../../turns/port.ts';
 import { parseBodyObject } from '../body.ts';
 import { messagesOf } from '../conversations/routes.ts';
-import type { TrackRequest } from '../tracked.ts';
+import type { OwnerRoute } from '../tracked.ts';
 import { parseResponsesRequest } from './request.ts';
 
 type InputTokensOptions = {
-  readonly tracked: TrackRequest;
-  readonly authenticate: (request: Request) => string;
+  readonly forOwner: OwnerRoute;
   readonly turns: TurnsPort;
   readonly catalog: Pick<ModelCatalog, 'find'>;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
@@ -85,7 +83,7 @@ const textsIn = (message: SentMessage): readonly string[] => {
  * what a response would refuse.
  */
 export const createInputTokensRoute = (options: InputTokensOptions): RouteTable => {
-  const { tracked, authenticate, turns, catalog, bodies, runInSlices } = options;
+  const { forOwner, turns, catalog, bodies, runInSlices } = options;
 
   /** The messages that a request continues. */
   const readStored = async (reference: ConversationReference, by: TurnCaller): Promise<readonly MessageRecord[]> => {
@@ -109,8 +107,7 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
   };
   return {
     '/v1/responses/input_tokens': {
-      POST: tracked(async (request, _params, signal) => {
-        const by = { owner: authenticate(request), signal };
+      POST: forOwner(async (request, by) => {
         const body = parseBodyObject(await bodies.readJson(request));
         const hasInput = isGiven(body.input);
         const isSomethingGiven = COUNTED_WITHOUT_INPUT.some((name) => isGiven(body[name]));
@@ -122,13 +119,9 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
           ...[...history, ...(hasInput ? input : [])].flatMap(textsIn),
           ...[body.tools, body.text].flatMap((given) => (given ? [JSON.stringify(given)] : [])),
         ];
-        const before = await runInSlices(estimateStored(await readStored(conversation, by)), signal);
-        const input_tokens = before + tokensOfFiles(files) + (await runInSlices(estimateTokens(texts), signal));
-        return jsonResponse(200, {
-          object: 'response.input_tokens',
-          input_tokens,
-          gatehouse: { is_estimate: true },
-        });
+        const before = await runInSlices(estimateStored(await readStored(conversation, by)), by.signal);
+        const input_tokens = before + tokensOfFiles(files) + (await runInSlices(estimateTokens(texts), by.signal));
+        return { object: 'response.input_tokens', input_tokens, gatehouse: { is_estimate: true } };
       }),
     },
   };
