@@ -25,7 +25,7 @@ import { createActiveRequests, createOwnerRoute, trackWithin } from './http/shut
 import { hintForBridgePath } from './http/unknown-path.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/endpoint.ts';
-import { completionsEndpoint } from './openai/completions/endpoint.ts';
+import { completionsEndpoint } from './openai/completions.ts';
 import { createConversationRoutes } from './openai/conversations/routes.ts';
 import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
 import { createInputTokensRoute } from './openai/responses/input-tokens.ts';

@@ -3,7 +3,7 @@ import { pushedSseResponse, type SendSse, sendWhileRead } from '../../core/http/
 import type { Log } from '../../core/log.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import type { ClientAnswer } from '../answer/client-answer.ts';
-import type { StreamEncoder } from '../openai/stream-encoder.ts';
+import type { StreamEncoder } from '../openai/endpoint.ts';
 import type { ActiveRequest } from '../openai/tracked.ts';
 import { paceOutput } from '../stream/pacing.ts';
 import type { PieceShare } from '../stream/piece-share.ts';

@@ -4,7 +4,7 @@ import type { SendSse } from '../../core/http/sse.ts';
 import { writeJson } from '../../core/json.ts';
 import type { RunInSlices } from '../../core/time-slices.ts';
 import { missingEndError } from '../answer/failure.ts';
-import type { EncodedEvent, StreamEncoder } from '../openai/stream-encoder.ts';
+import type { EncodedEvent, StreamEncoder } from '../openai/endpoint.ts';
 import type { PacedOutput } from '../stream/pacing.ts';
 
 type StreamNeeds = {

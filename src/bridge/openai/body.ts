@@ -65,14 +65,3 @@ export const parseBodyObject = (body: unknown): Readonly<Record<string, unknown>
     throw badInput('invalid_value', null, `Expected a body with at most ${NESTING_LIMIT} levels of objects and lists`);
   return body;
 };
-
-/** Whether a value makes no difference, so that it need not be reported as ignored. */
-export type HasNoEffect = (value: unknown) => boolean;
-
-export const isOneOf =
-  (...neutral: readonly unknown[]): HasNoEffect =>
-  (value) =>
-    neutral.includes(value);
-export const isNever: HasNoEffect = () => false;
-export const isEmpty: HasNoEffect = (value) =>
-  value === '' || (Array.isArray(value) && value.length === 0) || (isRecord(value) && Object.keys(value).length === 0);

@@ -19,7 +19,8 @@ const ID_CHARS = 200;
 /** What templates leave where a value is missing. As an id it would put different users into one conversation. */
 const PLACEHOLDER = /^(?:null|undefined|none|new|\{\{.*\}\}|\$\{.*\})$/i;
 
-const UNNAMED: ConversationReference = { kind: 'unnamed' };
+/** Of a request that names none. */
+export const UNNAMED: ConversationReference = { kind: 'unnamed' };
 
 const isValidID = (id: string): boolean => id !== '' && id.length <= ID_CHARS && !/\p{C}/u.test(id);
 
@@ -83,15 +84,14 @@ function* conversationReferences(
 }
 
 /**
- * The conversation that a client names: the first of many headers and members of the body. The id of a user names none, and a
- * background task belongs to none. Faults with `bad-input` for an invalid id.
+ * The conversation that a client names: the first of many headers and members of the body. The id of a user names none. Faults with
+ * `bad-input` for an invalid id.
  */
 export const parseConversationReference = (
   headers: Headers,
   body: RequestBody,
-  { isStreamed, isTask }: { readonly isStreamed: boolean; readonly isTask: boolean },
+  isStreamed: boolean,
 ): ConversationReference => {
-  if (isTask) return UNNAMED;
   for (const place of conversationReferences(headers, body, isStreamed)) if (place !== undefined) return place;
   return UNNAMED;
 };

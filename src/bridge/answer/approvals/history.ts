@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '../../output.ts';
-import { textOfParts } from '../../request.ts';
+import { addAnswer, textOfParts } from '../../request.ts';
 import type { SentMessage } from '../../turns/port.ts';
 import { readDecision } from './decisions.ts';
 import { toProblemText } from './replies.ts';
@@ -10,8 +10,6 @@ import { splitApprovalText } from './text.ts';
 
 /** A history as the agent has it. `shown`: the short ids of the requests that its last answer shows. */
 type AgentHistory = { readonly messages: readonly SentMessage[]; readonly shown: readonly string[] };
-
-type Answer = Extract<SentMessage, { readonly role: 'assistant' }>;
 
 /** Ids as the texts show them: a decision may name the whole one. */
 const withShortIDs = (text: string): string => text.replace(/\bper_\w*?(\w{6})\b/gi, '$1');
@@ -48,21 +46,6 @@ const afterDecision = (text: string, asked: string, shown: readonly ApprovalRequ
   if (read?.kind !== 'decided') return undefined;
   const [line] = DECIDED.exec(text) ?? [];
   return line !== undefined && shown.some(({ id }) => line.includes(`(${id})`)) ? without(text, line) : text;
-};
-
-const joined = (texts: readonly (string | undefined)[]): { readonly text?: string } => {
-  const text = texts.filter((one) => one !== undefined && one !== '').join('\n\n');
-  return text === '' ? {} : { text };
-};
-
-/** The answer, as the rest of the one before it where that is one. */
-const addAnswer = (messages: SentMessage[], { text, calls = [], role }: Answer): void => {
-  const last = messages.at(-1);
-  if (last?.role === 'assistant') {
-    const all = [...(last.calls ?? []), ...calls];
-    messages[messages.length - 1] = { role, ...joined([last.text, text]), ...(all.length === 0 ? {} : { calls: all }) };
-  } else if (text || calls.length > 0)
-    messages.push({ role, ...joined([text]), ...(calls.length === 0 ? {} : { calls }) });
 };
 
 /**

@@ -2,7 +2,7 @@ import { internalErrorResponse } from '../../../core/http/response.ts';
 import { toFault } from '../../answer/failure.ts';
 import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
 import { type AnswerEnd, createParagraphJoiner } from '../../output.ts';
-import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
+import type { EncodedEvent, StreamEncoder } from '../endpoint.ts';
 import { approvalsMember, type ChatAnswerHeader, openingMembers, toChatUsage, toToolCall } from './response.ts';
 
 export type ChatStreamHeader = ChatAnswerHeader & {

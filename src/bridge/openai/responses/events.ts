@@ -1,5 +1,5 @@
 import type { AnswerFailure } from '../../errors.ts';
-import type { EncodedEvent } from '../stream-encoder.ts';
+import type { EncodedEvent } from '../endpoint.ts';
 import { type ItemChange, type ItemForm, outputText, refusalText, summaryText } from './items.ts';
 
 /** An event before it has a number. */

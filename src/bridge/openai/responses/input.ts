@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { type ApprovalDecision, badInput, type PromptPart, type ResponseReference } from '../../request.ts';
+import { badInput, type PromptPart, type ResponseReference } from '../../request.ts';
 import type { SentCall } from '../../turns/port.ts';
+import { parseApprovalItem } from '../approvals.ts';
 import { parseMember } from '../body.ts';
 import { customArguments } from '../client-tools.ts';
 import { parseContent, textPart } from '../content.ts';
 import { type Dialogue, type DialogueEntry, readDialogue } from '../dialogue.ts';
-import { parseApprovalItem } from './approval-item.ts';
 import { isMessageID, responseOfItemID } from './items.ts';
 
 const maybeText = v.nullish(v.string());
@@ -26,7 +26,7 @@ const RemoteCall = v.object({
 const Reference = v.object({ id: v.string() });
 
 /** A parsed item of a request's input. `reference`: the id of an item that the client refers to instead of sending it. */
-type InputItem = DialogueEntry & { readonly reference?: string; readonly decision?: ApprovalDecision };
+type InputItem = DialogueEntry & { readonly reference?: string };
 
 /** Items that only the server that made them can read, or that hold no text of the conversation. */
 const TYPES_WITHOUT_TEXT = [
@@ -135,9 +135,8 @@ const parseItems = (input: unknown): readonly InputItem[] => {
 };
 
 /** The messages of an input; of those before a response that it refers to, none. */
-export type ParsedInput = Dialogue & {
-  /** What the prompt decides, if it is nothing but decisions; empty if it is not the user's. */
-  readonly approvals: readonly ApprovalDecision[] | undefined;
+export type ParsedInput = {
+  readonly dialogue: Dialogue;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
   readonly previousResponse: ResponseReference | undefined;
   /** The path of the id of a message that was not sent and is not known here. */
@@ -168,16 +167,8 @@ export const parseInput = (input: unknown): ParsedInput => {
   const lost = since.find((item) => isMessageReference(item) && responseOf(item) === undefined);
   const knownItem = items[lastKnown];
   const instructions = items.slice(0, lastKnown + 1).filter(({ kind }) => kind === 'instruction');
-  const dialogue = readDialogue(knownItem === undefined ? since : [...instructions, ...afterAnswer(since)], 'input');
-  const isSaid = ({ kind }: InputItem): boolean => kind !== 'instruction' && kind !== 'user';
-  const decisions = since
-    .slice(since.findLastIndex(isSaid) + 1)
-    .flatMap(({ kind, decision }) => (kind === 'user' ? [decision] : []));
-  const areAllDecisions = decisions.length > 0 && decisions.every((decision) => decision !== undefined);
   return {
-    ...dialogue,
-    approvals:
-      areAllDecisions || dialogue.isByInstruction ? decisions.filter((decision) => decision !== undefined) : undefined,
+    dialogue: readDialogue(knownItem === undefined ? since : [...instructions, ...afterAnswer(since)], 'input'),
     previousResponse: knownItem === undefined ? undefined : responseOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `${lost.at}.id`,
   };

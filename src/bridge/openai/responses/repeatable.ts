@@ -1,6 +1,6 @@
 import type { AnswerFailure } from '../../errors.ts';
 import { endOfPiece } from '../../stream/graphemes.ts';
-import type { EncodedEvent } from '../stream-encoder.ts';
+import type { EncodedEvent } from '../endpoint.ts';
 import { encodeChange, encodeEvents, errorEvent, type GivenEvent, type ResponseEvents } from './events.ts';
 import type { ItemChange } from './items.ts';
 

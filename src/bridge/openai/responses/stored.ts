@@ -14,7 +14,7 @@ import type { PolledOutput } from '../../stream/polled-output.ts';
 import type { TurnCaller, TurnSnapshot, TurnsPort } from '../../turns/port.ts';
 import { itemsOfInput } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
-import type { StreamEncoder } from '../stream-encoder.ts';
+import type { StreamEncoder } from '../endpoint.ts';
 import type { ActiveRequest, OwnerRoute } from '../tracked.ts';
 import type { ResponseObject } from './response.ts';
 import { startOfTurn, toStoredResponse } from './stored-response.ts';

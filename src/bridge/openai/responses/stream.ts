@@ -1,5 +1,5 @@
 import { type AnswerFailure, isBridgeFault, toAnswerFailure } from '../../errors.ts';
-import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
+import type { EncodedEvent, StreamEncoder } from '../endpoint.ts';
 import { encodeChange, encodeEvents, errorEvent, type GivenEvent, type ResponseEvents } from './events.ts';
 import { createOutputItems } from './items.ts';
 import { createRepeatableEncoder } from './repeatable.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { parseMember } from '../../../../src/bridge/openai/body.ts';
 import { parseChatRequest } from '../../../../src/bridge/openai/chat/request.ts';
-import { CompletionRequestBody, parseCompletionRequest } from '../../../../src/bridge/openai/completions/request.ts';
+import { CompletionRequestBody, parseCompletionRequest } from '../../../../src/bridge/openai/completions.ts';
 import { describe } from '../../../check.ts';
 import { refusalOf } from '../../harness/recorded-outputs.ts';
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createCompletion } from '../../../../src/bridge/openai/completions/response.ts';
+import { createCompletion } from '../../../../src/bridge/openai/completions.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
 import {

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createCompletionEncoder } from '../../../../src/bridge/openai/completions/stream.ts';
+import { createCompletionEncoder } from '../../../../src/bridge/openai/completions.ts';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe } from '../../../check.ts';
 import { ASK, ended, failed, type Reported, ranTool, textEvents, thought } from '../../harness/recorded-outputs.ts';
