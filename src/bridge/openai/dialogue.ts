@@ -27,6 +27,7 @@ export type DialogueEntry = {
   readonly calls?: readonly SentCall[];
   /** Of a result: its call. */
   readonly callID?: string | undefined;
+  readonly isError?: boolean;
   /** Of the user's, where it is nothing else. */
   readonly decision?: ApprovalDecision;
 };
@@ -81,15 +82,16 @@ const findPrompt = (entries: readonly DialogueEntry[]): Prompt => {
   return { ...found, entries: asked, isByInstruction: true };
 };
 
-const toResult = ({ at, callID, parts }: DialogueEntry): SentMessage => {
+const toResult = ({ at, callID, parts, isError = false }: DialogueEntry): SentMessage => {
   if (!callID)
     throw badInput('missing_required_parameter', at, `Expected the id of a call at '${at}': it is a call's result`);
   const files = filesOfParts(parts);
-  return { role: 'tool', callID, output: textOfParts(parts), ...(files.length === 0 ? {} : { files }) };
+  const output = textOfParts(parts);
+  return { role: 'tool', callID, output, ...(isError ? { isError } : {}), ...(files.length === 0 ? {} : { files }) };
 };
 
 /** The entries as messages, without instructions and without what says nothing. An answer in several items is one message. */
-const toMessages = (entries: readonly DialogueEntry[]): readonly SentMessage[] => {
+export const toMessages = (entries: readonly DialogueEntry[]): readonly SentMessage[] => {
   const messages: SentMessage[] = [];
   for (const entry of entries) {
     const { kind, parts, calls = [] } = entry;

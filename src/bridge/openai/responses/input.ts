@@ -69,7 +69,8 @@ const parseRemoteCall = (item: JsonObject, at: string): readonly InputItem[] => 
   const result = output ?? (error ? JSON.stringify(error) : '');
   const call = calling(at, { id: callID, name, arguments: input ?? '' });
   // It is part of an answer, and nothing that has to be answered.
-  return [call, { at, kind: 'result', parts: [textPart(result)], callID }, silent(at)];
+  const isError = (output ?? null) === null && Boolean(error);
+  return [call, { at, kind: 'result', parts: [textPart(result)], callID, isError }, silent(at)];
 };
 
 const parseCall = (item: JsonObject, at: string, isCustom: boolean): InputItem => {
@@ -90,7 +91,8 @@ const parseDecision = (item: JsonObject, at: string): InputItem => {
     : { at, kind: 'user', parts: [textPart(given.text)], decision: given.decision };
 };
 
-const parseItem = (item: JsonObject, at: string): InputItem | readonly InputItem[] => {
+/** An item of a request or of a conversation; several for a call that has its result. Faults with `bad-input`. */
+export const parseInputItem = (item: JsonObject, at: string): InputItem | readonly InputItem[] => {
   const type = item.type ?? (item.role === undefined ? 'item_reference' : 'message');
   switch (type) {
     case 'message':
@@ -130,7 +132,7 @@ const parseItems = (input: unknown): readonly InputItem[] => {
   return input.flatMap((item: unknown, index) => {
     const at = `input[${index}]`;
     if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
-    return parseItem(item, at);
+    return parseInputItem(item, at);
   });
 };
 
