@@ -19,8 +19,7 @@ const toRequest = ({ id, tool }: { readonly id: string; readonly tool: string })
 });
 
 const NONE_OPEN = toProblemText({ kind: 'none-open' }, []).slice(0, 50);
-const DECIDED =
-  /^(?:(?:Approved|Rejected|Not open any more|Not approved, because the input is cut): [^\n]*?\.(?= |\n\n|$) ?)+(?:\n\n|$)/;
+const DECIDED = /^(?:(?:Approved|Rejected|Not approved, because the input is cut): [^\n]*?\.(?= |\n\n|$) ?)+(?:\n\n|$)/;
 
 /** The rest of an answer after a text of the bridge with which it begins. */
 const without = (text: string, beginning: string): string => text.slice(beginning.length).trimStart();

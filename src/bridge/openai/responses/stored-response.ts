@@ -12,7 +12,7 @@ const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 
 /** What is known of the response of a turn whose request is not known any more. */
 export const startOfTurn = (turn: TurnSnapshot, nowSeconds: () => number): ResponseStart => {
-  const { isBackground, custom } = readTurnMetadata(turn.metadata);
+  const { isBackground, custom } = readTurnMetadata(turn);
   const conversationID = turn.conversationName ?? conversationIDOf(turn.conversationID);
   return {
     place: { responseID: responseIDOf(answerIDOf(turn.id)), sessionID: turn.sessionID, custom: new Set(custom) },

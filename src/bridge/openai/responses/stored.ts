@@ -83,7 +83,7 @@ const parseStreamQuery = ({ url }: Request): number | undefined => {
   return stream === 'true' ? Number(after ?? -1) : undefined;
 };
 
-const isInBackground = ({ metadata }: TurnSnapshot): boolean => readTurnMetadata(metadata).isBackground;
+const isInBackground = (turn: TurnSnapshot): boolean => readTurnMetadata(turn).isBackground;
 
 /** `GET` and `DELETE /v1/responses/{id}`, its `input_items`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
 export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
