@@ -20,7 +20,6 @@ import { withoutReasoning } from '../stream/hidden-reasoning.ts';
 import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
 import { withoutRepeatedBeginning } from '../stream/repeated-beginning.ts';
 import { shapeOutput, showValue } from '../stream/structured.ts';
-import { readIdempotencyKey } from './idempotency-key.ts';
 import { type MeasurementOptions, measureOutput } from './measured-output.ts';
 import type { SendStream } from './send-stream.ts';
 
@@ -50,6 +49,16 @@ type BodyNeeds = {
   readonly measurement: MeasurementOptions;
   readonly signal: AbortSignal;
   readonly headers: Readonly<Record<string, string>>;
+};
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
+
+/** The key by which a client repeats a request; undefined without one. Faults with `bad-input` for one that cannot be a key. */
+const readIdempotencyKey = (headers: Headers): string | undefined => {
+  const key = headers.get('idempotency-key') ?? undefined;
+  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
+  const name = 'Idempotency-Key';
+  throw badInput('invalid_idempotency_key', name, `${name}: expected 1 to 256 printable characters without blanks`);
 };
 
 const LONG_BYTES = 65_536;
