@@ -33,17 +33,18 @@ const reasonOf = ({ name, data }: MessageErrorRecord): string => {
 type Finish = Extract<TurnEnd, { readonly kind: 'answered' }>['finish'];
 
 const answered = (finish: Finish): TurnEnd => ({ kind: 'answered', finish });
-const failed = (status: number, code: string, message: string): TurnEnd => ({
-  kind: 'failed',
-  failure: { status, code, message },
-});
-const INTERRUPTED: TurnEnd = { kind: 'failed', failure: INTERRUPTED_FAILURE };
+const failed = (failure: AnswerFailure): TurnEnd => ({ kind: 'failed', failure });
 
 const backendFailure = (error: MessageErrorRecord): TurnEnd => {
   const status = error.data.statusCode;
-  if (status === 429) return failed(429, 'rate_limit_exceeded', "The agent's model is out of requests for now");
+  if (status === 429)
+    return failed({
+      status: 429,
+      code: 'rate_limit_exceeded',
+      message: "The agent's model is out of requests for now",
+    });
   const how = status === undefined ? '' : ` (HTTP ${status})`;
-  return failed(502, 'model_error', `The agent's model failed${how}: ${reasonOf(error)}`);
+  return failed({ status: 502, code: 'model_error', message: `The agent's model failed${how}: ${reasonOf(error)}` });
 };
 
 const endWithError = (error: MessageErrorRecord): TurnEnd => {
@@ -57,13 +58,21 @@ const endWithError = (error: MessageErrorRecord): TurnEnd => {
     case 'ContentFilterError':
       return answered('content_filter');
     case 'ProviderAuthError':
-      return failed(502, 'model_unauthorized', "The agent's model provider refused the agent's key");
+      return failed({
+        status: 502,
+        code: 'model_unauthorized',
+        message: "The agent's model provider refused the agent's key",
+      });
     case 'ContextOverflowError':
-      return failed(400, 'context_length_exceeded', 'The conversation is too long for this model');
+      return failed({
+        status: 400,
+        code: 'context_length_exceeded',
+        message: 'The conversation is too long for this model',
+      });
     case 'APIError':
       return backendFailure(error);
     default:
-      return failed(502, 'agent_error', `The agent's turn failed: ${reasonOf(error)}`);
+      return failed({ status: 502, code: 'agent_error', message: `The agent's turn failed: ${reasonOf(error)}` });
   }
 };
 
@@ -73,8 +82,8 @@ const hasServerStopped = (error: MessageErrorRecord): boolean =>
 
 /** How a turn that has ended did so. */
 export const turnEndOf = ({ status, error, finish }: Pick<TurnSnapshot, 'status' | 'error' | 'finish'>): TurnEnd => {
-  if (error !== undefined) return hasServerStopped(error) ? INTERRUPTED : endWithError(error);
-  if (status === 'failed') return INTERRUPTED;
+  if (error !== undefined) return hasServerStopped(error) ? failed(INTERRUPTED_FAILURE) : endWithError(error);
+  if (status === 'failed') return failed(INTERRUPTED_FAILURE);
   if (finish === 'length') return answered('length');
   return answered(finish === 'content-filter' ? 'content_filter' : 'stop');
 };

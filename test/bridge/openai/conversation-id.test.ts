@@ -14,8 +14,6 @@ const named = (given: Case, isStreamed = true): string => {
 const refused = (given: Case) => refusalOf(() => place(given));
 
 describe('the conversation that a client names', (check) => {
-  check('is none where nothing names one', () => assert.is(named({}), 'unnamed'));
-
   check('is never who the user is', () => {
     assert.is(named({ body: { user: 'u', safety_identifier: 's', metadata: { user_id: 'u' } } }), 'unnamed');
   });

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../../../check.ts';
-import { inShort } from '../clients/world.ts';
-import { responseID } from '../world.ts';
+import { inShort, responseID } from '../world.ts';
 import { assistant, read, user } from './world.ts';
 
 const reference = (id: string) => ({ type: 'item_reference', id });

@@ -2,8 +2,7 @@ import * as assert from 'uvu/assert';
 import { NO_ECHO } from '../../../../../src/bridge/openai/responses/echo.ts';
 import { parseResponsesRequest } from '../../../../../src/bridge/openai/responses/request.ts';
 import { describe } from '../../../../check.ts';
-import { inShort } from '../clients/world.ts';
-import { responseID } from '../world.ts';
+import { inShort, responseID } from '../world.ts';
 import { asked, refused, refusedWith } from './world.ts';
 
 describe('a request for a response', (check) => {
@@ -13,19 +12,6 @@ describe('a request for a response', (check) => {
       [made.model, made.isStreamed, made.effort, made.isStored, made.echo.reasoning.effort, made.echo.isStored],
       ['acme/small', true, 'high', false, 'high', false],
     );
-  });
-
-  check('wishes for nothing where a member is null', () => {
-    const members = ['model', 'stream', 'store', 'background', 'conversation', 'instructions', 'metadata', 'prompt'];
-    const others = ['previous_response_id', 'reasoning', 'text', 'tools', 'tool_choice', 'temperature', 'truncation'];
-    assert.equal(asked(Object.fromEntries([...members, ...others].map((name) => [name, null]))), asked({}));
-    assert.equal(asked({ reasoning: { effort: null } }), asked({}));
-  });
-
-  check('is of the default model when it names none, and of no effort when that is none', () => {
-    assert.is(asked({ model: ' ' }).model, undefined);
-    assert.is(asked({ reasoning: { effort: 'none' } }).effort, undefined);
-    assert.is(asked({ reasoning: { effort: '' } }).effort, undefined);
   });
 
   check('puts its instructions before those among its items', () => {
