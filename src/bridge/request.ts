@@ -144,5 +144,21 @@ export const userTextIn = (messages: readonly SentMessage[]): string =>
 export const badInput = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });
 
+/** A value of another type than a member has. `at`: its path in the body. */
+export const wrongType = (at: string, expected: string): Fault =>
+  badInput('invalid_type', at, `Invalid type at '${at}': expected ${expected}`);
+
+/** A value that no server takes. `why`: what was expected. */
+export const invalidValue = (at: string, why: string): Fault =>
+  badInput('invalid_value', at, `Invalid value at '${at}': ${why}`);
+
+/** A value that is valid, and that there is nothing for here. */
+export const unsupportedValue = (at: string, why: string): Fault =>
+  badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
+
+/** A member that lacks. */
+export const missingMember = (at: string): Fault =>
+  badInput('missing_required_parameter', at, `Missing required parameter: '${at}'`);
+
 /** Whether a client says that it has sent a request before (`x-stainless-retry-count`, as OpenAI's clients count). */
 export const isSentAgain = (headers: Headers): boolean => Number(headers.get('x-stainless-retry-count') ?? 0) > 0;

@@ -14,7 +14,7 @@ import type { BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
 import type { ActiveRequest } from '../openai/tracked.ts';
 import type { AnswerEnd, ApprovalRequest } from '../output.ts';
-import { type BridgeRequest, badInput, isSentAgain, userTextIn } from '../request.ts';
+import { type BridgeRequest, badInput, invalidValue, isSentAgain, userTextIn } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { withoutReasoning } from '../stream/hidden-reasoning.ts';
 import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
@@ -102,7 +102,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error;
       const { schemaAt } = format;
-      throw badInput('invalid_value', schemaAt, `Invalid value at '${schemaAt}': ${error.message}`);
+      throw invalidValue(schemaAt, `${error.message}`);
     }
   };
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type ApprovalDecision, badInput, REASON_CHARS } from '../request.ts';
+import { type ApprovalDecision, invalidValue, REASON_CHARS } from '../request.ts';
 import { parseMember } from './body.ts';
 
 const HEADER = 'x-approval';
@@ -20,12 +20,7 @@ export const parseApprovalHeader = (headers: Headers): ApprovalDecision | undefi
   const [, approved] = APPROVE.exec(value) ?? [];
   if (approved !== undefined) return { isApproved: true, ids: [...new Set(approved.split(/\s*,\s*/))] };
   const [, rejected, text = ''] = REJECT.exec(value) ?? [];
-  if (rejected === undefined)
-    throw badInput(
-      'invalid_value',
-      HEADER,
-      `Invalid value at '${HEADER}': expected "approve ID, ID" or "reject ID why"`,
-    );
+  if (rejected === undefined) throw invalidValue(HEADER, 'expected "approve ID, ID" or "reject ID why"');
   return { isApproved: false, ids: [rejected], ...reasonOf(text) };
 };
 

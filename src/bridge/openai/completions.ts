@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { ClientAnswer } from '../answer/client-answer.ts';
 import { toFault } from '../answer/failure.ts';
 import { createParagraphJoiner, type OutputEvent } from '../output.ts';
-import { badInput } from '../request.ts';
+import { badInput, unsupportedValue } from '../request.ts';
 import { parseBodyObject, parseMember } from './body.ts';
 import { ChatRequestBody, type ParsedChatRequest, parseChatRequest } from './chat/request.ts';
 import {
@@ -26,17 +26,14 @@ export const CompletionRequestBody = v.object({
   suffix: v.nullish(v.string()),
 });
 
-const unsupported = (at: string, why: string) =>
-  badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
-
 /** The one text of a prompt: alone, or in a list. */
 const parsePrompt = (prompt: string | readonly unknown[]): string => {
   const isList = typeof prompt !== 'string';
   const text = isList ? prompt[0] : prompt;
   if (typeof text === 'number' || Array.isArray(text))
-    throw unsupported('prompt', 'tokens are not read here, send the text');
+    throw unsupportedValue('prompt', 'tokens are not read here, send the text');
   if (isList && prompt.length > 1)
-    throw unsupported('prompt', 'there is one answer to a request here, send each text by itself');
+    throw unsupportedValue('prompt', 'there is one answer to a request here, send each text by itself');
   if (typeof text !== 'string' || text.trim() === '')
     throw badInput('invalid_value', 'prompt', "Expected something to answer at 'prompt': it is empty");
   return text;
@@ -50,8 +47,8 @@ export const parseCompletionRequest = (given: unknown, headers: Headers): Parsed
   const body = parseBodyObject(given);
   const { prompt, echo, suffix } = parseMember(CompletionRequestBody, body);
   const content = parsePrompt(prompt);
-  if (echo === true) throw unsupported('echo', 'the answer never repeats the prompt');
-  if (suffix) throw unsupported('suffix', 'text is not completed in its middle here, ask for it in the prompt');
+  if (echo === true) throw unsupportedValue('echo', 'the answer never repeats the prompt');
+  if (suffix) throw unsupportedValue('suffix', 'text is not completed in its middle here, ask for it in the prompt');
   // A completion has no place for calls, and no form but text.
   const { tools, tool_choice, functions, function_call, response_format, ...rest } = body;
   return parseChatRequest({ ...rest, messages: [{ role: 'user', content }] }, headers, COMPLETION_PARAMETERS);

@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { badInput } from '../request.ts';
+import { invalidValue, wrongType } from '../request.ts';
 import { areAllFunctions } from './client-tools.ts';
 
 type Test = (value: unknown) => boolean;
@@ -150,8 +150,8 @@ export const refuseOtherValues = (body: Body, table: ParameterTable): void => {
   for (const [path, { expected, isOfType, isInRange = () => true }] of Object.entries(table)) {
     const value = valueAt(body, path);
     if (value === undefined || value === null) continue;
-    if (!isOfType(value)) throw badInput('invalid_type', path, `Invalid type at '${path}': expected ${expected}`);
-    if (!isInRange(value)) throw badInput('invalid_value', path, `Invalid value at '${path}': expected ${expected}`);
+    if (!isOfType(value)) throw wrongType(path, `${expected}`);
+    if (!isInRange(value)) throw invalidValue(path, `expected ${expected}`);
   }
 };
 

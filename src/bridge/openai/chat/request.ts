@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type BridgeRequest, badInput } from '../../request.ts';
+import { type BridgeRequest, unsupportedValue } from '../../request.ts';
 import { parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { toBridgeRequest } from '../bridge-request.ts';
 import { CHAT_PARAMETERS, type ParameterTable, refuseOtherValues } from '../parameters.ts';
@@ -20,17 +20,12 @@ export const ChatRequestBody = v.object({
 export type ParsedChatRequest = BridgeRequest & { readonly includeUsage: boolean };
 
 const refuseSeveralChoices = (n: number | null | undefined): void => {
-  if (n !== undefined && n !== null && n !== 1)
-    throw badInput('unsupported_value', 'n', "Unsupported value at 'n': there is one answer to a request here");
+  if (n !== undefined && n !== null && n !== 1) throw unsupportedValue('n', 'there is one answer to a request here');
 };
 
 const refuseForcedFunction = (choice: unknown): void => {
   if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return;
-  throw badInput(
-    'unsupported_value',
-    'function_call',
-    "Unsupported value at 'function_call': it is replaced by 'tool_choice', with 'tools'",
-  );
+  throw unsupportedValue('function_call', "it is replaced by 'tool_choice', with 'tools'");
 };
 
 /** Parses the body of `POST /v1/chat/completions`. Faults with `bad-input`, whose `param` is the path of the member. `parameters`: those of the body's endpoint. */

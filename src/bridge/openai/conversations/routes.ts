@@ -5,7 +5,7 @@ import type { MessageRecord } from '../../agent/schema.ts';
 import { placeOfName } from '../../answer/turn-request.ts';
 import { isTurnRefused, unlessRefused } from '../../answer/waiting-turn.ts';
 import { conversationIDOf } from '../../ids.ts';
-import { badInput } from '../../request.ts';
+import { badInput, missingMember } from '../../request.ts';
 import type { ConversationView, TurnCaller, TurnsPort } from '../../turns/port.ts';
 import { parseBodyObject } from '../body.ts';
 import type { OwnerRoute } from '../tracked.ts';
@@ -84,8 +84,7 @@ export const createConversationRoutes = (options: ConversationRoutesOptions): Ro
       GET: forOwner(async (_request, by, { id }) => toConversation(await find(id, by))),
       POST: forOwner(async (request, by, { id }) => {
         const body = parseBodyObject(await bodies.readJson(request));
-        if (body.metadata === undefined)
-          throw badInput('missing_required_parameter', 'metadata', "Missing required parameter: 'metadata'");
+        if (body.metadata === undefined) throw missingMember('metadata');
         const metadata = parseMetadata(body.metadata);
         return toConversation(await conversations.setMetadata((await find(id, by)).id, metadata, by));
       }),

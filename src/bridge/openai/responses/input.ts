@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { badInput, type PromptPart, type ResponseReference } from '../../request.ts';
+import { badInput, invalidValue, type PromptPart, type ResponseReference, wrongType } from '../../request.ts';
 import type { SentCall } from '../../turns/port.ts';
 import { parseApprovalItem } from '../approvals.ts';
 import { parseMember } from '../body.ts';
@@ -111,7 +111,7 @@ export const parseInputItem = (item: JsonObject, at: string): InputItem | readon
       return { ...silent(at), kind: 'other', reference: parseMember(Reference, item, at).id };
     default:
       if (typeof type !== 'string' || !(TYPES_WITHOUT_TEXT.includes(type) || OTHER_CALL_TYPE.test(type)))
-        throw badInput('invalid_value', `${at}.type`, `Invalid value at '${at}.type': expected a type of input items`);
+        throw invalidValue(`${at}.type`, 'expected a type of input items');
       if (TYPES_WITHOUT_TEXT.includes(type)) return silent(at);
       return { at, kind: 'other', parts: [describeOtherCall(type, item)] };
   }
@@ -126,12 +126,11 @@ const parseItems = (input: unknown): readonly InputItem[] => {
   if (typeof input === 'string') return [{ at: 'input', kind: 'user', parts: parseContent(input, 'input') }];
   if (input === undefined || input === null)
     throw badInput('missing_required_parameter', 'input', `Missing required parameter: 'input': ${NEEDED}`);
-  if (!Array.isArray(input))
-    throw badInput('invalid_type', 'input', "Invalid type at 'input': expected a string or an array of items");
+  if (!Array.isArray(input)) throw wrongType('input', 'a string or an array of items');
   if (input.length === 0) throw badInput('empty_array', 'input', `Expected at least one item at 'input': ${NEEDED}`);
   return input.flatMap((item: unknown, index) => {
     const at = `input[${index}]`;
-    if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
+    if (!isRecord(item)) throw wrongType(at, 'Object');
     return parseInputItem(item, at);
   });
 };

@@ -2,7 +2,13 @@ import * as v from 'valibot';
 import { Fault } from '../../../core/fault.ts';
 import type { BridgeFault } from '../../errors.ts';
 import { conversationInID } from '../../ids.ts';
-import { type BridgeRequest, badInput, type ConversationReference } from '../../request.ts';
+import {
+  type BridgeRequest,
+  badInput,
+  type ConversationReference,
+  invalidValue,
+  unsupportedValue,
+} from '../../request.ts';
 import { parseBodyObject, parseMember, refuseTooMany } from '../body.ts';
 import { nonEmpty, toBridgeRequest } from '../bridge-request.ts';
 import { parseConversationReference } from '../conversation-id.ts';
@@ -28,17 +34,14 @@ type Body = Readonly<Record<string, unknown>>;
 /** A parsed request for a response. `echo`: what the response repeats of the request. */
 export type ParsedResponsesRequest = BridgeRequest & { readonly echo: ResponseEcho };
 
-const unsupported = (name: string, why: string) =>
-  badInput('unsupported_value', name, `Unsupported value at '${name}': ${why}`);
-
 const refuseUnsupported = (body: Body, { background, store }: Request): void => {
   if (background === true && store === false)
-    throw unsupported(
+    throw unsupportedValue(
       'background',
       "a response in the background is stored until its client looks at it; leave out 'store'",
     );
   if (body.prompt !== undefined && body.prompt !== null)
-    throw unsupported('prompt', 'no templates are stored here; send instructions and input');
+    throw unsupportedValue('prompt', 'no templates are stored here; send instructions and input');
 };
 
 const CONVERSATION_NOT_FOUND: BridgeFault = { kind: 'turn-refused', code: 'conversation_not_found', ids: [] };
@@ -56,12 +59,7 @@ const explicitConversation = ({ conversation, previous_response_id }: Request): 
     );
   if (responseID !== undefined) return { kind: 'after', responseID };
   if (name === undefined) return undefined;
-  if (!CONVERSATION_ID.test(name))
-    throw badInput(
-      'invalid_value',
-      'conversation',
-      "Invalid value at 'conversation': expected 1 to 200 printable characters",
-    );
+  if (!CONVERSATION_ID.test(name)) throw invalidValue('conversation', 'expected 1 to 200 printable characters');
   const named = parseConversationReference(new Headers(), { conversation_id: name }, false);
   const isCreated = named.kind === 'named' && conversationInID(named.id) !== undefined;
   // An id of another platform names nothing here, and its client would not notice that the conversation begins again.

@@ -8,7 +8,7 @@ import { requestsBefore, showFormat } from '../../answer/stored-answer.ts';
 import { readTurnMetadata } from '../../answer/turn-request.ts';
 import { isTurnRefused, unlessRefused } from '../../answer/waiting-turn.ts';
 import { responseNotFoundText, turnOfResponseID } from '../../ids.ts';
-import { badInput } from '../../request.ts';
+import { badInput, invalidValue, unsupportedValue } from '../../request.ts';
 import { withoutReasoning } from '../../stream/hidden-reasoning.ts';
 import type { PolledOutput } from '../../stream/polled-output.ts';
 import type { TurnCaller, TurnSnapshot, TurnsPort } from '../../turns/port.ts';
@@ -44,10 +44,9 @@ const NOT_ENDED = new Fault({
   message: 'The agent server has not ended the turn yet; ask again',
   retryAfterMs: 1000,
 });
-const NOT_IN_BACKGROUND = badInput(
-  'unsupported_value',
+const NOT_IN_BACKGROUND = unsupportedValue(
   'stream',
-  "Unsupported value at 'stream': only a response that was created with background: true is streamed again. Repeat this request without it",
+  'only a response that was created with background: true is streamed again. Repeat this request without it',
 );
 const NOT_CANCELLED = badInput(
   'unsupported_value',
@@ -74,12 +73,9 @@ const parseStreamQuery = ({ url }: Request): number | undefined => {
   const { searchParams } = new URL(url);
   const stream = searchParams.get('stream') ?? 'false';
   const after = searchParams.get('starting_after');
-  if (stream !== 'true' && stream !== 'false')
-    throw badInput('invalid_value', 'stream', "Invalid value at 'stream': expected true or false");
-  if (after !== null && !/^\d{1,15}$/.test(after))
-    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': expected a sequence_number");
-  if (after !== null && stream === 'false')
-    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': it needs stream=true");
+  if (stream !== 'true' && stream !== 'false') throw invalidValue('stream', 'expected true or false');
+  if (after !== null && !/^\d{1,15}$/.test(after)) throw invalidValue('starting_after', 'expected a sequence_number');
+  if (after !== null && stream === 'false') throw invalidValue('starting_after', 'it needs stream=true');
   return stream === 'true' ? Number(after ?? -1) : undefined;
 };
 
