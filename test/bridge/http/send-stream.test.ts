@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { streamAnswer } from '../../../src/bridge/http/stream-answer.ts';
+import { streamAnswer } from '../../../src/bridge/http/send-stream.ts';
 import type { StreamEncoder } from '../../../src/bridge/openai/endpoint.ts';
 import type { OutputEvent } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
