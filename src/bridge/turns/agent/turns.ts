@@ -5,7 +5,17 @@ import type { ConversationsPort, TurnCaller, TurnsPort } from '../port.ts';
 import { AddedRecord, ConversationRecord, MessagePageRecord, OutputRecord, TurnViewRecord } from '../records.ts';
 import { beginTurnAtAgent, followTurn } from './output.ts';
 import { createTracedPost } from './traced-post.ts';
-import { type AgentTurns, CONVERSATIONS, callFor, DECIDER, segment, TURNS, turnPath, viewTurn } from './wire.ts';
+import {
+  type AgentTurns,
+  CONVERSATIONS,
+  callFor,
+  DECIDER,
+  messageBodies,
+  segment,
+  TURNS,
+  turnPath,
+  viewTurn,
+} from './wire.ts';
 
 const Done = v.unknown();
 
@@ -26,7 +36,10 @@ const createAgentConversations = (turns: AgentTurns): ConversationsPort => {
       ? callFor(turns, { method: 'GET', path: conversationPath(place.id), schema }, by)
       : callFor(turns, { method: 'GET', path: CONVERSATIONS, query: { name: place.name }, schema }, by);
   return {
-    create: (body, by) => callFor(turns, { method: 'POST', path: CONVERSATIONS, schema, body }, by),
+    create(given, by) {
+      const body = { ...given, messages: messageBodies(given.messages) };
+      return callFor(turns, { method: 'POST', path: CONVERSATIONS, schema, body }, by);
+    },
     find,
     setMetadata: (id, metadata, by) =>
       callFor(turns, { method: 'PATCH', path: conversationPath(id), body: { metadata }, schema }, by),
@@ -38,7 +51,8 @@ const createAgentConversations = (turns: AgentTurns): ConversationsPort => {
       const path = `${conversationPath(id)}/messages`;
       return (await callFor(turns, { method: 'GET', path, query, schema: MessagePageRecord }, by)).messages;
     },
-    async append(id, messages, by) {
+    async append(id, given, by) {
+      const messages = messageBodies(given);
       const path = `${conversationPath(id)}/messages`;
       const added = await callFor(turns, { method: 'POST', path, body: { messages }, schema: AddedRecord }, by);
       const { sessionID } = await find({ id }, by);

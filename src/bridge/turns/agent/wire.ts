@@ -6,7 +6,7 @@ import type { Runtime } from '../../../core/runtime.ts';
 import type { ApiCall, CallAgent } from '../../agent/calls.ts';
 import type { AgentTransport, createAgentUrls } from '../../agent/servers.ts';
 import { type BridgeFault, refused } from '../../errors.ts';
-import type { BeginRequest, TurnCaller, TurnSnapshot } from '../port.ts';
+import type { BeginRequest, SentFile, SentMessage, TurnCaller, TurnSnapshot } from '../port.ts';
 import { RefusalRecord, TurnViewRecord } from '../records.ts';
 import type { TracedPost } from './traced-post.ts';
 
@@ -52,6 +52,19 @@ export const callFor = <Schema extends v.GenericSchema>(
 export const viewTurn = (turns: AgentTurns, turnID: string, by: TurnCaller): Promise<TurnSnapshot> =>
   callFor(turns, { method: 'GET', path: turnPath(turnID), schema: TurnViewRecord }, by);
 
+const fileBody = ({ mime, url, filename }: SentFile): SentFile =>
+  filename === undefined ? { type: 'file', mime, url } : { type: 'file', mime, url, filename };
+
+/** Messages in the agent's words: no member of a file that it does not know. */
+export const messageBodies = (messages: readonly SentMessage[]): readonly SentMessage[] =>
+  messages.map((message) => {
+    if (message.role === 'user')
+      return { ...message, parts: message.parts.map((part) => (part.type === 'file' ? fileBody(part) : part)) };
+    if (message.role === 'tool' && message.files !== undefined)
+      return { ...message, files: message.files.map(fileBody) };
+    return message;
+  });
+
 /** Who decides, as the agent keeps it: a client of a bridge has no name that the bridge could vouch for. */
 export const DECIDER = 'a client of the bridge';
 
@@ -66,6 +79,8 @@ export const beginBody = (request: BeginRequest) => {
   const { tools = [], choice, isParallel } = clientTools ?? {};
   return {
     ...same,
+    history: messageBodies(request.history),
+    input: messageBodies(request.input),
     joinOnly: isJoinOnly,
     by: request.decisions.length === 0 ? undefined : DECIDER,
     system: request.system === '' ? undefined : request.system,
