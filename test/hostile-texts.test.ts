@@ -52,7 +52,7 @@ const PLACES: Readonly<Record<string, string>> = {
     agent/model/http.ts:Headers agent/model/long-texts.ts:RegExp bridge/answer/approvals/text.ts:RegExp bridge/ids.ts:RegExp bridge/turns/agent/traced-post.ts:URL
     bridge/openai/responses/request.ts:Headers bridge/settings.ts:URL console/links/webhook.ts:URL
     console/services/secret-filter.ts:sort console/settings.ts:URL core/config.ts:URL core/http/tracing.ts:URL
-    gateway/judge/chain/chain.ts:sort gateway/judge/verdict.ts:RegExp gateway/settings/variables.ts:URL
+    gateway/judge/chain/chain.ts:sort gateway/settings/variables.ts:URL
     relay-admin/relay/client.ts:URL relay-admin/settings.ts:URL`,
   'an address or a header: 16 KiB, as Node reads no longer heads': `
     agent/http/query.ts:URLSearchParams+decodeURI bridge/agent/servers.ts:URLSearchParams bridge/openai/approval-header.ts:RegExp
@@ -84,7 +84,7 @@ const PLACES: Readonly<Record<string, string>> = {
     'bridge/stream/graphemes.ts:Intl core/text.ts:normalize',
   'a text that is judged, 1 MiB; test/gateway/routes/event-loop.test.ts': `
     gateway/text/decoders/bits.ts:sort gateway/text/decoders/ciphers.ts:RegExp gateway/text/decoders/spelling.ts:RegExp
-    gateway/text/decoders/escapes.ts:RegExp gateway/guard/joined-text.ts:RegExp
+    gateway/text/decoders/escapes.ts:RegExp gateway/routes/chat-texts/joined-text.ts:RegExp
     gateway/text/decoders/unicode.ts:Intl+normalize+RegExp gateway/text/invisible.ts:sort gateway/text/normalize.ts:normalize
     gateway/text/soft-hyphens.ts:normalize gateway/text/unusual.ts:RegExp`,
 };

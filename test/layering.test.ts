@@ -86,11 +86,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     ...['errors', 'metrics', 'models', 'policy', 'rate-limit', 'text'],
     ...[
       'judge',
-      'readiness',
       'settings',
       'backend',
+      'readiness',
       'shadow',
-      'guard',
       'routes',
       'admin',
       'shared-state',

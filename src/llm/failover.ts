@@ -1,8 +1,8 @@
 import { createDeadline, type Deadline, pause, untilAborted } from '../core/async.ts';
-import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
+import { type Attempt, attemptRequest } from './attempt.ts';
 import { createCallSpans } from './call-span.ts';
+import type { Backend } from './detect.ts';
 import type { LlmFault } from './errors.ts';
 import type { KeyPool } from './key-pool.ts';
 import type { BackendKey, KeyLease, KeyStatus } from './key-state.ts';
@@ -17,9 +17,8 @@ export type AttemptRecord = {
   readonly reason?: string;
 };
 
-type FailoverNeeds = AttemptNeeds & {
+type FailoverNeeds = Backend & {
   readonly pool: KeyPool;
-  readonly clock: Clock;
   readonly onAttempt: (attempt: AttemptRecord) => void;
 };
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { Breaker } from '../../llm/breaker.ts';
 import type { KeyPool } from '../../llm/key-pool.ts';
@@ -12,11 +11,7 @@ import { breakerReport, keyReports, type ProcessState } from './state.ts';
 import { createUsageCounts, type UsageCounts } from './usage.ts';
 import { createWatchVerdicts, type WatchVerdicts } from './verdict-events.ts';
 
-type AdminWatchNeeds = {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly isStopping: () => boolean;
-};
+type AdminWatchNeeds = Pick<Runtime, 'clock' | 'log'> & { readonly isStopping: () => boolean };
 
 /** What a process notes while it works, so that the admin routes can show it. */
 export type AdminWatch = {

@@ -51,6 +51,9 @@ export type GatewayConfig = {
   readonly shadow: ShadowSettings | undefined;
 };
 
+/** Ollama's cloud. Another one is a `BACKEND_BASE_URL` with keys. */
+const CLOUD_URL = 'https://ollama.com';
+
 const unique = (keys: readonly string[]): string[] => [...new Set(keys)];
 
 const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => {
@@ -59,7 +62,7 @@ const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => 
     return { kind: 'self-hosted', baseUrl: settings.BACKEND_BASE_URL, keys, dialect: settings.BACKEND_DIALECT };
   if (keys.length === 0) return undefined;
   const dialect = settings.BACKEND_DIALECT === 'auto' ? 'ollama' : settings.BACKEND_DIALECT;
-  return { kind: 'cloud', baseUrl: settings.BACKEND_CLOUD_URL, keys, dialect };
+  return { kind: 'cloud', baseUrl: CLOUD_URL, keys, dialect };
 };
 
 const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>

@@ -1,14 +1,14 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { ByteBudget } from '../../core/byte-budget.ts';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Log } from '../../core/log.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { FindUnseen } from '../judge/chain/fitness.ts';
-import type { ItemModeration, ItemVerdict, Moderate, ModerationItem, TextDigest } from '../judge/moderate.ts';
+import type { ItemModeration } from '../judge/item-verdict.ts';
+import type { ItemVerdict, Moderate, ModerationItem, TextDigest } from '../judge/types.ts';
 import type { FoundBy, GatewayMetrics, ShadowOutcome } from '../metrics.ts';
 import { type ModelAlias, takesImages } from '../models.ts';
-import { type Policy, withGuardCategories } from '../policy/policy.ts';
+import { type Policy, type PolicySelection, withGuardCategories } from '../policy/policy.ts';
 import type { ShadowSettings } from '../policy/shadow-settings.ts';
 import { compareVerdicts, disagreementLine, isDisagreement } from './compare.ts';
 import { isInShare } from './share.ts';
@@ -36,28 +36,24 @@ export type Shadow = {
   /** The same moderation, whose texts the shadow may judge too once their verdicts are given. */
   readonly beside: (moderate: Moderate, policy: Policy) => Moderate;
   readonly summary: () => ShadowSummary;
-  /** Ends what runs, at once: somebody who waits needs its place, or the process stops. */
-  readonly interrupt: () => void;
 };
 
-type ShadowNeeds = {
+type ShadowNeeds = Pick<Runtime, 'clock' | 'log'> & {
   readonly settings: ShadowSettings;
-  /** The policy that the settings name. */
-  readonly policy: Policy | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly policies: Pick<PolicySelection, 'shadow'>;
   readonly metrics: Pick<GatewayMetrics, 'shadow' | 'shadowFound'>;
   readonly digest: TextDigest;
   readonly itemsBy: (policy: Policy) => Pick<ItemModeration, 'judge'>;
   readonly findUnseen: FindUnseen;
-  /** What clients' bodies are taken from: the shadow holds an item only until they need its bytes. */
   readonly budget: Pick<ByteBudget, 'keep'>;
+  /** The texts that are judged now. */
+  readonly running: Set<AbortController>;
   /** Whether a call for a client waits. */
   readonly isBusy: () => boolean;
   readonly isStopping: () => boolean;
   readonly deadlineMs: number;
   /** Keeps a line about a disagreement. Must not throw, nor wait. */
-  readonly keep: ((line: string) => void) | undefined;
+  readonly keepDisagreement?: ((line: string) => void) | undefined;
 };
 
 /** What says whether an item belongs to the share: its text, and the end of its image, which begins as others do. */
@@ -70,6 +66,9 @@ const bytesOf = ({ text, image }: ModerationItem): number => text.length + (imag
 const giveUp = (run: AbortController): void =>
   run.abort(new Fault<GatewayFault>({ kind: 'overloaded', retryAfterMs: 0 }));
 
+/** Ends what runs, at once: somebody who waits needs its place, or the process stops. */
+export const interruptAll = (running: ReadonlySet<AbortController>): void => running.forEach(giveUp);
+
 /** So much of a text is kept where texts are. */
 const KEPT_CHARS = 4000;
 
@@ -78,12 +77,11 @@ const SKIPPED: ReadonlySet<string> = new Set<GatewayFault['kind']>(['overloaded'
 
 /** Creates the shadow. Texts that it has no place for are counted as skipped: nothing waits for it, and it keeps no queue. */
 export const createShadow = (needs: ShadowNeeds): Shadow => {
-  const { settings, clock, metrics } = needs;
+  const { settings, clock, metrics, running, policies } = needs;
   const texts = { agreed: 0, differed: 0, failed: 0, skipped: 0 };
   const categories = new Map<string, Record<FoundBy, number>>();
   const judges = new Map<Policy, Pick<ItemModeration, 'judge'>>();
-  const guardPolicy = needs.policy && withGuardCategories(needs.policy);
-  const running = new Set<AbortController>();
+  const guardPolicy = policies.shadow && withGuardCategories(policies.shadow);
   let started = 0;
 
   const count = (outcome: ShadowOutcome): void => {
@@ -103,7 +101,7 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
   };
   /** A text that was judged for the guard face has the scores of its categories. */
   const policyFor = (policy: Policy): Policy =>
-    (policy.categories.some(({ name }) => name === policy.guard[0]?.name) ? guardPolicy : needs.policy) ?? policy;
+    (policy.categories.some(({ name }) => name === policy.guard[0]?.name) ? guardPolicy : policies.shadow) ?? policy;
 
   const judge = async (live: JudgedText, alias: ModelAlias, policy: Policy, deadline: Deadline): Promise<void> => {
     const { text, image } = live.item;
@@ -115,7 +113,7 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
     for (const { name, foundBy } of compared) if (foundBy !== undefined) countFound(name, foundBy);
     const isDifferent = compared.some(isDisagreement);
     count(isDifferent ? 'differed' : 'agreed');
-    if (!isDifferent || needs.keep === undefined) return;
+    if (!isDifferent || needs.keepDisagreement === undefined) return;
     const about = {
       at: new Date(clock.now()).toISOString(),
       alias: live.alias.alias,
@@ -127,7 +125,7 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
       ...(image === undefined ? {} : { image_sha256: await needs.digest(image.base64) }),
       ...(settings.file?.hasTexts === true ? { text: text.slice(0, KEPT_CHARS) } : {}),
     };
-    needs.keep(disagreementLine(about, compared));
+    needs.keepDisagreement(disagreementLine(about, compared));
   };
 
   const run = async (live: JudgedText, alias: ModelAlias, policy: Policy, own: AbortController): Promise<void> => {
@@ -188,6 +186,5 @@ export const createShadow = (needs: ShadowNeeds): Shadow => {
       texts: { ...texts },
       categories: [...categories].map(([category, counts]) => ({ category, ...counts })),
     }),
-    interrupt: () => running.forEach(giveUp),
   };
 };

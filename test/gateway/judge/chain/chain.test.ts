@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { createDeadline } from '../../../../src/core/async.ts';
 import type { GatewayFault } from '../../../../src/gateway/errors.ts';
 import { createJudgeChain } from '../../../../src/gateway/judge/chain/chain.ts';
-import type { Excerpt } from '../../../../src/gateway/judge/prompt.ts';
+import type { Excerpt } from '../../../../src/gateway/judge/types.ts';
 import type { JudgeKind } from '../../../../src/gateway/models.ts';
 import { describe } from '../../../check.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
