@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { BreakerStatus } from '../../llm/breaker.ts';
 import { COOL_DOWN_REASONS, type KeyChange } from '../../llm/key-state.ts';
-import { ShadowState } from './shadow-state.ts';
+import { ShadowState } from '../shadow/state.ts';
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));

@@ -12,6 +12,7 @@ import { type Policy, type PolicySelection, withGuardCategories } from '../polic
 import type { ShadowSettings } from '../policy/shadow-settings.ts';
 import { compareVerdicts, disagreementLine, isDisagreement } from './compare.ts';
 import { isInShare } from './share.ts';
+import type { ShadowState } from './state.ts';
 
 /** A text that was judged for a client, and by what. */
 type JudgedText = {
@@ -21,21 +22,11 @@ type JudgedText = {
   readonly policy: Policy;
 };
 
-/** How often the two judges agreed, and about which categories they did not. */
-export type ShadowSummary = {
-  readonly share: number;
-  readonly alias?: string;
-  readonly policy?: string;
-  readonly running: number;
-  readonly texts: Record<ShadowOutcome, number>;
-  readonly categories: ({ readonly category: string } & Record<FoundBy, number>)[];
-};
-
 /** A second judge or policy beside the live one. It changes no answer. */
 export type Shadow = {
   /** The same moderation, whose texts the shadow may judge too once their verdicts are given. */
   readonly beside: (moderate: Moderate, policy: Policy) => Moderate;
-  readonly summary: () => ShadowSummary;
+  readonly summary: () => ShadowState;
 };
 
 type ShadowNeeds = Pick<Runtime, 'clock' | 'log'> & {
