@@ -62,7 +62,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'a form: 32 KiB': 'core/http/body.ts:decodeURI',
   'a password: 1,024 characters': 'console/accounts/password-hash.ts:normalize',
   'an id, or the start of a text: 1,000 characters': `
-    agent/adapter/mcp/http-guard.ts:URL agent/protocol/ids.ts:RegExp llm/refusal.ts:RegExp`,
+    agent/adapter/mcp/connection-fetch.ts:URL agent/protocol/ids.ts:RegExp llm/refusal.ts:RegExp`,
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
     agent/adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort

@@ -46,6 +46,11 @@ const BaseUrl = v.pipe(
 const GATEWAY_NAMES =
   /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REUSE_PORT|UNJUDGED|NO_VERDICT)_?/;
 
+/** The default of `MAX_BODY_BYTES` where no alias takes images. */
+export const TEXT_BODY_BYTES = 1_048_576;
+/** The same where one does: an image of 6 MB in base64. */
+export const IMAGE_BODY_BYTES = 8_388_608;
+
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
   HOST: v.optional(v.pipe(v.string(), v.trim()), '0.0.0.0'),
