@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import { CheckRequest } from './check.ts';
 import { RestRequest } from './routes.ts';
-import { JudgeUsage, KeyReport, ProcessState } from './state.ts';
+import { KeyReport, PROCESS_STATE } from './state.ts';
 
-const { usage: _, ...StateEntries } = ProcessState.entries;
 const Texts = v.array(v.string());
 const Category = v.object({ name: v.string(), threshold: v.number() });
 
@@ -11,8 +10,7 @@ const Category = v.object({ name: v.string(), threshold: v.number() });
 export const AdminState = v.object({
   time: v.number(),
   version: v.string(),
-  ...StateEntries,
-  ...JudgeUsage.entries,
+  ...PROCESS_STATE,
   aliases: v.array(
     v.object({
       alias: v.string(),
