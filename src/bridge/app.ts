@@ -1,5 +1,5 @@
 import { createServiceBudget } from '../core/byte-budget.ts';
-import { guard, type Handler } from '../core/http/handler.ts';
+import { createHandler, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
@@ -157,7 +157,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     }),
   };
   const routes = createRoutes(table, hintForBridgePath);
-  const guarded = guard(routes.handler, {
+  const handler = createHandler(routes.handler, {
     clock,
     log,
     newRequestId: () => `req-${newId()}`,
@@ -173,7 +173,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     }
   };
   return {
-    handler: withCors(guarded, settings.corsOrigins),
+    handler: withCors(handler, settings.corsOrigins),
     async stop() {
       await untilNone(activeRequests.count, STOP_AFTER_MS);
       activeRequests.stop();
