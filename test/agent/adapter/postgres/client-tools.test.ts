@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { describe } from '../../../check.ts';
+import { atEnd, describe } from '../../../check.ts';
 import {
   askWithTools,
   callIDsOf,
@@ -123,8 +123,6 @@ describe('client tools at several servers', (check) => {
       assert.equal(callsOf(answer!).map(errorOf), Array(2).fill('The result of this call did not come in time.'));
     }),
   );
-
-  check('leave no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);
