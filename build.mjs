@@ -126,7 +126,7 @@ const buildThread = (entry) =>
 const viewsThread = {
   name: 'views-thread',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]adapter[\\/]node[\\/]views[\\/]thread-code\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /[\\/]adapter[\\/]views[\\/]thread-code\.ts$/ }, async ({ path }) => {
       const { outputFiles, metafile } = await buildThread(resolve(path, '../thread-entry.ts'));
       const strays = Object.keys(metafile.inputs).filter((input) => input.includes('node_modules'));
       if (strays.length > 0) throw new Error(`the views thread holds libraries: ${strays.join(', ')}`);

@@ -6,7 +6,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { createStdioTransport } from '../src/adapter/mcp/stdio-transport.ts';
+import { createStdioTransport } from '../src/relay-admin/adapter/stdio-transport.ts';
 
 const [kind = 'sdk'] = process.argv.slice(2);
 const NAME = { name: 'floor', version: '0.0.0' };

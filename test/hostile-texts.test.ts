@@ -45,10 +45,10 @@ const FUNCTIONS: Readonly<Record<string, RegExp>> = {
  */
 const PLACES: Readonly<Record<string, string>> = {
   'settings, configuration and texts of our own': `
-    adapter/mcp/transports.ts:URL adapter/node/http-client.ts:URL adapter/node/undici-client.ts:URL adapter/node/views/thread.ts:URL
-    adapter/opentelemetry/settings.ts:URL+decodeURI adapter/opentelemetry/thread/sender.ts:URL adapter/redis/address.ts:URL+decodeURI
-    agent/config/redacted.ts:URL agent/config/schema-values.ts:URL agent/config/validate.ts:sort agent/config/views.ts:sort
-    agent/mcp/client.ts:URL agent/mcp/server-output.ts:sort agent/model/ai-sdk.ts:sort agent/model/call-span.ts:URL
+    agent/adapter/mcp/transports.ts:URL adapter/node/http-client.ts:URL adapter/node/undici-client.ts:URL gateway/adapter/views/thread.ts:URL
+    adapter/opentelemetry/settings.ts:URL+decodeURI adapter/opentelemetry/thread/sender.ts:URL gateway/adapter/redis/address.ts:URL+decodeURI
+    agent/adapter/streaming-fetch.ts:URL agent/config/redacted.ts:URL agent/config/schema-values.ts:URL agent/config/validate.ts:sort agent/config/views.ts:sort
+    agent/tools/mcp/client.ts:URL agent/tools/mcp/server-output.ts:sort agent/model/ai-sdk.ts:sort agent/model/call-span.ts:URL
     agent/model/http.ts:Headers agent/model/long-texts.ts:RegExp bridge/answer/approvals/text.ts:RegExp bridge/ids.ts:RegExp bridge/turns/agent/traced-post.ts:URL
     bridge/openai/responses/request.ts:Headers bridge/settings.ts:URL console/links/webhook.ts:URL
     console/services/secret-filter.ts:sort console/settings.ts:URL core/config.ts:URL core/http/tracing.ts:URL
@@ -62,10 +62,10 @@ const PLACES: Readonly<Record<string, string>> = {
   'a form: 32 KiB': 'core/http/body.ts:decodeURI',
   'a password: 1,024 characters': 'console/accounts/password-hash.ts:normalize',
   'an id, or the start of a text: 1,000 characters': `
-    adapter/mcp/http-guard.ts:URL agent/protocol/ids.ts:RegExp llm/refusal.ts:RegExp`,
+    agent/adapter/mcp/http-guard.ts:URL agent/protocol/ids.ts:RegExp llm/refusal.ts:RegExp`,
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
-    adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
+    agent/adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
     bridge/http/route.ts:sort bridge/openai/completions/request.ts:sort bridge/turns/opencode/marks.ts:sort
     bridge/turns/opencode/place.ts:sort
     console/approvals/decisions.ts:sort

@@ -59,7 +59,7 @@ const files = readdirSync(root, { recursive: true })
 /** One PostgreSQL server for all files that import it and stop no server: starting one takes seconds. */
 const startSharedPostgres = () =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--no-warnings', 'test/adapter/postgres/shared-server.ts'], {
+    const child = spawn(process.execPath, ['--no-warnings', 'test/agent/adapter/postgres/shared-server.ts'], {
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     child.stdout

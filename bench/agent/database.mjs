@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { loadEmbeddedPostgres } from '../../test/adapter/postgres/embedded.ts';
+import { loadEmbeddedPostgres } from '../../test/agent/adapter/postgres/embedded.ts';
 import { freePort, pin, treeCpuMs, withChildren } from '../process.mjs';
 
 /** A PostgreSQL server as it comes, durable commits included, in `directory` and on these cores. */

@@ -42,7 +42,7 @@ const stores = {
   },
   async postgres() {
     // Sources, which Node runs as they are: the tests start PostgreSQL in the same way.
-    const { startPostgres } = await import('../../test/adapter/postgres/world.ts');
+    const { startPostgres } = await import('../../test/agent/adapter/postgres/world.ts');
     return startPostgres();
   },
 };

@@ -5,11 +5,11 @@ import { createRequestSpans, passOn } from '../core/http/tracing.ts';
 import type { RouteContext } from './context.ts';
 import { createEventPruning } from './events/pruning.ts';
 import { type AgentState, createAgentHandler } from './http/handler.ts';
-import { logUnmatchedRules } from './mcp/unmatched-rules.ts';
 import { type AgentServerNeeds, createParts } from './parts.ts';
 import { createReadBody } from './protocol/request-schemas.ts';
 import { createResume } from './session/resume.ts';
 import { isStoreFailure } from './store/errors.ts';
+import { logUnmatchedRules } from './tools/mcp/unmatched-rules.ts';
 
 /** The agent server: its handler, its start and its stop. */
 export type AgentServer = {

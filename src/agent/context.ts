@@ -5,7 +5,6 @@ import type { RunInSlices } from '../core/time-slices.ts';
 import type { AgentCatalog } from './agents/catalog.ts';
 import type { Publisher } from './events/publisher.ts';
 import type { OpenStreams } from './events/readers.ts';
-import type { McpServers } from './mcp/servers.ts';
 import type { AgentMetrics } from './metrics.ts';
 import type { Ids } from './protocol/ids.ts';
 import type { ReadBody } from './protocol/request-schemas.ts';
@@ -16,6 +15,7 @@ import type { Sessions } from './session/sessions.ts';
 import type { Store } from './store/store.ts';
 import type { Approvals } from './tools/approvals.ts';
 import type { createClientResults } from './tools/client-results.ts';
+import type { McpServers } from './tools/mcp/servers.ts';
 import type { Turns } from './turns/turns.ts';
 
 /** Everything that routes of the agent server work with. Each group of routes names the part that it takes. */

@@ -1,7 +1,7 @@
 import type { KeyChange, SharedCoolDown } from '../llm/key-state.ts';
 import type { KeyChangeScope } from './admin/routes.ts';
 import type { SharedVerdicts } from './judge/cache.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { RateLimit } from './routes/rate-limit.ts';
 
 /** State that several replicas share. None of it fails: a replica that cannot reach it uses its own. */
 export type SharedState = {

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import * as v from 'valibot';
-import { documentLines } from '../adapter/files/document-lines.ts';
 import { systemClock } from '../adapter/node/clock.ts';
-import { randomBytes } from '../adapter/web/crypto.ts';
+import { randomBytes } from '../adapter/web-crypto.ts';
+import { documentLines } from '../agent/adapter/document-lines.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readSessionDocument, SessionDocumentError } from '../agent/session/document.ts';
 import { exportSession } from '../agent/session/export.ts';

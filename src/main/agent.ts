@@ -4,7 +4,7 @@ import { nodeHexDigest } from '../adapter/node/crypto.ts';
 import { createSchemaCompiler } from '../adapter/node/json-schema.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
-import { newId, randomBytes } from '../adapter/web/crypto.ts';
+import { newId, randomBytes } from '../adapter/web-crypto.ts';
 import { createAgentCatalog } from '../agent/agents/from-config.ts';
 import { createAgentServer } from '../agent/app.ts';
 import { readAgentConfig } from '../agent/config/load.ts';
@@ -14,10 +14,10 @@ import {
   createConfigProviders,
   createProviderList,
 } from '../agent/config/views.ts';
-import { createMcpServers } from '../agent/mcp/servers.ts';
 import { createIds } from '../agent/protocol/ids.ts';
 import { readAgentSettings, unknownAgentVariables } from '../agent/settings.ts';
 import { isStoreFailure } from '../agent/store/errors.ts';
+import { createMcpServers } from '../agent/tools/mcp/servers.ts';
 import { ConfigError, collectProblems } from '../core/config.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
@@ -76,12 +76,12 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
   });
   const { metrics, load: loadMeter } = createDeferredMetrics(
     loadOnce(async () => {
-      const { createPrometheusAgentMetrics } = await import('../adapter/prometheus/agent.ts');
+      const { createPrometheusAgentMetrics } = await import('../agent/adapter/prometheus.ts');
       return createPrometheusAgentMetrics(VERSION);
     }),
   );
   const transports = loadOnce(async () => {
-    const { createMcpTransports } = await import('../adapter/mcp/transports.ts');
+    const { createMcpTransports } = await import('../agent/adapter/mcp/transports.ts');
     return createMcpTransports({ httpFetch: outward.tools, commandLookup: createCommandLookup(variables) });
   });
   const server = createAgentServer({

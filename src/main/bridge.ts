@@ -4,9 +4,8 @@ import { createNodeHttpClient, createNodeHttpStream } from '../adapter/node/http
 import { createSchemaCompiler } from '../adapter/node/json-schema.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
 import { isMain, type ProcessContext, runService, type Service } from '../adapter/node/service.ts';
-
-import { createPrometheusBridgeMetrics } from '../adapter/prometheus/bridge.ts';
-import { newId } from '../adapter/web/crypto.ts';
+import { newId } from '../adapter/web-crypto.ts';
+import { createPrometheusBridgeMetrics } from '../bridge/adapter/prometheus.ts';
 import { createAgentCalls } from '../bridge/agent/calls.ts';
 import { createAgentClient } from '../bridge/agent/client.ts';
 import { createAgentEventStream } from '../bridge/agent/event-stream.ts';

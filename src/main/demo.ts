@@ -1,4 +1,4 @@
-import { newId } from '../adapter/web/crypto.ts';
+import { newId } from '../adapter/web-crypto.ts';
 import type { DemoCommand } from '../demo/command-line.ts';
 import { demoCommands } from '../demo/commands.ts';
 import { DEMO_HELP, type DemoAddresses, demoBanner } from '../demo/help.ts';

@@ -1,6 +1,10 @@
 import { basename, dirname } from 'node:path';
 import type { WriteStream } from 'node:tty';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../adapter/node/clock.ts';
+import { STOP_SIGNALS } from '../adapter/node/signals.ts';
+import type { Clock } from '../core/clock.ts';
+import { ConfigError, type Variables } from '../core/config.ts';
 import {
   createProgressBar,
   createProgressLines,
@@ -11,12 +15,7 @@ import {
   readTable,
   readText,
   writeWhole,
-} from '../adapter/files/eval.ts';
-
-import { systemClock } from '../adapter/node/clock.ts';
-import { STOP_SIGNALS } from '../adapter/node/signals.ts';
-import type { Clock } from '../core/clock.ts';
-import { ConfigError, type Variables } from '../core/config.ts';
+} from '../eval/adapter/files.ts';
 import { createVerdictRequester } from '../eval/ask.ts';
 import { parseLabelChoices } from '../eval/choice.ts';
 import { EvaluationError } from '../eval/errors.ts';

@@ -1,11 +1,11 @@
 import { systemClock } from '../adapter/node/clock.ts';
-import { createBackendKeys, newId, newNonce, webDigest } from '../adapter/web/crypto.ts';
-import { findBackend } from '../adapter/web/find-backend.ts';
-import { createWorkerModule } from '../adapter/web/worker.ts';
+import { createBackendKeys, newId, newNonce, webDigest } from '../adapter/web-crypto.ts';
 import { ConfigError, logUnknownVariables, type Variables } from '../core/config.ts';
 import { httpClientOverFetch } from '../core/http/client.ts';
 import type { Handler } from '../core/http/handler.ts';
 import { createLog } from '../core/log.ts';
+import { findBackend } from '../gateway/adapter/find-backend.ts';
+import { createWorkerModule } from '../gateway/adapter/worker.ts';
 import { createGateway } from '../gateway/app.ts';
 import { SILENT_GATEWAY_METRICS } from '../gateway/metrics.ts';
 import { readGatewayConfig } from '../gateway/settings/config.ts';

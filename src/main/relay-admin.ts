@@ -1,16 +1,14 @@
 import * as v from 'valibot';
-import { createJournalFile, missingJournal } from '../adapter/files/journal.ts';
 import { systemClock } from '../adapter/node/clock.ts';
 import { createNodeHttpClient } from '../adapter/node/http-client.ts';
+import { createJournalFile, missingJournal } from '../adapter/node/journal.ts';
 import { isMain } from '../adapter/node/service.ts';
-import { preferLowMemory, runStdio, type StdioContext, type StdioService } from '../adapter/node/stdio.ts';
 import { createTracedHttpClient } from '../adapter/opentelemetry/traced-http-client.ts';
-
-import { newId, randomBytes, webDigest, webMac } from '../adapter/web/crypto.ts';
-
+import { newId, randomBytes, webDigest, webMac } from '../adapter/web-crypto.ts';
 import { ConfigError, logUnknownVariables, readVariables } from '../core/config.ts';
 import { createLog } from '../core/log.ts';
 import { createSemaphore } from '../core/semaphore.ts';
+import { preferLowMemory, runStdio, type StdioContext, type StdioService } from '../relay-admin/adapter/stdio.ts';
 import { createRelayAdmin } from '../relay-admin/app.ts';
 import { checkRelay } from '../relay-admin/check/check.ts';
 import { createRelayClient } from '../relay-admin/relay/client.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { createModelCatalog } from '../../src/bridge/agent/models.ts';
 import type { AgentServers } from '../../src/bridge/agent/servers.ts';
-import { createReadiness } from '../../src/bridge/readiness.ts';
+import { createReadiness } from '../../src/bridge/http/readiness.ts';
 import { describe, rejection } from '../check.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { createFakeClient, UNREACHED } from './harness/fake-client.ts';

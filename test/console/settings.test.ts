@@ -1,5 +1,4 @@
 import * as assert from 'uvu/assert';
-import { deriveScryptKey } from '../../src/adapter/node/crypto.ts';
 import {
   formatPasswordHash,
   hashPassword,
@@ -7,6 +6,7 @@ import {
   parsePasswordHash,
 } from '../../src/console/accounts/password-hash.ts';
 import { parseUsers } from '../../src/console/accounts/users.ts';
+import { deriveScryptKey } from '../../src/console/adapter/scrypt.ts';
 import { readConsoleSettings, startNotices, unknownConsoleVariables } from '../../src/console/settings.ts';
 import type { Variables } from '../../src/core/config.ts';
 import { describe } from '../check.ts';

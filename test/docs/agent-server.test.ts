@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import type * as v from 'valibot';
-import { createPrometheusAgentMetrics } from '../../src/adapter/prometheus/agent.ts';
+import { createPrometheusAgentMetrics } from '../../src/agent/adapter/prometheus.ts';
 import { readAgentConfig } from '../../src/agent/config/load.ts';
 import { ConfigFile } from '../../src/agent/config/schema.ts';
 import { unsupportedReason } from '../../src/agent/config/schema-values.ts';
@@ -299,7 +299,7 @@ describe('the page of the agent server', (check) => {
     for (const type of types) assert.ok(reported.includes(`\`${type}\``), type);
   });
   check('has what a tool server may be', () => {
-    const statuses = matchesIn([read('src/agent/mcp/connection.ts')], /readonly status: '(\w+)'/g);
+    const statuses = matchesIn([read('src/agent/tools/mcp/connection.ts')], /readonly status: '(\w+)'/g);
     assert.ok(statuses.length === 4);
     assert.equal(unique(firstCells(sectionOf('## Tool servers'))), unique(statuses));
   });

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusBridgeMetrics } from '../../src/adapter/prometheus/bridge.ts';
+import { createPrometheusBridgeMetrics } from '../../src/bridge/adapter/prometheus.ts';
 import { BRIDGE_ERROR_RESPONSES, type BridgeFault } from '../../src/bridge/errors.ts';
 import { createBridgeOpenApi } from '../../src/bridge/openapi.ts';
 import { BridgeVariables } from '../../src/bridge/settings.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { readProxySettings } from '../../src/adapter/node/undici-client.ts';
-import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
 import { internalErrorResponse } from '../../src/core/http/response.ts';
+import { createPrometheusGatewayMetrics } from '../../src/gateway/adapter/prometheus.ts';
 import { type GatewayFault, gatewayErrorResponse } from '../../src/gateway/errors.ts';
 import { contextTokensFor } from '../../src/gateway/judge/prompt.ts';
 import { DEFAULT_POLICY } from '../../src/gateway/policy/policy.ts';
@@ -141,7 +141,7 @@ describe('the errors in the docs', (check) => {
       [...Object.values(FAULTS).map(gatewayErrorResponse), internalErrorResponse()].map(rowOf),
     );
     // The one answer that is made before there is a service.
-    const misconfigured = /code: '(misconfigured)'/.exec(read('src/adapter/web/worker.ts'))?.[1];
+    const misconfigured = /code: '(misconfigured)'/.exec(read('src/gateway/adapter/worker.ts'))?.[1];
     assert.equal(unique(errorRows()), unique([...replies, ...badInputCodes(), `500 ${misconfigured}`]));
   });
   check('find the codes of bad input', () => assert.ok(unique(badInputCodes()).length >= 9));

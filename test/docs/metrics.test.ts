@@ -2,12 +2,12 @@ import * as assert from 'uvu/assert';
 import { describe } from '../check.ts';
 import { read } from './pages.ts';
 
-const SHARED = 'src/adapter/prometheus/metrics.ts';
+const SHARED = 'src/adapter/prometheus.ts';
 const PAGES = {
-  'docs/moderation-gateway.md': 'src/adapter/prometheus/gateway.ts',
-  'docs/agent-server.md': 'src/adapter/prometheus/agent.ts',
-  'docs/bridge.md': 'src/adapter/prometheus/bridge.ts',
-  'docs/console.md': 'src/adapter/prometheus/console.ts',
+  'docs/moderation-gateway.md': 'src/gateway/adapter/prometheus.ts',
+  'docs/agent-server.md': 'src/agent/adapter/prometheus.ts',
+  'docs/bridge.md': 'src/bridge/adapter/prometheus.ts',
+  'docs/console.md': 'src/console/adapter/prometheus.ts',
 } as const;
 
 /** The one that only a gateway with Redis has is made without the words that this looks for. */

@@ -12,9 +12,9 @@ const SOURCES = [
     'src/core/config.ts',
     'src/core/http/handler.ts',
     'src/adapter/node/service.ts',
-    'src/adapter/redis/connection.ts',
-    'src/adapter/redis/shared-state.ts',
-    'src/adapter/redis/verdicts.ts',
+    'src/gateway/adapter/redis/connection.ts',
+    'src/gateway/adapter/redis/shared-state.ts',
+    'src/gateway/adapter/redis/verdicts.ts',
   ].map(read),
 ].join('\n');
 const matchesIn = (text: string, form: RegExp): string[] => [...text.matchAll(form)].map(([, word = '']) => word);

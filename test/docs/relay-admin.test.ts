@@ -118,7 +118,12 @@ describe('the page of the relay tools', (check) => {
     assert.equal(listed, ALLOWED_ROUTES);
   });
   check('has the events of the log, with fields that there are', () => {
-    const sources = ['src/relay-admin', 'src/main/relay-admin.ts', 'src/adapter/node/stdio.ts', 'src/core/config.ts']
+    const sources = [
+      'src/relay-admin',
+      'src/main/relay-admin.ts',
+      'src/relay-admin/adapter/stdio.ts',
+      'src/core/config.ts',
+    ]
       .flatMap(sourcesIn)
       .map(read);
     const events = sources.flatMap((text) =>

@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusAgentMetrics } from '../../src/adapter/prometheus/agent.ts';
-import { createPrometheusBridgeMetrics } from '../../src/adapter/prometheus/bridge.ts';
-import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
+import { createPrometheusAgentMetrics } from '../../src/agent/adapter/prometheus.ts';
 import { openApiDocument } from '../../src/agent/http/openapi.ts';
+import { createPrometheusBridgeMetrics } from '../../src/bridge/adapter/prometheus.ts';
+import { createPrometheusGatewayMetrics } from '../../src/gateway/adapter/prometheus.ts';
 import { describe } from '../check.ts';
 import { read, sourcesOf, unique } from './pages.ts';
 import { TABLES } from './tables.ts';

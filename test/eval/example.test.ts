@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { readText } from '../../src/adapter/files/eval.ts';
+import { readText } from '../../src/eval/adapter/files.ts';
 import { EVAL_CATEGORIES } from '../../src/eval/category.ts';
 import { parseItems } from '../../src/eval/labels.ts';
 import { jsonRows } from '../../src/eval/row.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import * as assert from 'uvu/assert';
-import { createProgressLines } from '../../src/adapter/files/eval.ts';
 import type { ConfigError } from '../../src/core/config.ts';
+import { createProgressLines } from '../../src/eval/adapter/files.ts';
 import { FLAGS, HELP, parseArguments, resolveOptions } from '../../src/eval/options.ts';
 
 import { describe } from '../check.ts';

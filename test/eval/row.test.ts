@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { readTable, readText } from '../../src/adapter/files/eval.ts';
+import { readTable, readText } from '../../src/eval/adapter/files.ts';
 import { type EvalRow, jsonRows, tableRows } from '../../src/eval/row.ts';
 import { describe, rejection } from '../check.ts';
 import { fileOf, gather, stream } from './world.ts';

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
 import type { Label } from '../../src/eval/category.ts';
 import type { EvalItem } from '../../src/eval/labels.ts';
 import { hashOf, type JudgedResult } from '../../src/eval/result.ts';
 import { comparedRun, joinRuns } from '../../src/eval/runs.ts';
 import { parseTokenCounts, tokensBetween } from '../../src/eval/tokens.ts';
+import { createPrometheusGatewayMetrics } from '../../src/gateway/adapter/prometheus.ts';
 import { describe } from '../check.ts';
 import { judgedOf, stream } from './world.ts';
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusGatewayMetrics } from '../../src/adapter/prometheus/gateway.ts';
+import { createPrometheusGatewayMetrics } from '../../src/gateway/adapter/prometheus.ts';
 import { describe } from '../check.ts';
 import { flaggedOf, unjudgedOutcomeOf } from './harness/flagged.ts';
 import { image, MODERATION_MODELS, text } from './harness/image-inputs.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createRateLimit, WINDOW_MS } from '../../src/gateway/rate-limit.ts';
+import { createRateLimit, WINDOW_MS } from '../../src/gateway/routes/rate-limit.ts';
 import { describe } from '../check.ts';
 import { errorOf } from './harness/read-answer.ts';
 import { gatewayOver, judging } from './harness/world.ts';

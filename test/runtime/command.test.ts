@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { deriveScryptKey } from '../../src/adapter/node/crypto.ts';
 import { keyOfPassword, parsePasswordHash } from '../../src/console/accounts/password-hash.ts';
+import { deriveScryptKey } from '../../src/console/adapter/scrypt.ts';
 import { describe } from '../check.ts';
 import { bundle, ROOT, run } from './processes.ts';
 

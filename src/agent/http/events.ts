@@ -11,8 +11,8 @@ import {
   type LostEvents,
   parseLastEventID,
 } from '../events/stream.ts';
-import type { McpStatus } from '../mcp/connection.ts';
 import type { EventDraft } from '../protocol/events.ts';
+import type { McpStatus } from '../tools/mcp/connection.ts';
 import { permissionRoutes } from './permissions.ts';
 import { requestDirectory } from './query.ts';
 

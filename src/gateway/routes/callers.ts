@@ -1,6 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import { matchingKeyIndex } from '../../core/http/auth.ts';
-import type { RateLimit } from '../rate-limit.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 /** Who sends a request: the index of its gateway key, and the key's digest. */
 export type GatewayCaller = { readonly keyIndex: number; readonly owner: string };

@@ -1,8 +1,8 @@
 import type { ProxiedFetch } from '../../adapter/node/undici-client.ts';
+import { createStreamingFetch } from '../../agent/adapter/streaming-fetch.ts';
 import type { Fetcher } from '../../agent/model/http.ts';
 import { collectProblems, type Variables } from '../../core/config.ts';
 import { loadOnce } from './deferred.ts';
-import { createStreamingFetch } from './streaming-fetch.ts';
 
 /** The ways to models and to tool servers. */
 type AgentFetch = {

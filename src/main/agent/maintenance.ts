@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../../adapter/node/clock.ts';
-import { openSqliteReader } from '../../adapter/sqlite/reader.ts';
+import { openSqliteReader } from '../../agent/adapter/sqlite/reader.ts';
 import { createPublisher } from '../../agent/events/publisher.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
 import { formatListRow, formatTime, LIST_HEADER, listSessions, type SessionReader } from '../../agent/session/list.ts';
@@ -16,7 +16,7 @@ type Print = (line: string) => Promise<void>;
 /** Opens a store read-only, next to the servers that use it. */
 export const openReader = async (database: Database): Promise<SessionReader> => {
   if (database.kind === 'sqlite') return openSqliteReader(resolve(database.path));
-  const { openPostgresReader } = await import('../../adapter/postgres/reader.ts');
+  const { openPostgresReader } = await import('../../agent/adapter/postgres/reader.ts');
   return openPostgresReader({ url: database.url });
 };
 

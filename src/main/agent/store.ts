@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import type { HeartbeatTimes } from '../../adapter/postgres/cluster.ts';
-import type { OnStoreMade } from '../../adapter/sqlite/schema.ts';
-import { claimServerFile } from '../../adapter/sqlite/server-lock.ts';
-import { openSqliteStore } from '../../adapter/sqlite/store.ts';
-import { newId } from '../../adapter/web/crypto.ts';
+import { newId } from '../../adapter/web-crypto.ts';
+import type { HeartbeatTimes } from '../../agent/adapter/postgres/cluster.ts';
+import type { OnStoreMade } from '../../agent/adapter/sqlite/schema.ts';
+import { claimServerFile } from '../../agent/adapter/sqlite/server-lock.ts';
+import { openSqliteStore } from '../../agent/adapter/sqlite/store.ts';
 import type { Ids } from '../../agent/protocol/ids.ts';
 import type { Database } from '../../agent/settings.ts';
 import { createSingleServer, type Peers } from '../../agent/store/cluster.ts';
@@ -35,10 +35,10 @@ type SharedNeeds = Pick<AgentStoreNeeds, 'onError'> & { readonly times: Heartbea
 
 const openShared = async (url: string, { times, onError }: SharedNeeds): Promise<AgentStore> => {
   // Loaded only for PostgreSQL: a server with a file does not need it.
-  const { openPostgres } = await import('../../adapter/postgres/connection.ts');
-  const { createPostgresCluster } = await import('../../adapter/postgres/cluster.ts');
-  const { openPostgresStore } = await import('../../adapter/postgres/store.ts');
-  const { explainPostgresError } = await import('../../adapter/postgres/errors.ts');
+  const { openPostgres } = await import('../../agent/adapter/postgres/connection.ts');
+  const { createPostgresCluster } = await import('../../agent/adapter/postgres/cluster.ts');
+  const { openPostgresStore } = await import('../../agent/adapter/postgres/store.ts');
+  const { explainPostgresError } = await import('../../agent/adapter/postgres/errors.ts');
   const connection = await openPostgres({ url });
   const opening = openPostgresStore({ connection, newServerID: newId, aliveMs: times.aliveMs });
   const shared = await opening.catch(async (error: unknown) => {

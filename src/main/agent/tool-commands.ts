@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type CommandLookup, DEFAULT_COMMAND_LOOKUP } from '../../adapter/mcp/command.ts';
+import { type CommandLookup, DEFAULT_COMMAND_LOOKUP } from '../../agent/adapter/mcp/command.ts';
 import { DEFAULT_FILE } from '../../agent/config/sources.ts';
 import type { Variables } from '../../core/config.ts';
 import { nameTracing, tracingVariables } from '../program/tracing-variables.ts';

@@ -1,9 +1,9 @@
 import { stdin, stdout } from 'node:process';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { deriveScryptKey } from '../../adapter/node/crypto.ts';
-import { randomBytes } from '../../adapter/web/crypto.ts';
+import { randomBytes } from '../../adapter/web-crypto.ts';
 import { formatPasswordHash, hashPassword } from '../../console/accounts/password-hash.ts';
+import { deriveScryptKey } from '../../console/adapter/scrypt.ts';
 
 const SALT_BYTES = 16;
 const SHORTEST_CHARS = 8;

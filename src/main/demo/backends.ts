@@ -1,6 +1,6 @@
 import { systemClock } from '../../adapter/node/clock.ts';
 import { type RunningServer, serveNode } from '../../adapter/node/server.ts';
-import { newId } from '../../adapter/web/crypto.ts';
+import { newId } from '../../adapter/web-crypto.ts';
 import type { Handler } from '../../core/http/handler.ts';
 import { createDemoJudge } from '../../demo/judge/server.ts';
 import { createScriptedModel } from '../../demo/model/model.ts';

@@ -1,4 +1,4 @@
-import { newId } from '../../adapter/web/crypto.ts';
+import { newId } from '../../adapter/web-crypto.ts';
 import type { Variables } from '../../core/config.ts';
 import { DEMO_MODEL_NAME } from '../../demo/agent-config.ts';
 import type { DemoAddresses } from '../../demo/help.ts';

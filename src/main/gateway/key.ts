@@ -1,4 +1,4 @@
-import { newId } from '../../adapter/web/crypto.ts';
+import { newId } from '../../adapter/web-crypto.ts';
 
 /** For development without a key: made for this run and shown once, outside the log. */
 export const showKeyForThisRun = (): string => {

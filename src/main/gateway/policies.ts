@@ -1,4 +1,4 @@
-import { webDigest } from '../../adapter/web/crypto.ts';
+import { webDigest } from '../../adapter/web-crypto.ts';
 import type { PolicySelection } from '../../gateway/policy/policy.ts';
 import { parsePolicyFile } from '../../gateway/policy/policy-file.ts';
 import { selectPolicies, withoutPolicyFile } from '../../gateway/policy/select-policy.ts';

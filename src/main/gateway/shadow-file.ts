@@ -1,6 +1,6 @@
-import { type BoundedLines, openBoundedLines } from '../../adapter/files/bounded-lines.ts';
 import { errorCode } from '../../adapter/node/error-code.ts';
 import { ConfigError } from '../../core/config.ts';
+import { type BoundedLines, openBoundedLines } from '../../gateway/adapter/bounded-lines.ts';
 import type { GatewayConfig } from '../../gateway/settings/config.ts';
 
 /** Opens the file for disagreements of the shadow; undefined where none is set. Throws a `ConfigError` when it cannot be written. */

@@ -1,5 +1,5 @@
-import { parseRedisAddress } from '../../adapter/redis/address.ts';
 import type { Log } from '../../core/log.ts';
+import { parseRedisAddress } from '../../gateway/adapter/redis/address.ts';
 import type { GatewayConfig } from '../../gateway/settings/config.ts';
 
 /** What signs verdicts in Redis: a key of its own, or else all gateway and backend keys, in whatever order they are given. */
@@ -14,6 +14,6 @@ export const redisStateOf = async (config: Pick<GatewayConfig, 'settings' | 'gat
   const { REDIS_URL: url } = config.settings;
   if (url === undefined) return undefined;
   const address = parseRedisAddress(url);
-  const { createRedisState } = await import('../../adapter/redis/shared-state.ts');
+  const { createRedisState } = await import('../../gateway/adapter/redis/shared-state.ts');
   return createRedisState({ address, secret: redisSecret(config), log });
 };

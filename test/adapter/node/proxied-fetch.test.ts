@@ -1,11 +1,10 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createProxiedFetch, type ProxySettings } from '../../../src/adapter/node/undici-client.ts';
-
+import { createStreamingFetch } from '../../../src/agent/adapter/streaming-fetch.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import { ModelError } from '../../../src/agent/model/types.ts';
 import { answer, text } from '../../../src/demo/model/reply.ts';
-import { createStreamingFetch } from '../../../src/main/agent/streaming-fetch.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
 import { CANARY, collected, question, target, textIn, until } from '../../agent/harness/model-world.ts';
 import { describe, rejection } from '../../check.ts';

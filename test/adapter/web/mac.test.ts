@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { webMac } from '../../../src/adapter/web/crypto.ts';
+import { webMac } from '../../../src/adapter/web-crypto.ts';
 import { describe, rejection } from '../../check.ts';
 import { codePoint } from '../../code-points.ts';
 

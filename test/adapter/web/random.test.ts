@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { randomBytes } from '../../../src/adapter/web/crypto.ts';
+import { randomBytes } from '../../../src/adapter/web-crypto.ts';
 import { describe } from '../../check.ts';
 
 describe('random bytes', (check) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
-import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
+import { openSqliteStore } from '../../../src/agent/adapter/sqlite/store.ts';
 import { createAiModel } from '../../../src/agent/model/ai-sdk.ts';
 import type { ChatModel } from '../../../src/agent/model/types.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as assert from 'uvu/assert';
-import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
+import { openSqliteStore } from '../../../src/agent/adapter/sqlite/store.ts';
 import { describe } from '../../check.ts';
 import { answersIn, ask, eventsOf, messagesOf, textOf, until } from '../harness/permission-requests.ts';
 import { type AgentWorld, createAgentWorld, replying, type Script } from '../harness/world.ts';

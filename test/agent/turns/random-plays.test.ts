@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
+import { openSqliteStore } from '../../../src/agent/adapter/sqlite/store.ts';
 import { describe } from '../../check.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { play } from './plays.ts';

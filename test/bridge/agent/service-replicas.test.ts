@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { type Replica, startReplica } from '../../adapter/postgres/replicas.ts';
-import { startPostgres } from '../../adapter/postgres/world.ts';
+import { type Replica, startReplica } from '../../agent/adapter/postgres/replicas.ts';
+import { startPostgres } from '../../agent/adapter/postgres/world.ts';
 import type { WorldGiven } from '../../agent/harness/world.ts';
 import { describe } from '../../check.ts';
 import type { Call } from '../harness/agent-link.ts';

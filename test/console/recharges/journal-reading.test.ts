@@ -2,7 +2,7 @@ import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { createJournalReader } from '../../../src/adapter/files/journal-reader.ts';
+import { createJournalReader } from '../../../src/console/adapter/journal-reader.ts';
 import type { ReadJournal } from '../../../src/console/recharges/recharge-reading.ts';
 import { describe } from '../../check.ts';
 import { createConsoleWorld } from '../harness/world.ts';

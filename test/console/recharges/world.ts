@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createJournalFile } from '../../../src/adapter/files/journal.ts';
-import { createJournalReader } from '../../../src/adapter/files/journal-reader.ts';
+import { createJournalFile } from '../../../src/adapter/node/journal.ts';
+import { createJournalReader } from '../../../src/console/adapter/journal-reader.ts';
 import { createJournalRecharges } from '../../../src/console/recharges/journal-entries.ts';
 import { RECHARGES_SHOWN, toRechargeLists } from '../../../src/console/recharges/recharge-lists.ts';
 import { createJournal } from '../../../src/relay-admin/recharge/journal.ts';

@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { serveNode } from '../../../src/adapter/node/server.ts';
-import { newId } from '../../../src/adapter/web/crypto.ts';
+import { newId } from '../../../src/adapter/web-crypto.ts';
 import { createDemoJudge } from '../../../src/demo/judge/server.ts';
 import { createScriptedModel } from '../../../src/demo/model/model.ts';
 import { demoScript } from '../../../src/demo/model/script.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { startPostgres } from '../../adapter/postgres/world.ts';
+import { startPostgres } from '../../agent/adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
 import { run } from '../../runtime/processes.ts';
 import { AGENT, CASES, DATABASE, LEAST } from './cases.ts';

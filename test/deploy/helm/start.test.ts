@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { startPostgres } from '../../adapter/postgres/world.ts';
+import { startPostgres } from '../../agent/adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
 import { namesInMonitoring } from '../monitoring/metric-names.ts';
 import { AGENT, ALL, DATABASE } from './cases.ts';

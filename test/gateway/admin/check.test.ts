@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import * as v from 'valibot';
-import { createPrometheusGatewayMetrics } from '../../../src/adapter/prometheus/gateway.ts';
+import { createPrometheusGatewayMetrics } from '../../../src/gateway/adapter/prometheus.ts';
 import { CheckAnswer } from '../../../src/gateway/admin/openapi.ts';
 import { describe } from '../../check.ts';
 import { selectionOf } from '../harness/policies.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { newNonce } from '../../../src/adapter/web/crypto.ts';
+import { newNonce } from '../../../src/adapter/web-crypto.ts';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { CATEGORIES } from '../../../src/gateway/policy/categories.ts';
 import { describe } from '../../check.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { createPrometheusGatewayMetrics } from '../../../src/adapter/prometheus/gateway.ts';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
+import { createPrometheusGatewayMetrics } from '../../../src/gateway/adapter/prometheus.ts';
 import { describe } from '../../check.ts';
 import { eachCategory, errorOf, resultsOf } from '../harness/read-answer.ts';
 import { FINAL_REPLIES, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from '../harness/unusable-answers.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import { createProxiedFetch } from '../../../src/adapter/node/undici-client.ts';
-import { createStreamingFetch } from '../../../src/main/agent/streaming-fetch.ts';
+import { createStreamingFetch } from '../../../src/agent/adapter/streaming-fetch.ts';
 import { describe, rejection } from '../../check.ts';
 import { withHttpServer } from '../../core/http/local-server.ts';
 

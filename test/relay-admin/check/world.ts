@@ -1,4 +1,4 @@
-import { randomBytes } from '../../../src/adapter/web/crypto.ts';
+import { randomBytes } from '../../../src/adapter/web-crypto.ts';
 import type { HttpClient } from '../../../src/core/http/client.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';

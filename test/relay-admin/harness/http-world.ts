@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHttpClient } from '../../../src/adapter/node/http-client.ts';
-import { newId, webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
+import { newId, webDigest, webMac } from '../../../src/adapter/web-crypto.ts';
 
 import type { HttpClient } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';

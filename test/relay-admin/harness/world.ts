@@ -1,4 +1,4 @@
-import { webDigest, webMac } from '../../../src/adapter/web/crypto.ts';
+import { webDigest, webMac } from '../../../src/adapter/web-crypto.ts';
 import { type HttpClient, HttpClientError, httpClientOverFetch } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { DEMO_ADMIN_KEY } from '../../../src/demo/relay/records/secrets.ts';

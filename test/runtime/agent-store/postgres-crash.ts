@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres, { type Sql } from 'postgres';
 import * as assert from 'uvu/assert';
-import { startPostgres, type TestPostgres } from '../../adapter/postgres/world.ts';
+import { startPostgres, type TestPostgres } from '../../agent/adapter/postgres/world.ts';
 import type { Check } from '../../check.ts';
 import { killAll, type LanePlace } from '../agent/kills.ts';
 import { inAgentWorld, until } from '../agent/world.ts';

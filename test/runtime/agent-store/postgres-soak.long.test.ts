@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { startPostgres } from '../../adapter/postgres/world.ts';
+import { startPostgres } from '../../agent/adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
 import { bundle } from '../processes.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { answer, type Piece, text } from '../../../src/demo/model/reply.ts';
 import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
-import { startPostgres } from '../../adapter/postgres/world.ts';
+import { startPostgres } from '../../agent/adapter/postgres/world.ts';
 import { describe } from '../../check.ts';
 import type { AgentProcess } from '../agent/process.ts';
 import {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import * as assert from 'uvu/assert';
 import { answer } from '../../../src/demo/model/reply.ts';
-import { missingTools, startDumpable } from '../../adapter/postgres/programs.ts';
+import { missingTools, startDumpable } from '../../agent/adapter/postgres/programs.ts';
 import { describe } from '../../check.ts';
 import { read } from '../../docs/pages.ts';
 import type { AgentProcess } from '../agent/process.ts';

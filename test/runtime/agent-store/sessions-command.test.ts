@@ -2,14 +2,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { openPostgres } from '../../../src/adapter/postgres/connection.ts';
-import { openSqliteStore } from '../../../src/adapter/sqlite/store.ts';
+import { openPostgres } from '../../../src/agent/adapter/postgres/connection.ts';
+import { openSqliteStore } from '../../../src/agent/adapter/sqlite/store.ts';
 import type { Session } from '../../../src/agent/protocol/types.ts';
 import type { ListedSession } from '../../../src/agent/session/list.ts';
 import type { Store } from '../../../src/agent/store/store.ts';
 import { answer } from '../../../src/demo/model/reply.ts';
 import { openStoreForCommand } from '../../../src/main/agent/store.ts';
-import { startPostgres } from '../../adapter/postgres/world.ts';
+import { startPostgres } from '../../agent/adapter/postgres/world.ts';
 import { idsFrom, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
 import { describe } from '../../check.ts';
 import { inAgentWorld, isNoTitle, newSession, prompt, textPrompt, until } from '../agent/world.ts';

@@ -1,4 +1,4 @@
-import { CHILD_FILE } from '../../agent/mcp/child.ts';
+import { CHILD_FILE } from '../../agent/tools/mcp/child.ts';
 import { bridgeCount } from '../../bridge/harness/round-robin.ts';
 import { type AgentProcess, addressOf, PASSWORD, USER, untilReady } from '../agent/process.ts';
 import { type AgentWorld, plainConfig, type Settings, until, withAgentWorld } from '../agent/world.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { freePort, missing, startRedis } from '../../adapter/redis/servers.ts';
 import { describe } from '../../check.ts';
+import { freePort, missing, startRedis } from '../../gateway/adapter/redis/servers.ts';
 import { judgedBy, startBackend } from '../backends.ts';
 import { KEY, moderate } from '../client.ts';
 import type { Variables } from '../processes.ts';

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { answer, calls, text } from '../../../src/demo/model/reply.ts';
 import { withModelServer } from '../../agent/harness/model-server.ts';
-import { CHILD_FILE } from '../../agent/mcp/child.ts';
+import { CHILD_FILE } from '../../agent/tools/mcp/child.ts';
 import { describe } from '../../check.ts';
 import { createControlledModel } from '../../demo/model/control.ts';
 import { agentAt, PASSWORD, USER } from '../agent/process.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CHILD_FILE } from '../../agent/mcp/child.ts';
+import { CHILD_FILE } from '../../agent/tools/mcp/child.ts';
 import { type AgentProcess, PASSWORD, USER } from '../agent/process.ts';
 import { type AgentWorld, withAgentWorld } from '../agent/world.ts';
 import { sharedWorld, untilToolsAreThere } from '../bridge/world.ts';

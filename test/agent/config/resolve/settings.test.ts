@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
-import { toolNameFor } from '../../../../src/agent/mcp/agent-tools.ts';
+import { toolNameFor } from '../../../../src/agent/tools/mcp/agent-tools.ts';
 import { describe } from '../../../check.ts';
 import { configOf } from '../world.ts';
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import * as assert from 'uvu/assert';
-import { openSqliteReader } from '../../../../src/adapter/sqlite/reader.ts';
-import { openSqliteStore } from '../../../../src/adapter/sqlite/store.ts';
+import { openSqliteReader } from '../../../../src/agent/adapter/sqlite/reader.ts';
+import { openSqliteStore } from '../../../../src/agent/adapter/sqlite/store.ts';
 import { exportSession } from '../../../../src/agent/session/export.ts';
 import { importSession } from '../../../../src/agent/session/import.ts';
 import { ConfigError } from '../../../../src/core/config.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as v from 'valibot';
-import { openSqliteStore } from '../../../../src/adapter/sqlite/store.ts';
+import { openSqliteStore } from '../../../../src/agent/adapter/sqlite/store.ts';
 import type { Ids } from '../../../../src/agent/protocol/ids.ts';
 import type { StoredMessage, StoredPart, StoredSession } from '../../../../src/agent/protocol/stored-schemas.ts';
 import type { Message, Part, Session } from '../../../../src/agent/protocol/types.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { openSqliteStore } from '../../../../src/adapter/sqlite/store.ts';
+import { openSqliteStore } from '../../../../src/agent/adapter/sqlite/store.ts';
 import { createIds } from '../../../../src/agent/protocol/ids.ts';
 import type { Store } from '../../../../src/agent/store/store.ts';
 import { describe } from '../../../check.ts';

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../../src/adapter/node/clock.ts';
-import { startReplica } from '../../../adapter/postgres/replicas.ts';
-import { dropSchema, type TestPostgres } from '../../../adapter/postgres/world.ts';
+import { startReplica } from '../../../agent/adapter/postgres/replicas.ts';
+import { dropSchema, type TestPostgres } from '../../../agent/adapter/postgres/world.ts';
 import { SHOWN } from '../../harness/world.ts';
 import type { OpenArena } from './arena.ts';
 

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteStore } from '../../../../src/adapter/sqlite/store.ts';
-import { startPostgres } from '../../../adapter/postgres/world.ts';
+import { openSqliteStore } from '../../../../src/agent/adapter/sqlite/store.ts';
+import { startPostgres } from '../../../agent/adapter/postgres/world.ts';
 import { inProcess, type OpenArena } from './arena.ts';
 import { onPostgres } from './on-postgres.ts';
 import { play } from './play.ts';

@@ -1,4 +1,4 @@
-import { webDigest, webMac } from '../../../../src/adapter/web/crypto.ts';
+import { webDigest, webMac } from '../../../../src/adapter/web-crypto.ts';
 import { RelayError } from '../../../../src/relay-admin/errors/errors.ts';
 import { createPreviewTokens, type PreviewTokenNeeds } from '../../../../src/relay-admin/recharge/preview-token.ts';
 import { parseUser, type User } from '../../../../src/relay-admin/relay/users.ts';

@@ -1,0 +1,159 @@
+import { isRecord, parseJsonValue } from '../../../core/json.ts';
+import { dataUrlError } from '../../protocol/part-schemas.ts';
+import type { ToolFile } from '../tool.ts';
+import { McpServerError } from './errors.ts';
+
+/** The result of a tool: a text for the model, and files. `isError` is the tool's own error, whose text is data. */
+export type McpResult = { readonly text: string; readonly files: readonly ToolFile[]; readonly isError: boolean };
+
+const RESULT_LIMIT_BYTES = 1_000_000;
+/** Of all files of a result together, as base64. */
+const FILES_LIMIT_CHARS = 5_000_000;
+const FILES_LIMIT = 20;
+const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
+/** What some model can read. */
+const READABLE_TYPE = /^(?:(?:image|audio)\/[\w.+-]{1,64}|application\/pdf)$/i;
+const LINK_LIMIT_CHARS = 500;
+
+const encoder = new TextEncoder();
+
+const formatSize = (base64: unknown): string => {
+  const bytes = typeof base64 === 'string' ? Math.floor((base64.length * 3) / 4) : 0;
+  return bytes < 1000 ? `${bytes} bytes` : `${Math.round(bytes / 1000)} kB`;
+};
+const formatMediaType = (value: unknown): string =>
+  typeof value === 'string' && MEDIA_TYPE.test(value) ? value : 'of unknown type';
+
+/** The text of a block of a result, or else one line that describes the block, and the file that it may be. */
+type Block = { readonly text?: string; readonly summary?: string; readonly file?: ToolFile };
+
+const fileBlock = (kind: string, mimeType: unknown, data: unknown): Block => {
+  const summary = `[${kind} ${formatMediaType(mimeType)}, ${formatSize(data)}]`;
+  const isReadable = typeof mimeType === 'string' && READABLE_TYPE.test(mimeType);
+  if (!isReadable || typeof data !== 'string' || data === '' || data.length > FILES_LIMIT_CHARS) return { summary };
+  if (dataUrlError({ isBase64: true, data }) !== undefined) return { summary };
+  return { summary, file: { mime: mimeType, url: `data:${mimeType};base64,${data}` } };
+};
+const resourceBlock = (resource: unknown): Block => {
+  if (!isRecord(resource)) return { summary: '[resource]' };
+  if (typeof resource.text === 'string') return { text: resource.text };
+  return fileBlock('resource', resource.mimeType, resource.blob);
+};
+const toBlock = (block: unknown): Block => {
+  if (!isRecord(block)) return {};
+  const { type, text, mimeType, data, resource, uri } = block;
+  if (type === 'text') return typeof text === 'string' ? { text } : {};
+  if (type === 'image' || type === 'audio') return fileBlock(type, mimeType, data);
+  if (type === 'resource') return resourceBlock(resource);
+  if (type === 'resource_link' && typeof uri === 'string')
+    return { summary: `[link to ${uri.slice(0, LINK_LIMIT_CHARS)}]` };
+  return { summary: '[a block of an unknown kind]' };
+};
+
+/** The same blocks without the files that are too many or too large together: only their summaries are left. */
+const limitFiles = (blocks: readonly Block[]): readonly Block[] => {
+  let count = 0;
+  let chars = 0;
+  return blocks.map((block) => {
+    const { file, ...rest } = block;
+    if (file === undefined) return block;
+    const fits = count < FILES_LIMIT && chars + file.url.length <= FILES_LIMIT_CHARS + 200;
+    if (!fits) return rest;
+    count += 1;
+    chars += file.url.length;
+    return block;
+  });
+};
+
+const limitText = (text: string): string => {
+  const whole = text.toWellFormed();
+  if (whole.length * 3 <= RESULT_LIMIT_BYTES) return whole;
+  const { read } = encoder.encodeInto(whole, new Uint8Array(RESULT_LIMIT_BYTES));
+  if (read === whole.length) return whole;
+  return `${whole.slice(0, read)}\n[the tool answered with ${whole.length - read} more characters, which were dropped]`;
+};
+
+const toJson = (value: unknown): string => {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // Nested too deeply for the stack.
+    throw new McpServerError('unusable', 'The answer is nested too deeply');
+  }
+};
+
+/** How much of the texts is searched for what is in structured content. Beyond that it counts as something else. */
+const SEARCH_LIMIT_CHARS = 20_000_000;
+
+const WORD_END = /[\p{L}\p{N}_]$/u;
+const WORD_START = /^[\p{L}\p{N}_]/u;
+const NUMBER_BEFORE = /(?:\d[.,]|[-.])$/;
+const NUMBER_AFTER = /^[.,]\d/;
+/** After so many places inside something longer, a value counts as missing. */
+const PLACES_LIMIT = 1000;
+
+/** Whether a text stands in others as a whole: not inside a longer word, and as a number not inside a longer number. */
+const includesWhole = (texts: string, text: string, isNumber: boolean): boolean => {
+  const beginsWord = WORD_START.test(text);
+  const endsWord = WORD_END.test(text);
+  let start = texts.indexOf(text);
+  for (let places = 1; start !== -1 && places <= PLACES_LIMIT; places++) {
+    const end = start + text.length;
+    const before = texts.slice(Math.max(0, start - 2), start);
+    const after = texts.slice(end, end + 2);
+    const isInWord = (beginsWord && WORD_END.test(before)) || (endsWord && WORD_START.test(after));
+    if (!isInWord && !(isNumber && (NUMBER_BEFORE.test(before) || NUMBER_AFTER.test(after)))) return true;
+    start = texts.indexOf(text, start + 1);
+  }
+  return false;
+};
+
+/**
+ * Whether texts say all that structured content says: each of its values stands in them, as it is or as JSON has it. Servers
+ * repeat one in the other, mostly the content as JSON in the text, or the text as a member of the content. `json` is the
+ * content as JSON.
+ */
+const isRepeated = (content: Readonly<Record<string, unknown>>, json: string, texts: string): boolean => {
+  if (texts.trimStart().startsWith('{') && JSON.stringify(parseJsonValue(texts)) === json) return true;
+  let searchedChars = 0;
+  const isSaid = (value: unknown): boolean => {
+    const text = String(value);
+    searchedChars += texts.length;
+    if (searchedChars > SEARCH_LIMIT_CHARS) return false;
+    if (includesWhole(texts, text, typeof value === 'number')) return true;
+    return typeof value === 'string' && includesWhole(texts, JSON.stringify(text).slice(1, -1), false);
+  };
+  // A list in place of recursion, which deep content would end with an overflow of the stack.
+  const pending: unknown[] = [content];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (value === '') continue;
+    if (typeof value !== 'object' || value === null) {
+      if (!isSaid(value)) return false;
+    } else for (const member of Object.values(value)) pending.push(member);
+  }
+  return true;
+};
+
+/**
+ * A tool's result. Its text is what the server wrote, as it is; structured content comes in its place where there is no text,
+ * and behind it where it says something else. The text of an error are its text blocks. Throws a `McpServerError` when the
+ * result violates the protocol.
+ */
+export const parseToolResult = (answer: unknown): McpResult => {
+  const { content = [], structuredContent, isError } = isRecord(answer) ? answer : {};
+  if (!Array.isArray(content)) throw new McpServerError('unusable', 'The answer is not what the protocol says');
+  const failed = isError === true;
+  const blocks = limitFiles(content.map(toBlock));
+  const texts = blocks.flatMap(({ text = '' }) => (text === '' ? [] : text));
+  const written = texts.join('\n\n');
+  if (isRecord(structuredContent) && (written === '' || !failed)) {
+    const json = toJson(structuredContent);
+    if (written === '' || !isRepeated(structuredContent, json, written)) texts.push(json);
+  }
+  const summaries = blocks.flatMap(({ summary, file }) => (summary === undefined || (file && !failed) ? [] : summary));
+  const files = failed ? [] : blocks.flatMap(({ file }) => file ?? []);
+  const text = [...texts, ...summaries].join('\n\n');
+  const isEmpty = text === '' && files.length === 0;
+  return { text: isEmpty ? '[the tool answered with nothing]' : limitText(text), files, isError: failed };
+};
