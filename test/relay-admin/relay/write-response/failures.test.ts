@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../../src/core/fault.ts';
 import { HttpClientError } from '../../../../src/core/http/client.ts';
-import { toWriteFailure, UNKNOWN_REASONS } from '../../../../src/relay-admin/relay/response.ts';
+import { toWriteFailure } from '../../../../src/relay-admin/relay/response.ts';
 import { describe } from '../../../check.ts';
-import { answerTo, doubtful, REFUSALS, refused } from './world.ts';
+import { doubtful, refused } from './world.ts';
 
 describe('a failure below HTTP', (check) => {
   const BEFORE = [
@@ -63,22 +63,5 @@ describe('a failure below HTTP', (check) => {
       null,
     ];
     for (const thrown of THROWN) assert.equal(toWriteFailure(thrown), doubtful('timed-out'));
-  });
-});
-
-describe('every doubt', (check) => {
-  check('can come of an answer or of a failure', () => {
-    const reported = [
-      answerTo(200, ''),
-      answerTo(302),
-      ...REFUSALS.map(([, , answer]) => answer),
-      toWriteFailure(new HttpClientError('ECONNRESET')),
-      toWriteFailure(new Fault({ kind: 'backend-timeout' })),
-    ];
-    const doubts = reported.map((answer) => (answer.kind === 'unknown' ? answer.reason : undefined));
-    assert.equal(
-      UNKNOWN_REASONS.filter((doubt) => !doubts.includes(doubt)),
-      [],
-    );
   });
 });
