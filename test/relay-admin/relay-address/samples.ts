@@ -1,5 +1,4 @@
-/** The words of a text, which hold no blanks. */
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+import { words } from '../../words.ts';
 
 /** A base URL, and the origin that it stands for. Its host is allowed. */
 export const TAKEN: readonly (readonly [string, string])[] = [

@@ -3,21 +3,14 @@ import { Fault } from '../../../../src/core/fault.ts';
 import { HttpClientError } from '../../../../src/core/http/client.ts';
 import { toWriteFailure } from '../../../../src/relay-admin/relay/response.ts';
 import { describe } from '../../../check.ts';
+import { words } from '../../../words.ts';
 import { doubtful, refused } from './world.ts';
 
 describe('a failure below HTTP', (check) => {
-  const BEFORE = [
-    'ECONNREFUSED',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'CONNECT_TIMEOUT',
-    'DEPTH_ZERO_SELF_SIGNED_CERT',
-    'SELF_SIGNED_CERT_IN_CHAIN',
-    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-    'ERR_TLS_CERT_ALTNAME_INVALID',
-    'CERT_HAS_EXPIRED',
-  ];
+  const BEFORE = words(`
+    ECONNREFUSED ENOTFOUND EAI_AGAIN CONNECT_TIMEOUT DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY ERR_TLS_CERT_ALTNAME_INVALID CERT_HAS_EXPIRED
+  `);
   for (const code of BEFORE) {
     check(`of ${code} proves that nothing was sent`, () => {
       assert.equal(toWriteFailure(new HttpClientError(code)), refused(0, true));
