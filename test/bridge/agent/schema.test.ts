@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import * as v from 'valibot';
 import { AgentEventRecord, readAgentEvent } from '../../../src/bridge/agent/schema.ts';
 import { isRecord, parseJsonValue } from '../../../src/core/json.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { codePoint } from '../../code-points.ts';
 
 /** Mostly as a delta has it, else anything that JSON can hold. */
@@ -45,7 +45,7 @@ describe('a delta of a text', (check) => {
         if (read.success) fitting += 1;
         assert.equal(readAgentEvent(value), read.success ? read.output : undefined);
       }),
-      { numRuns: 2000 },
+      { numRuns: thorough(333, 2000) },
     );
     assert.ok(fitting > 100, `${fitting} of them fit`);
   });

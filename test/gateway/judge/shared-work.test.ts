@@ -158,7 +158,7 @@ describe('shared work whose callers come and go', (check) => {
           assert.is(clock.pending(), startedAt === undefined ? 0 : 1);
         }
       }),
-      { numRuns: thorough(100, 2000) },
+      { numRuns: thorough(30, 2000) },
     ),
   );
 });

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { isSecretName } from '../../../src/core/redact.ts';
 import type { Json } from '../../../src/relay-admin/read/project.ts';
 import { redactData } from '../../../src/relay-admin/read/redact.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { processorTime } from '../../processor-time.ts';
 import { words } from '../../words.ts';
 
@@ -144,7 +144,7 @@ describe('what stands under the name of a secret', (check) => {
         const text = shownText(data);
         for (const secret of secrets) assert.not.ok(text.includes(secret), `${secret} in ${text}`);
       }),
-      { numRuns: 1000 },
+      { numRuns: thorough(166, 1000) },
     );
   });
 });

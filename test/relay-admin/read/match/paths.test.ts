@@ -5,7 +5,7 @@ import { RelayError } from '../../../../src/relay-admin/errors/errors.ts';
 import { formatErrorText } from '../../../../src/relay-admin/errors/format.ts';
 import { matchRoute } from '../../../../src/relay-admin/read/match.ts';
 import { ROUTES } from '../../../../src/relay-admin/read/routes.ts';
-import { describe } from '../../../check.ts';
+import { describe, thorough } from '../../../check.ts';
 import { codePoint } from '../../../code-points.ts';
 import { problemOf } from './world.ts';
 
@@ -96,7 +96,7 @@ describe('a path to read', (check) => {
         );
         assert.is(new URL(path, 'http://relay.test/api/v1/admin/').href, `http://relay.test/api/v1/admin/${path}`);
       }),
-      { numRuns: 3000 },
+      { numRuns: thorough(500, 3000) },
     );
   });
 });
