@@ -1,13 +1,22 @@
+import * as v from 'valibot';
 import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core/http/client.ts';
 import { isRecord, parseJsonValue } from '../../core/json.ts';
-
-/** The payload of a success. `data` is absent in the relay's answer when there is none. */
-type Envelope = { readonly data: unknown };
+import { unexpectedShape } from '../errors/errors.ts';
 
 /** The payload of a success (`{"code":0,"message":"success","data":...}`); `undefined` for any other text. */
-export const parseEnvelope = (text: string): Envelope | undefined => {
+export const parseEnvelope = (text: string): { readonly data: unknown } | undefined => {
   const body = parseJsonValue(text);
   return isRecord(body) && body.code === 0 ? { data: body.data } : undefined;
+};
+
+/** What the relay answered, as the schema has it. Throws `upstream-contract` when it does not fit. */
+export const parseAnswer = <const Schema extends v.GenericSchema>(
+  schema: Schema,
+  answer: unknown,
+): v.InferOutput<Schema> => {
+  const parsed = v.safeParse(schema, answer, { abortEarly: true });
+  if (!parsed.success) throw unexpectedShape();
+  return parsed.output;
 };
 
 /** Whether a text is JSON at all: a proxy's or a web page's answer is not. */
@@ -19,7 +28,7 @@ const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
  * The relay's error code of a refusal, from either of its two error shapes: a text as `code`, or a number with a `reason`.
  * `undefined` when it does not have the form of a code: it may then be any text.
  */
-export const parseRefusalCode = (text: string): string | undefined => {
+const parseRefusalCode = (text: string): string | undefined => {
   const body = parseJsonValue(text);
   if (!isRecord(body)) return undefined;
   const word = typeof body.code === 'string' ? body.code : body.reason;
