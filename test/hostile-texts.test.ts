@@ -66,7 +66,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
     agent/adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
-    bridge/http/route.ts:sort bridge/openai/parameters.ts:sort bridge/turns/opencode/marks.ts:sort
+    bridge/agent/load-balancer.ts:sort bridge/http/route.ts:sort bridge/openai/parameters.ts:sort bridge/turns/opencode/marks.ts:sort
     bridge/turns/opencode/place.ts:sort
     console/approvals/decisions.ts:sort
     console/approvals/open-approvals.ts:sort gateway/routes/verdict-headers.ts:sort
