@@ -28,7 +28,7 @@ const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
  * The relay's error code of a refusal, from either of its two error shapes: a text as `code`, or a number with a `reason`.
  * `undefined` when it does not have the form of a code: it may then be any text.
  */
-const parseRefusalCode = (text: string): string | undefined => {
+export const parseRefusalCode = (text: string): string | undefined => {
   const body = parseJsonValue(text);
   if (!isRecord(body)) return undefined;
   const word = typeof body.code === 'string' ? body.code : body.reason;
