@@ -1,4 +1,5 @@
 import { exec, suite } from 'uvu';
+import './compile-cache.ts';
 
 type Body = () => void | Promise<void>;
 
@@ -7,14 +8,11 @@ export type Check = {
   (name: string, body: Body): void;
   /** A check that needs something this machine may lack: outside CI it is reported as skipped, in CI it fails. */
   readonly needing: (missing: string | undefined, name: string, body: Body) => void;
+  /** A check that is slow and rarely breaks: `npm run test:long` alone tries it. */
+  readonly thorough: (name: string, body: Body) => void;
 };
 
-const { NODE_COMPILE_CACHE } = process.env;
-/** A variable for programs that a test starts as TypeScript: compiling them costs more than they do. Bundles go without. */
-export const COMPILE_CACHE: Readonly<Record<string, string>> =
-  NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
-// Set by the runner for this process alone.
-delete process.env.NODE_COMPILE_CACHE;
+const isThorough = process.env.TEST_THOROUGH !== undefined;
 
 /** What the checks of this process have come to so far. */
 export const counts = { total: 0, passed: 0, skipped: 0 };
@@ -58,17 +56,38 @@ export const describe = (name: string, declare: (check: Check) => void): void =>
     }
   };
   const declaredBefore = counts.total;
-  declare(Object.assign(check, { needing }));
-  if (counts.total === declaredBefore) throw new Error(`"${name}" holds no check`);
+  let left = 0;
+  const thoroughly = (checkName: string, body: Body): void => {
+    if (isThorough) check(checkName, body);
+    else left += 1;
+  };
+  declare(Object.assign(check, { needing, thorough: thoroughly }));
+  if (counts.total === declaredBefore && left === 0) throw new Error(`"${name}" holds no check`);
   group.run();
+};
+
+/** Ends what the groups above it in a file share. It is no check: the file fails if it throws, and counts as before if not. */
+export const atEnd = (end: () => void | Promise<void>): void => {
+  const ending = suite('the end of this file');
+  ending('ends what its checks share', async () => {
+    try {
+      await end();
+    } catch (thrown) {
+      throw asError(thrown);
+    }
+  });
+  ending.run();
 };
 
 /** Runs the declared groups, in a process that had `UVU_DEFER` as a global before it imported this: else they run by themselves. */
 export const runGroups = (): Promise<void> => exec();
 
 /** How often something random is tried: `quick` times by `npm test`, `full` times by `npm run test:long`. */
-export const thorough = (quick: number, full: number): number =>
-  process.env.TEST_THOROUGH === undefined ? quick : full;
+export const thorough = (quick: number, full: number): number => (isThorough ? full : quick);
+
+/** All of a long list for `npm run test:long`; each so many of it for `npm test`, the first among them. */
+export const sampled = <Item>(items: readonly Item[], step: number): readonly Item[] =>
+  items.filter((_, at) => isThorough || at % step === 0);
 
 /** Fails unless `promise` rejects; returns what it rejected with. */
 export const rejection = async (promise: Promise<unknown>): Promise<unknown> => {

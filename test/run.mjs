@@ -4,7 +4,7 @@
 //   node test/run.mjs [folder] [part of a path ...] [flags]
 //   --without-bundles   leaves out what needs dist/
 //   --long              only *.long.test.ts (hundreds of kills, soaks, container images, real OpenCode clients), and with
-//                       their full number of random runs the files that call thorough()
+//                       their full number of random runs the files that call thorough() or sampled()
 //   --all               both
 //   --record            writes how long the slow files took, and how much of it kept a processor busy, to
 //                       test/durations.json, which decides their order, how many run at a time and when one is stopped
@@ -27,7 +27,7 @@ const STUCK_AFTER_TIMES = 5;
 const LEAST_LIMIT_MS = 120_000;
 /** Nobody records these. The slowest take minutes on a quiet machine, and three times as long on a busy one. */
 const THOROUGH_LIMIT_MS = 900_000;
-/** Most files import the same sources. `test/check.ts` takes it away again, so that programs under test start as for a user. */
+/** Most files import the same sources. `test/compile-cache.ts` takes it away again, and gives it to what the tests start. */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/gatehouse-tests') };
 const skipsBundles = flags.includes('--without-bundles');
 const givenLimitMs = /^--limit-ms=(\d+)$/m.exec(flags.join('\n'))?.[1];
@@ -36,7 +36,7 @@ const isThorough = flags.includes('--long') || flags.includes('--all');
 const isWanted = (file) =>
   flags.includes('--all') ||
   isLong(file) === isThorough ||
-  (isThorough && /\bthorough\(/.test(readFileSync(file, 'utf8')));
+  (isThorough && /\b(?:thorough|sampled)\(/.test(readFileSync(file, 'utf8')));
 
 /** @type {Record<string, {ms: number, processorMs: number}>} */
 const durations = JSON.parse(readFileSync(DURATIONS_FILE, 'utf8'));
@@ -195,7 +195,8 @@ const results = [];
 const report = (result) => {
   results.push(result);
   const counts = `${result.passed} passed${result.skipped ? `, ${result.skipped} skipped` : ''}`;
-  console.log(`${result.failed ? 'FAIL' : 'ok  '} ${result.file} (${counts}, ${result.ms} ms)`);
+  const took = `${result.ms} ms, ${result.processorMs} ms of processor`;
+  console.log(`${result.failed ? 'FAIL' : 'ok  '} ${result.file} (${counts}, ${took})`);
   if (result.failed) console.log(result.output.replace(/^#(?:checks|file) .*$/gm, '').trim());
   else for (const line of result.output.match(/(?<=^|\s)(?:skipped|figure): .*$/gm) ?? []) console.log(`     ${line}`);
 };

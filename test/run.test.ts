@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as assert from 'uvu/assert';
-import { describe } from './check.ts';
+import { describe, sampled } from './check.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -62,6 +62,7 @@ const RED: Readonly<Record<string, readonly [lastLine: string, reports: RegExp]>
   stalled: ['1 passed, 1 failed', /Exiting early/],
   'throws-at-import': ['0 passed, 1 failed', /the file is broken/],
   'throws-non-error': ['1 passed, 4 failed', /threw a text/],
+  'throws-at-its-end': ['1 passed, 1 failed', /what is shared does not end/],
   'exits-non-zero': ['1 passed, 1 failed', /FAIL .*exits-non-zero/],
   'hides-its-failure': ['0 passed, 1 failed', /FAIL .*hides-its-failure/],
   'exits-early': ['1 passed, 2 failed', /Exiting early/],
@@ -79,7 +80,7 @@ const STOPPED: readonly string[] = ['hanging', 'left-behind'];
 describe('the runner', (check) => {
   check('runs on Node 24', () => assert.match(process.version, /^v24\./));
 
-  for (const [name, [lastLine, reports]] of Object.entries(RED)) {
+  for (const [name, [lastLine, reports]] of sampled(Object.entries(RED), 3)) {
     check(`turns red on ${name}`, async () => {
       const { exitCode, lastLine: last, output } = await run('red', [`/${name}.test.ts`]);
       assert.is(last, lastLine);
@@ -151,8 +152,11 @@ describe('the runner', (check) => {
       const { exitCode, lastLine, output } = await run('green', [], { PATH: '/nowhere' });
       assert.is(lastLine, '5 passed, 0 failed');
       assert.is(exitCode, 0);
-      assert.match(output, /^ok {3}test\/fixtures\/green\/deeper\/same-node\.test\.ts \(1 passed, \d+ ms\)$/m);
-      assert.match(output, /^ok {3}test\/fixtures\/green\/sums\.test\.ts \(4 passed, \d+ ms\)$/m);
+      assert.match(
+        output,
+        /^ok {3}test\/fixtures\/green\/deeper\/same-node\.test\.ts \(1 passed, \d+ ms, \d+ ms of processor\)$/m,
+      );
+      assert.match(output, /^ok {3}test\/fixtures\/green\/sums\.test\.ts \(4 passed, \d+ ms, \d+ ms of processor\)$/m);
     },
   );
 
@@ -166,17 +170,20 @@ describe('the runner', (check) => {
     assert.is((await run('long', ['--all'])).lastLine, '3 passed, 0 failed');
   });
 
-  check('tries with the full number of runs wherever what takes long is asked for', async () => {
-    for (const [flags, runs] of [
-      [[], 1],
-      [['--long'], 100],
-      [['--all'], 100],
-    ] as const) {
-      const { lastLine, output } = await run('thorough', flags);
-      assert.is(lastLine, '1 passed, 0 failed');
-      assert.match(output, `figure: ${runs} runs`);
-    }
-  });
+  check(
+    'tries with the full number of runs, all of each list and the thorough checks where what takes long is asked for',
+    async () => {
+      for (const [flags, figure, passed] of [
+        [[], '1 runs of 1,4', 1],
+        [['--long'], '100 runs of 1,2,3,4', 2],
+        [['--all'], '100 runs of 1,2,3,4', 2],
+      ] as const) {
+        const { lastLine, output } = await run('thorough', flags);
+        assert.is(lastLine, `${passed} passed, 0 failed`);
+        assert.match(output, `figure: ${figure}`);
+      }
+    },
+  );
 
   check('turns red when there is nothing to run', async () => {
     const { exitCode, lastLine, output } = await run('green', ['no-such-file']);

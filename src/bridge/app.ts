@@ -1,14 +1,12 @@
 import { createServiceBudget } from '../core/byte-budget.ts';
-import type { Clock } from '../core/clock.ts';
-import { guard, type Handler } from '../core/http/handler.ts';
+import { createHandler, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
 import { type BeginSpan, createRequestSpans, passOn } from '../core/http/tracing.ts';
 import type { CompileSchema } from '../core/json.ts';
-import type { Log } from '../core/log.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { createSemaphore } from '../core/semaphore.ts';
-import type { RunInSlices } from '../core/time-slices.ts';
 import { createAgentHealth } from './agent/health.ts';
 import { createModelCatalog } from './agent/models.ts';
 import type { AgentServers } from './agent/servers.ts';
@@ -22,22 +20,23 @@ import { createModelsRoutes } from './http/models.ts';
 import { createReadiness } from './http/readiness.ts';
 import { createAnswerRoute } from './http/route.ts';
 import { createStreamSender } from './http/send-stream.ts';
-import { createActiveRequests, trackRequests, trackWithin } from './http/shutdown.ts';
+import { createActiveRequests, createOwnerRoute, trackWithin } from './http/shutdown.ts';
 import { hintForBridgePath } from './http/unknown-path.ts';
 import type { BridgeMetrics } from './metrics.ts';
-import { createChatEndpoint } from './openai/chat/endpoint.ts';
-import { completionsEndpoint } from './openai/completions/endpoint.ts';
+import { createChatEndpoint } from './openai/chat/stream.ts';
+import { completionsEndpoint } from './openai/completions.ts';
 import { createConversationRoutes } from './openai/conversations/routes.ts';
-import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
 import { createInputTokensRoute } from './openai/responses/input-tokens.ts';
 import { createStoredResponseRoutes } from './openai/responses/stored.ts';
+import { createResponsesEndpoint } from './openai/responses/stream.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import type { BridgeSettings } from './settings.ts';
 import { createPieceShare } from './stream/piece-share.ts';
 import { shareTimers } from './stream/shared-timers.ts';
 import type { TurnsPort } from './turns/port.ts';
 
-export type BridgeOptions = {
+/** What a bridge is made of. */
+export type BridgeOptions = Runtime & {
   readonly settings: Omit<BridgeSettings, 'host' | 'port' | 'logLevel' | 'isLocalWithoutKeys'>;
   /** Without keys only programs of this machine are allowed. */
   readonly isForThisMachine: boolean;
@@ -45,19 +44,13 @@ export type BridgeOptions = {
   readonly turns: TurnsPort;
   /** Undefined where there is only one agent server. */
   readonly servers: AgentServers | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly meter: BridgeMetrics;
   /** Records what requests cause; without it a caller's trace is passed on. */
   readonly beginSpan?: BeginSpan | undefined;
   /** SHA-256 as base64url, of short texts. */
   readonly digest: (text: string) => string;
   readonly newHash: NewHash;
-  readonly runInSlices: RunInSlices;
   readonly compileSchema: CompileSchema;
-  readonly newRequestId: () => string;
-  /** Twenty random letters and digits that no one can guess. */
-  readonly newToken: () => string;
   readonly version: string;
   readonly isStopping: () => boolean;
   /** What the process may use. */
@@ -73,6 +66,8 @@ export type Bridge = {
 /** Time for answers to end by themselves, out of the ten seconds that a stop may take. */
 const STOP_AFTER_MS = 7000;
 const LAST_EVENTS_MS = 1000;
+/** Of letters and digits that no one can guess. */
+const TOKEN_CHARS = 20;
 /** A reader whom no turn counts. */
 const UNCOUNTED = { finish() {}, leave() {} };
 
@@ -90,9 +85,10 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     digest,
     newHash,
     runInSlices,
-    newToken,
+    newId,
     isStopping,
   } = options;
+  const newToken = (): string => newId().replaceAll('-', '').slice(0, TOKEN_CHARS);
   const authenticate = createAuthentication({
     keys: settings.keys,
     isForThisMachine: options.isForThisMachine,
@@ -105,7 +101,6 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const health = createAgentHealth(agent, clock, log);
   const answers = createAnswers({ turns, catalog, clock, log, newToken, digest, settings, version });
   const activeRequests = createActiveRequests();
-  const tracked = trackRequests(activeRequests);
   const semaphore = createSemaphore(settings.answersAtATime, 0);
   const trackAnswer = trackWithin(semaphore, activeRequests.track);
   // Apart from the answers: a client that has lost its stream finds its answer running, and the places may be full of such.
@@ -117,6 +112,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     memoryBytes: options.memoryBytes,
   });
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
+  const forOwner = createOwnerRoute({ track: activeRequests.track, authenticate, runInSlices });
   const spans = createRequestSpans(options.beginSpan ?? passOn);
   const timers = shareTimers(clock);
   const sendStream = createStreamSender({ clock, timers, share: createPieceShare(), log, runInSlices, settings });
@@ -143,14 +139,14 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
     // Before the routes of an id: the router takes the first that fits.
-    ...createInputTokensRoute({ tracked, authenticate, turns, catalog, bodies, runInSlices }),
+    ...createInputTokensRoute({ forOwner, turns, catalog, bodies, runInSlices }),
     ...createStoredResponseRoutes({
-      ...{ tracked, authenticate, turns, clock, runInSlices, showsReasoning },
+      ...{ forOwner, turns, clock, showsReasoning },
       track: trackWithin(readers, activeRequests.track),
       sendAgain: (output, encoder, active) =>
         sendStream({ output, encoder, delivery: UNCOUNTED, headers: {}, isBackground: true }, active),
     }),
-    ...createConversationRoutes({ tracked, authenticate, turns, bodies, runInSlices, newToken, showsReasoning }),
+    ...createConversationRoutes({ forOwner, turns, bodies, newToken, showsReasoning }),
     ...createModelsRoutes(catalog, authenticate),
     ...createStandardRoutes({
       service: 'bridge',
@@ -161,10 +157,10 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     }),
   };
   const routes = createRoutes(table, hintForBridgePath);
-  const guarded = guard(routes.handler, {
+  const handler = createHandler(routes.handler, {
     clock,
     log,
-    newRequestId: options.newRequestId,
+    newRequestId: () => `req-${newId()}`,
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
     ...{ bodies, spans },
@@ -177,7 +173,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     }
   };
   return {
-    handler: withCors(guarded, settings.corsOrigins),
+    handler: withCors(handler, settings.corsOrigins),
     async stop() {
       await untilNone(activeRequests.count, STOP_AFTER_MS);
       activeRequests.stop();

@@ -11,29 +11,31 @@ import {
 } from '../core/http/response.ts';
 import { shownIdentifier } from '../core/identifier.ts';
 
-/** Why the turns of the agent refuse a request. `ids`: the calls without a result, the tools that had run. */
-export type TurnRefusalCode =
+/** Why the turns of the agent refuse a request. Some come with ids: see `TurnRefusal`. */
+export const TURN_REFUSAL_CODES = [
   /** The key came with another request before. */
-  | 'key_reused'
+  'key_reused',
   /** A retry of a turn that was aborted after tools had run: `ids` are their names. */
-  | 'turn_aborted'
-  | 'turn_not_found'
-  | 'turn_running'
+  'turn_aborted',
+  'turn_not_found',
+  'turn_running',
   /** A turn waits for a decision, whose id is in `ids`. */
-  | 'turn_waiting'
-  | 'conversation_not_found'
-  | 'conversation_full'
-  | 'conversation_busy'
-  | 'conversation_changed'
+  'turn_waiting',
+  'conversation_not_found',
+  'conversation_full',
+  'conversation_busy',
+  'conversation_changed',
   /** Results of some calls lack: `ids`. */
-  | 'missing_results'
+  'missing_results',
   /** A result whose call is nowhere. */
-  | 'unknown_call'
-  | 'no_such_request'
-  | 'not_added'
-  | 'message_not_found'
+  'unknown_call',
+  'no_such_request',
+  'not_added',
+  'message_not_found',
   /** The port cannot do it at all. */
-  | 'unsupported';
+  'unsupported',
+] as const;
+export type TurnRefusalCode = (typeof TURN_REFUSAL_CODES)[number];
 
 /** A refusal of the turns: nothing was begun or changed. `ids`: what the code is about. */
 type TurnRefusal = { readonly code: TurnRefusalCode; readonly ids: readonly string[] };
@@ -58,7 +60,12 @@ export type BridgeFault =
 /** Why an answer failed, with OpenAI's error codes. `status` is the HTTP status while nothing of the answer was sent. */
 export type AnswerFailure = { readonly status: number; readonly code: string; readonly message: string };
 
+/** Whether something that was thrown is a failure that the bridge expects. */
 export const isBridgeFault = (error: unknown): error is Fault<BridgeFault> => error instanceof Fault;
+
+/** A refusal of the turns. */
+export const refused = (code: TurnRefusalCode, ids: readonly string[] = []): Fault<BridgeFault> =>
+  new Fault({ kind: 'turn-refused', code, ids });
 
 const NAMED_IDS = 5;
 const RETRY_AFTER_MS = 1000;
@@ -77,49 +84,37 @@ const abortedText = (tools: readonly string[]): string => {
   return `This turn was aborted before its end: its client had left, or a server was stopped. ${called}. What they did is not undone, so the turn is not run again by itself. Ask in the same conversation what was done, or send a new request`;
 };
 
-const notFound = (message: string): AnswerFailure => ({ status: 404, code: 'not_found', message });
-const conflict = (message: string): AnswerFailure => ({ status: 409, code: 'conflict', message });
+/** The text for results that lack. */
+const missingText = (ids: readonly string[]): string =>
+  `Results of calls are missing: ${namesIn(ids)}. Send the results of all calls of the last answer`;
+
+type Refusal = readonly [status: number, code: string, message: string | ((ids: readonly string[]) => string)];
 
 /** What a client reads where the turns refuse its request, if the endpoint has nothing better to say. */
-const toRefusal = ({ code, ids }: TurnRefusal): AnswerFailure => {
-  switch (code) {
-    case 'key_reused': {
-      const message = 'This Idempotency-Key came with another request before: use a new key for a new request';
-      return { status: 400, code: 'idempotency_key_reused', message };
-    }
-    case 'turn_aborted':
-      return { status: 409, code: 'turn_aborted', message: abortedText(ids) };
-    case 'turn_not_found':
-      return notFound('No such response for this API key');
-    case 'conversation_not_found':
-      return notFound('No such conversation for this API key');
-    case 'turn_waiting':
-      return conflict('A turn of this conversation waits for an approval');
-    case 'message_not_found':
-      return notFound('There is no item with this id in this conversation');
-    case 'turn_running':
-      return conflict('The response is still made: cancel it first, or wait for its end');
-    case 'conversation_full':
-      return { status: 503, code: 'overloaded', message: 'Too many requests wait for this conversation' };
-    case 'conversation_busy':
-      return conflict('A response is made in this conversation, or waits: try again when it has ended');
-    case 'conversation_changed':
-      return conflict('Other requests have changed this conversation at the same time: try again');
-    case 'missing_results': {
-      const message = `Results of calls are missing: ${namesIn(ids)}. Send the results of all calls of the last answer`;
-      return { status: 400, code: 'missing_tool_result', message };
-    }
-    case 'unknown_call':
-      return { status: 400, code: 'invalid_value', message: 'A result is given for a call that no message has' };
-    case 'no_such_request':
-      return notFound('No such permission request is open');
-    case 'not_added':
-      return { status: 400, code: 'unsupported_value', message: 'Only an item that was added can be deleted' };
-    case 'unsupported':
-      return { status: 400, code: 'unsupported_value', message: 'The agent server does not support this' };
-    default:
-      return code satisfies never;
-  }
+const REFUSALS: Readonly<Record<TurnRefusalCode, Refusal>> = {
+  key_reused: [
+    400,
+    'idempotency_key_reused',
+    'This Idempotency-Key came with another request before: use a new key for a new request',
+  ],
+  turn_aborted: [409, 'turn_aborted', abortedText],
+  turn_not_found: [404, 'not_found', 'No such response for this API key'],
+  conversation_not_found: [404, 'not_found', 'No such conversation for this API key'],
+  turn_waiting: [409, 'conflict', 'A turn of this conversation waits for an approval'],
+  message_not_found: [404, 'not_found', 'There is no item with this id in this conversation'],
+  turn_running: [409, 'conflict', 'The response is still made: cancel it first, or wait for its end'],
+  conversation_full: [503, 'overloaded', 'Too many requests wait for this conversation'],
+  conversation_busy: [
+    409,
+    'conflict',
+    'A response is made in this conversation, or waits: try again when it has ended',
+  ],
+  conversation_changed: [409, 'conflict', 'Other requests have changed this conversation at the same time: try again'],
+  missing_results: [400, 'missing_tool_result', missingText],
+  unknown_call: [400, 'invalid_value', 'A result is given for a call that no message has'],
+  no_such_request: [404, 'not_found', 'No such permission request is open'],
+  not_added: [400, 'unsupported_value', 'Only an item that was added can be deleted'],
+  unsupported: [400, 'unsupported_value', 'The agent server does not support this'],
 };
 
 /** A fault as the failure of an answer. Its status, code and text are the same in a response and in a stream. */
@@ -139,31 +134,31 @@ export const toAnswerFailure = (detail: BridgeFault): AnswerFailure => {
       return { status: 400, code: detail.code, message: detail.message };
     case 'not-found':
       return { status: 404, code: 'not_found', message: detail.hint };
-    case 'turn-refused':
-      return toRefusal(detail);
+    case 'turn-refused': {
+      const [status, code, message] = REFUSALS[detail.code];
+      return { status, code, message: typeof message === 'string' ? message : message(detail.ids) };
+    }
     default:
       return { status: 500, code: 'internal_error', message: 'The bridge failed' };
   }
 };
 
-const paramOf = ({ code }: TurnRefusal): string | null => (code === 'key_reused' ? 'Idempotency-Key' : null);
-
 /** The one place where a failure of the bridge becomes an answer, in OpenAI's error shape. */
 export const bridgeErrorResponse = (detail: BridgeFault): Response => {
+  const { status, code, message } = toAnswerFailure(detail);
   switch (detail.kind) {
     case 'agent-failed':
     case 'backend-error':
     case 'backend-timeout': {
-      const { status, code, message } = toAnswerFailure(detail);
       const answer = status < 500 && status !== 429 ? clientError : serverError;
       const mayRetry = detail.kind !== 'agent-failed' || detail.isRetryable;
       return answer(status, code, message, mayRetry ? {} : NEVER_RETRY);
     }
     case 'turn-refused': {
-      const { status, code, message } = toRefusal(detail);
       if (status === 503) return serverError(status, code, message, retryAfterHeader(RETRY_AFTER_MS));
       // A retry with the same key would be refused again.
-      return clientError(status, code, message, detail.code === 'turn_aborted' ? NEVER_RETRY : {}, paramOf(detail));
+      const headers = detail.code === 'turn_aborted' ? NEVER_RETRY : {};
+      return clientError(status, code, message, headers, detail.code === 'key_reused' ? 'Idempotency-Key' : null);
     }
     default:
       return errorResponse(detail);

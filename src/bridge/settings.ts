@@ -16,7 +16,6 @@ import {
   type Variables,
   WholeNumber,
 } from '../core/config.ts';
-import type { Credentials } from '../core/http/auth.ts';
 import { isUnprotected, type ListenAccess, listenAddress, Password, UserName } from '../core/http/listen-settings.ts';
 import { isRecord, parseJsonValue } from '../core/json.ts';
 import { LOG_LEVELS } from '../core/log.ts';
@@ -139,32 +138,6 @@ type ParsedVariables = v.InferOutput<typeof BridgeVariables>;
 
 const AccessVariables = v.pick(BridgeVariables, ['HOST', 'BRIDGE_API_KEYS', 'BRIDGE_ALLOW_ANONYMOUS']);
 
-export type BridgeSettings = {
-  readonly host: string;
-  /** HOST is not set, and without keys the bridge listens on this machine only. The start logs that. */
-  readonly isLocalWithoutKeys: boolean;
-  readonly port: number;
-  readonly logLevel: ParsedVariables['LOG_LEVEL'];
-  readonly keys: readonly string[];
-  readonly agent: { readonly baseUrls: readonly string[]; readonly credentials: Credentials | undefined };
-  readonly agentName: string | undefined;
-  readonly defaultModel: string | undefined;
-  readonly chunkSize: number;
-  readonly chunkDelayMs: number;
-  readonly dropsLeadingEcho: boolean;
-  readonly asksInChat: boolean;
-  readonly onDisconnect: DisconnectPolicy;
-  readonly matching: ParsedVariables['BRIDGE_CONVERSATIONS'];
-  readonly showsTools: boolean;
-  readonly showsReasoning: boolean;
-  readonly heartbeat: ParsedVariables['BRIDGE_HEARTBEAT'];
-  readonly corsOrigins: readonly string[];
-  readonly bodyLimitBytes: number;
-  /** The size of all bodies in flight; undefined leaves it to the memory of the process. */
-  readonly bodyBudgetBytes: number | undefined;
-  readonly answersAtATime: number;
-};
-
 const OPEN_TO_NETWORK =
   'BRIDGE_API_KEYS: expected at least one key when HOST is not this machine alone; BRIDGE_ALLOW_ANONYMOUS=true allows access without a key';
 
@@ -182,15 +155,20 @@ const NAMES_OF_OTHER_BRIDGES: ReadonlyMap<string, string> = new Map([['OPENCODE_
 export const unknownBridgeVariables = (variables: Variables): UnknownVariables =>
   unknownVariables(variables, BRIDGE_NAMES, Object.keys(BridgeVariables.entries), NAMES_OF_OTHER_BRIDGES);
 
-const toSettings = (read: ParsedVariables): BridgeSettings => {
+/** The settings of a bridge, by the names of its parts. */
+export type BridgeSettings = Readonly<ReturnType<typeof toSettings>>;
+
+const toSettings = (read: ParsedVariables) => {
   const { host, isLocalByDefault } = listenAddress(toListenAccess(read));
-  const { BRIDGE_API_KEYS: keys, AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = read;
+  const { AGENT_SERVER_USERNAME: username, AGENT_SERVER_PASSWORD: password } = read;
+  const keys: readonly string[] = [...new Set(read.BRIDGE_API_KEYS)];
   return {
     host,
+    /** HOST is not set, and without keys the bridge listens on this machine only. The start logs that. */
     isLocalWithoutKeys: isLocalByDefault,
     port: read.PORT,
     logLevel: read.LOG_LEVEL,
-    keys: [...new Set(keys)],
+    keys,
     agent: {
       baseUrls: read.AGENT_BASE_URL,
       credentials: password === undefined ? undefined : { username, password },
@@ -208,6 +186,7 @@ const toSettings = (read: ParsedVariables): BridgeSettings => {
     heartbeat: read.BRIDGE_HEARTBEAT,
     corsOrigins: read.BRIDGE_CORS_ORIGINS,
     bodyLimitBytes: read.MAX_BODY_BYTES,
+    /** The size of all bodies in flight; undefined leaves it to the memory of the process. */
     bodyBudgetBytes: read.MAX_BODY_BYTES_IN_FLIGHT,
     answersAtATime: read.MAX_CONCURRENCY,
   };

@@ -8,7 +8,6 @@ import { newId } from '../adapter/web-crypto.ts';
 import { createPrometheusBridgeMetrics } from '../bridge/adapter/prometheus.ts';
 import { createAgentCalls } from '../bridge/agent/calls.ts';
 import { createAgentClient } from '../bridge/agent/client.ts';
-import { createAgentEventStream } from '../bridge/agent/event-stream.ts';
 import { createAgentTransport } from '../bridge/agent/servers.ts';
 import { createBridge } from '../bridge/app.ts';
 import { readBridgeSettings, unknownBridgeVariables } from '../bridge/settings.ts';
@@ -17,6 +16,7 @@ import { createChosenTurns } from '../bridge/turns/choice.ts';
 import { createOpenCodeTurns } from '../bridge/turns/opencode/turns.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { beginAtOnce, createTimeSlices } from '../core/time-slices.ts';
 import { BRIDGE_HELP } from './help.ts';
 import { runWithoutArguments } from './program/arguments.ts';
@@ -43,54 +43,27 @@ const build = async ({ variables, writeLine, isStopping }: ProcessContext): Prom
   const limits = baseUrls.length > 1 ? { connectLimitMs: CONNECT_LIMIT_MS } : {};
   const { httpClient, close } = createNodeHttpClient(limits);
   const stream = createNodeHttpStream(limits);
-  const reach = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
-  const runInSlices = beginAtOnce(createTimeSlices(clock));
-  const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
-  const newToken = (): string => newId().replaceAll('-', '').slice(0, 20);
-  const chance = Math.random;
+  const transport = createAgentTransport({ ...settings.agent, httpClient, stream, clock, log });
+  const runtime: Runtime = { clock, log, newId, runInSlices: beginAtOnce(createTimeSlices(clock)) };
+  const callAgent = createAgentCalls({ ...runtime, transport });
+  const needs = { ...runtime, transport, callAgent, chance: Math.random, digest: nodeHexDigest };
   const turns = createChosenTurns({
-    own: createAgentTurns({ transport: reach, callAgent, clock, chance, runInSlices }),
-    createOther() {
-      const feed = createAgentEventStream({ ...reach, clock, log, chance });
-      const { baseUrl } = reach;
-      const needs = {
-        callAgent,
-        baseUrl,
-        feed,
-        clock,
-        chance,
-        log,
-        digest: nodeHexDigest,
-        newID: newToken,
-        runInSlices,
-      };
-      const openCode = createOpenCodeTurns(needs);
-      return {
-        ...openCode,
-        stop() {
-          openCode.stop();
-          feed.stop();
-        },
-      };
-    },
-    ...{ callAgent, clock, log },
+    ...needs,
+    own: createAgentTurns(needs),
+    createOther: () => createOpenCodeTurns(needs),
   });
   const bridge = createBridge({
     settings,
     isForThisMachine: isLoopback(settings.host),
     agent: createAgentClient(callAgent),
     turns,
-    servers: reach.servers,
-    clock,
-    log,
+    servers: transport.servers,
+    ...runtime,
     meter: createPrometheusBridgeMetrics(VERSION),
     beginSpan: tracing.beginSpan,
     digest: nodeDigest,
     newHash: createNodeHash,
-    runInSlices,
     compileSchema: createSchemaCompiler(),
-    newRequestId: () => `req-${newId()}`,
-    newToken,
     version: VERSION,
     isStopping,
     memoryBytes: usableMemoryBytes(),

@@ -37,7 +37,6 @@ Often set later:
   RATE_LIMIT_RPM        requests a minute for each key (default 0: no limit)
   REQUEST_DEADLINE_MS   time for one request (default 25000)
   MODERATION_SHADOW     JSON: a second judge or policy beside the live one, such as {"alias":"moderation-accurate","share":0.05}
-  JUDGE_KEEP_ALIVE      how long an Ollama server keeps the model loaded, such as 30m, or -1 for ever
   UNJUDGED_INPUT        error | text | flag: what becomes of input that the alias cannot judge, such as images (default error)
   NO_VERDICT            error | flag: what a client gets when nothing could be judged (default error)
   REDIS_URL             what several replicas share, such as redis://host:6379
@@ -113,8 +112,7 @@ rules: read the document first when it is not your own.
 
 prune counts a session and all its child sessions as one, with the time of the last change in any of them. --older-than takes
 m, h, d or w; with --keep as well, a session is removed when either limit says so. A session whose answer is still running
-stays. Try --dry-run first: removed sessions cannot be restored. A server prunes by itself with AGENT_RETENTION_DAYS and
-AGENT_RETENTION_SESSIONS.
+stays. Try --dry-run first: removed sessions cannot be restored. A server prunes by itself with AGENT_RETENTION_DAYS.
 `;
 
 /** What `gatehouse bridge --help` prints. */

@@ -184,7 +184,7 @@ describe('a budget of bytes', (check) => {
     const held: (() => void)[] = [];
     const leaving: AbortController[] = [];
     let waiting = 0;
-    for (let round = 0; round < thorough(3000, 100_000); round += 1) {
+    for (let round = 0; round < thorough(500, 100_000); round += 1) {
       const kind = Math.random();
       const bytes = 4097 + Math.floor(Math.random() * 1.1 * LIMIT_BYTES);
       if (kind < 0.2) {

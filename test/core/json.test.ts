@@ -34,7 +34,7 @@ describe('JSON in pieces', (check) => {
   check('is the JSON that is written at once', () => {
     fc.assert(
       fc.property(tree, (value) => assert.is(runAtOnce(writeJson(value)), JSON.stringify(value))),
-      { numRuns: thorough(200, 3000) },
+      { numRuns: thorough(60, 3000) },
     );
     const partly = { a: undefined, long: 'x'.repeat(20_000), b: [undefined, 1] };
     assert.is(runAtOnce(writeJson(partly)), JSON.stringify(partly));

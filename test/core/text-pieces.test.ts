@@ -5,7 +5,7 @@ import { runAtOnce } from '../../src/core/time-slices.ts';
 import { describe, thorough } from '../check.ts';
 import { codePoint } from '../code-points.ts';
 
-const RUNS = thorough(300, 5000);
+const RUNS = thorough(100, 5000);
 const atOnce = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ');
 
 /** What combines, what separates, and letters of scripts that compose in ways of their own. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { runEval } from '../../src/main/eval.ts';
-import { COMPILE_CACHE } from '../check.ts';
+import { COMPILE_CACHE } from '../compile-cache.ts';
 import { fileOf, moderationOf, type Script, startGateway } from './world.ts';
 
 export const KEY = 'sk-secret-of-the-gateway';

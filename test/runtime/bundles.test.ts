@@ -131,7 +131,7 @@ describe('the build', (check) => {
     ],
   ] as const;
   for (const [bundleName, file, line, name] of additions) {
-    check(`of ${bundleName} fails when ${file} begins with ${line}`, async () => {
+    check.thorough(`of ${bundleName} fails when ${file} begins with ${line}`, async () => {
       const { code, stderr } = await buildWith(file, line, [bundleName]);
       assert.is.not(code, 0);
       assert.ok(stderr.includes(name), stderr);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { BUNDLE_CACHE } from '../compile-cache.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -51,6 +52,7 @@ const bareVariables = (): Variables => ({
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
   HOME: process.env.HOME,
   NO_COLOR: '1',
+  ...BUNDLE_CACHE,
 });
 
 /** Whether a process of the group is left. */

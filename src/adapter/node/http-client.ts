@@ -131,6 +131,31 @@ export const createNodeHttpClient = ({ connectLimitMs = CONNECT_LIMIT_MS }: Conn
 };
 
 /**
+ * The body of an answer as it comes, read by one reader: all that is there is one chunk. Node's own iterator makes several promises of
+ * each. `reasonOf`: what an error is to the reader.
+ */
+const chunksOf = (answer: IncomingMessage, reasonOf: (error: unknown) => unknown): AsyncIterable<Uint8Array> => {
+  let wake = (): void => {};
+  for (const event of ['readable', 'end', 'error', 'close'] as const) answer.on(event, () => wake());
+  const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    for (;;) {
+      const value: Uint8Array | null = answer.read();
+      if (value !== null) return { done: false, value };
+      if (answer.readableEnded) return { done: true, value: undefined };
+      if (answer.destroyed) throw reasonOf(answer.errored);
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  const stop = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    answer.destroy();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: stop }) };
+};
+
+/**
  * Opens a response stream with Node's own client, each on a connection of its own. Only connecting has a time limit: the
  * caller's signal ends the rest. No redirects, no proxies, no retries.
  */
@@ -145,15 +170,6 @@ export const createNodeHttpStream =
       if (signal.aborted) return signal.reason;
       return error instanceof HttpClientError ? error : new HttpClientError(codeOf(error));
     };
-    async function* chunksOf(answer: IncomingMessage): AsyncGenerator<Uint8Array> {
-      try {
-        for await (const chunk of answer) yield chunk;
-      } catch (error) {
-        throw reasonOf(error);
-      } finally {
-        signal.removeEventListener('abort', onAbort);
-      }
-    }
     try {
       const target = new URL(url);
       const request = target.protocol === 'https:' ? requestHttps : requestHttp;
@@ -164,7 +180,8 @@ export const createNodeHttpStream =
       const answered = awaitResponse(sending);
       sending.end(body);
       const answer = await answered;
-      return { status: answer.statusCode ?? 0, header: headerFrom(answer.headers), chunks: chunksOf(answer) };
+      answer.once('close', () => signal.removeEventListener('abort', onAbort));
+      return { status: answer.statusCode ?? 0, header: headerFrom(answer.headers), chunks: chunksOf(answer, reasonOf) };
     } catch (error) {
       throw reasonOf(error);
     }

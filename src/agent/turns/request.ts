@@ -1,8 +1,8 @@
 import { Fault } from '../../core/fault.ts';
+import { type Chain, chainsOf, extendChain } from '../../core/http/history-digests.ts';
 import type { Steps } from '../../core/time-slices.ts';
-import type { GivenMessage } from '../protocol/turns.ts';
+import type { GivenMessage } from '../protocol/given-messages.ts';
 import type { TurnBody } from './body.ts';
-import { type Chain, chainsOf, extendChain } from './history/digests.ts';
 
 type Result = Extract<GivenMessage, { readonly role: 'tool' }>;
 type Question = Extract<GivenMessage, { readonly role: 'user' }>;

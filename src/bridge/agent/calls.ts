@@ -1,18 +1,16 @@
 import * as v from 'valibot';
 import { createDeadline } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import type { HttpRequest, HttpResponse } from '../../core/http/client.ts';
 import { parseJsonValue, writeJson } from '../../core/json.ts';
-import type { RunInSlices, Steps } from '../../core/time-slices.ts';
+import type { Runtime } from '../../core/runtime.ts';
+import type { Steps } from '../../core/time-slices.ts';
 import type { BridgeFault } from '../errors.ts';
 import { toConnectionFault, toRefusalFault, toUnusableAnswerFault } from './errors.ts';
-import { type AgentHttpClient, type AgentLocation, createAgentUrls, type QueryParameters } from './servers.ts';
+import { type AgentTransport, createAgentUrls, type QueryParameters } from './servers.ts';
 
-type AgentCallsNeeds = AgentLocation & {
-  readonly httpClient: AgentHttpClient;
-  readonly clock: Clock;
-  readonly runInSlices: RunInSlices;
+type AgentCallsNeeds = Pick<Runtime, 'clock' | 'runInSlices'> & {
+  readonly transport: AgentTransport;
   readonly callLimitMs?: number;
 };
 
@@ -42,6 +40,7 @@ const CALL_LIMIT_MS = 10_000;
 /** Messages hold whole files and the output of tools. */
 const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 const LONG_CHARS = 262_144;
+const JSON_CONTENT = { 'content-type': 'application/json' } as const;
 /** The longest that a timer takes. */
 const PROMPT_LIMIT_MS = 2 ** 31 - 1;
 
@@ -61,21 +60,21 @@ function* parsing<Schema extends v.GenericSchema>(
 
 /** Calls to the agent server, or to any of several. */
 export const createAgentCalls = (needs: AgentCallsNeeds): CallAgent => {
-  const { httpClient, clock, runInSlices, callLimitMs = CALL_LIMIT_MS, ...location } = needs;
-  const { headers, urlOf } = createAgentUrls(location);
+  const { transport, clock, runInSlices, callLimitMs = CALL_LIMIT_MS } = needs;
+  const { headers, urlOf } = createAgentUrls(transport);
   return async (call, signal) => {
     const { method, path, schema, query, body, isRepeatable = method !== 'POST', isPrompt = false } = call;
     const deadline = createDeadline(clock, isPrompt ? PROMPT_LIMIT_MS : callLimitMs, signal);
     try {
       const text = body === undefined ? undefined : await runInSlices(writeJson(body), deadline.signal);
-      const answer = await httpClient({
+      const answer = await transport.httpClient({
         ...{ method, url: urlOf(path, query), signal: deadline.signal, limitBytes: ANSWER_LIMIT_BYTES },
         ...{ isRepeatable, isPrompt },
         headers: {
           ...headers,
           ...call.headers,
           accept: 'application/json',
-          ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(text === undefined ? {} : JSON_CONTENT),
         },
         ...(text === undefined ? {} : { body: text }),
       });

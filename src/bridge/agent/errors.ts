@@ -72,6 +72,9 @@ const storeFaultIn = (body: string, isRetryable: boolean): Fault<BridgeFault> | 
   return new Fault({ kind: 'agent-failed', status, code, message: `${message}, ${TO_ITS_OPERATOR}`, isRetryable });
 };
 
+/** The fault for something that the agent does not have. */
+export const missing = (hint: string): Fault<BridgeFault> => new Fault({ kind: 'not-found', hint });
+
 /** The fault for a response whose status is not one of success. */
 export const toRefusalFault = (
   { status, text, header }: HttpResponse,
@@ -84,9 +87,9 @@ export const toRefusalFault = (
     return agentFailed('agent_unauthorized', message, call);
   }
   if (status === 404) {
-    const hint =
-      'The agent server knows no such thing. If it is so for every request, check AGENT_BASE_URL, without a path';
-    return new Fault({ kind: 'not-found', hint });
+    return missing(
+      'The agent server knows no such thing. If it is so for every request, check AGENT_BASE_URL, without a path',
+    );
   }
   // Refused before anything was stored, so nothing was begun.
   const storeFault = status >= 500 ? storeFaultIn(text, true) : undefined;

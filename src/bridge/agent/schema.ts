@@ -2,18 +2,9 @@ import * as v from 'valibot';
 import { GATEHOUSE_METADATA_KEY } from '../../core/http/conversation-metadata.ts';
 import { isRecord } from '../../core/json.ts';
 
-const ID_LIMIT = 200;
-const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(ID_LIMIT));
+/** An id of the agent. */
+export const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const Count = v.fallback(v.pipe(v.number(), v.minValue(0)), 0);
-
-/** What we read of a session of the agent (OpenCode 1.x); everything else is left alone. */
-export const SessionRecord = v.object({
-  id: Id,
-  parentID: v.optional(v.string()),
-  metadata: v.optional(v.record(v.string(), v.unknown())),
-  time: v.object({ created: v.number(), updated: v.number() }),
-});
-export type SessionRecord = v.InferOutput<typeof SessionRecord>;
 
 const Tokens = v.object({
   input: Count,
@@ -37,15 +28,7 @@ export type MessageErrorRecord = v.InferOutput<typeof MessageErrorRecord>;
 
 /** A message of the agent without its parts. */
 export const MessageInfo = v.variant('role', [
-  v.object({
-    id: Id,
-    sessionID: Id,
-    role: v.literal('user'),
-    /** `resumed`: when its turn last went on with results of its client; absent at OpenCode. */
-    time: v.fallback(v.optional(v.object({ created: v.number(), resumed: v.optional(v.number()) })), undefined),
-    /** Where its answer has to be one JSON value. */
-    format: v.fallback(v.optional(v.object({ type: v.string() })), undefined),
-  }),
+  v.object({ id: Id, sessionID: Id, role: v.literal('user') }),
   v.object({
     id: Id,
     sessionID: Id,
@@ -147,70 +130,3 @@ export const PermissionRecord = v.object({
   tool: v.fallback(v.optional(v.object({ messageID: Id, callID: Id })), undefined),
 });
 export type PermissionRecord = v.InferOutput<typeof PermissionRecord>;
-
-const SessionStatus = v.object({ type: v.string() });
-
-/** The events that matter here. All others are read as nothing. */
-export const AgentEventRecord = v.variant('type', [
-  v.object({
-    type: v.picklist(['session.created', 'session.updated', 'session.deleted']),
-    properties: v.object({ info: SessionRecord }),
-  }),
-  v.object({
-    type: v.literal('session.status'),
-    properties: v.object({ sessionID: Id, status: SessionStatus }),
-  }),
-  v.object({ type: v.literal('session.idle'), properties: v.object({ sessionID: Id }) }),
-  v.object({ type: v.literal('message.updated'), properties: v.object({ info: MessageInfo }) }),
-  v.object({ type: v.literal('message.part.updated'), properties: v.object({ part: PartRecord }) }),
-  v.object({
-    type: v.literal('message.part.delta'),
-    properties: v.object({ sessionID: Id, messageID: Id, partID: Id, field: v.string(), delta: v.string() }),
-  }),
-  v.object({ type: v.literal('permission.asked'), properties: PermissionRecord }),
-  v.object({
-    type: v.literal('permission.replied'),
-    properties: v.object({ sessionID: Id, requestID: v.string() }),
-  }),
-  v.object({ type: v.literal('question.asked'), properties: v.object({ id: Id, sessionID: Id }) }),
-]);
-export type AgentEventRecord = v.InferOutput<typeof AgentEventRecord>;
-
-type DeltaRecord = Extract<AgentEventRecord, { readonly type: 'message.part.delta' }>;
-
-const isId = (value: unknown): value is string =>
-  typeof value === 'string' && value.length > 0 && value.length <= ID_LIMIT;
-const isText = (value: unknown): value is string => typeof value === 'string';
-
-const readDelta = (properties: unknown): DeltaRecord | undefined => {
-  if (!isRecord(properties)) return undefined;
-  const { sessionID, messageID, partID, field, delta } = properties;
-  if (!isId(sessionID) || !isId(messageID) || !isId(partID) || !isText(field) || !isText(delta)) return undefined;
-  return { type: 'message.part.delta', properties: { sessionID, messageID, partID, field, delta } };
-};
-
-/**
- * An event as `AgentEventRecord` reads it; undefined where it does not fit. Nearly all events are deltas of a text: they are read
- * without the schema, which costs ten times as much and says the same.
- */
-export const readAgentEvent = (value: Readonly<Record<string, unknown>>): AgentEventRecord | undefined => {
-  if (value.type === 'message.part.delta') return readDelta(value.properties);
-  const read = v.safeParse(AgentEventRecord, value);
-  return read.success ? read.output : undefined;
-};
-
-/** The session that an event belongs to. */
-export const sessionOf = (event: AgentEventRecord): string => {
-  switch (event.type) {
-    case 'session.created':
-    case 'session.updated':
-    case 'session.deleted':
-      return event.properties.info.id;
-    case 'message.updated':
-      return event.properties.info.sessionID;
-    case 'message.part.updated':
-      return event.properties.part.sessionID;
-    default:
-      return event.properties.sessionID;
-  }
-};

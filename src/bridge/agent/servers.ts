@@ -1,5 +1,4 @@
 import { createDeadline } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
 import { basicAuthorization, type Credentials } from '../../core/http/auth.ts';
 import {
   type HttpClient,
@@ -9,17 +8,13 @@ import {
   isNeverConnected,
   type OpenHttpStream,
 } from '../../core/http/client.ts';
-import type { Log } from '../../core/log.ts';
 import { retryAfterMs } from '../../core/retry.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import { isTooSlow } from './errors.ts';
 import { createLoadBalancer, type RequestKind, type ServerCount, type ServerRequest } from './load-balancer.ts';
 
-/** Where the agent server is, as whom it is called, and in which of its directories; its own one if there is none. */
-export type AgentLocation = {
-  readonly baseUrl: string;
-  readonly credentials?: Credentials | undefined;
-  readonly directory?: string | undefined;
-};
+/** Where the agent server is, and as whom it is called. */
+type AgentLocation = { readonly baseUrl: string; readonly credentials: Credentials | undefined };
 
 export type QueryParameters = Readonly<Record<string, string>>;
 
@@ -28,14 +23,13 @@ type AgentUrls = {
   readonly urlOf: (path: string, query?: QueryParameters) => string;
 };
 
-/** What every request to the agent has in common. The directory is a query parameter, which all of its routes understand. */
-export const createAgentUrls = ({ baseUrl, credentials, directory }: AgentLocation): AgentUrls => {
+/** What every request to the agent has in common. */
+export const createAgentUrls = ({ baseUrl, credentials }: AgentLocation): AgentUrls => {
   const base = baseUrl.replace(/\/+$/, '');
-  const inDirectory: QueryParameters = directory === undefined ? {} : { directory };
   return {
     headers: credentials === undefined ? {} : { authorization: basicAuthorization(credentials) },
     urlOf(path, query = {}) {
-      const parameters = new URLSearchParams({ ...query, ...inDirectory }).toString();
+      const parameters = new URLSearchParams(query).toString();
       return `${base}${path}${parameters === '' ? '' : `?${parameters}`}`;
     },
   };
@@ -72,9 +66,7 @@ export type AgentTransportOptions = {
   readonly credentials: Credentials | undefined;
   readonly httpClient: HttpClient;
   readonly stream: OpenHttpStream;
-  readonly clock: Clock;
-  readonly log: Log;
-};
+} & Pick<Runtime, 'clock' | 'log'>;
 
 type ResponseHead = Pick<HttpResponse, 'status' | 'header'>;
 type RequestTraits = { readonly kind: RequestKind; readonly isRepeatable: boolean };
@@ -102,8 +94,8 @@ const serverFailureReason = (error: unknown): string | undefined => {
 
 /** Several servers as one. Requests to it name a path instead of a URL. */
 const balanceServers = (options: AgentTransportOptions): AgentTransport => {
-  const { baseUrls, credentials, httpClient, stream, clock, log } = options;
-  const balancer = createLoadBalancer(baseUrls.length, clock, log);
+  const { baseUrls, credentials, httpClient, stream, clock } = options;
+  const balancer = createLoadBalancer(baseUrls.length, options);
   const { headers, urlOf } = createAgentUrls({ baseUrl: '', credentials });
   let probing: Promise<void> | undefined;
 
@@ -115,12 +107,12 @@ const balanceServers = (options: AgentTransportOptions): AgentTransport => {
       const answer = await send(baseUrls[request.index] ?? '');
       if (isUnavailable(answer)) {
         const waitMs = retryAfterMs(answer.header('retry-after'), clock.now()) ?? 0;
-        balancer.recordFailure(request, { reason: `status ${answer.status}`, retryAfterMs: waitMs });
+        balancer.recordFailure(request, `status ${answer.status}`, waitMs);
       } else balancer.recordSuccess(request);
       return answer;
     } catch (error) {
       const reason = serverFailureReason(error);
-      if (reason !== undefined) balancer.recordFailure(request, { reason });
+      if (reason !== undefined) balancer.recordFailure(request, reason);
       throw error;
     }
   };

@@ -1,5 +1,3 @@
-import type { AgentEventRecord } from './schema.ts';
-
 /** A model of the agent: `provider/key`, which `/v1/models` lists and a prompt names. */
 export type AgentModel = {
   readonly providerID: string;
@@ -28,22 +26,4 @@ export type AgentClient = {
   readonly models: (signal: AbortSignal) => Promise<AgentModels>;
   /** Whether it answers: resolves if so. */
   readonly check: (signal: AbortSignal) => Promise<void>;
-};
-
-/** `gap`: events were lost, so listeners have to fetch the state from the agent. */
-export type AgentEventUpdate = { readonly kind: 'event'; readonly event: AgentEventRecord } | { readonly kind: 'gap' };
-
-/** The agent's events over one connection, which is reopened whenever it ends, without loss where the agent allows it. */
-export type AgentEventStream = {
-  /** Resolves once the stream is open, at once if it is. Faults with `backend-error` when it does not open in time. */
-  readonly untilOpen: (signal: AbortSignal) => Promise<void>;
-  readonly isOpen: () => boolean;
-  /** Why the stream is not open, such as `ECONNREFUSED` or `status 401`; empty before the first attempt has ended. */
-  readonly lossReason: () => string;
-  /**
-   * Calls the listener with every event until the returned function is called. With a session, events that are about another
-   * one alone are left out: all but permission requests and questions. A listener must not throw and must not wait.
-   */
-  readonly subscribe: (listener: (update: AgentEventUpdate) => void, sessionID?: string) => () => void;
-  readonly stop: () => void;
 };

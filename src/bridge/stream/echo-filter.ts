@@ -62,10 +62,6 @@ const createEchoMatcher = (promptText: string): EchoMatcher | undefined => {
   };
 };
 
-/** A whole answer without what `filterLeadingEcho` leaves out of its stream. */
-export const removeEcho = (answer: string, promptText: string): string =>
-  createEchoMatcher(promptText)?.textAfter(answer) ?? answer;
-
 /** Holds the beginning of an answer until it is clear whether that is an echo. */
 const createOpening = (echo: EchoMatcher) => {
   const held: Text[] = [];

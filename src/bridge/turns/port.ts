@@ -1,5 +1,7 @@
+import type * as v from 'valibot';
 import type { Span } from '../../core/http/tracing.ts';
-import type { MessageErrorRecord, MessageRecord, PermissionRecord } from '../agent/schema.ts';
+import type { MessageRecord } from '../agent/schema.ts';
+import type { CallRecord, ConversationRecord, EntryRecord, TurnViewRecord, UsageRecord } from './records.ts';
 
 /** A part of a message that a client sends. The `url` of a file is a `data:` URL. */
 export type SentPart =
@@ -10,7 +12,7 @@ export type SentPart =
 export type SentFile = Extract<SentPart, { readonly type: 'file' }>;
 
 /** A call in an answer that a client sends. `arguments` is JSON. */
-export type SentCall = { readonly id: string; readonly name: string; readonly arguments: string };
+export type SentCall = Readonly<v.InferOutput<typeof CallRecord>>;
 
 /** A message of a history, or of the input of a turn, with its role. A result comes after the answer that has its call. */
 export type SentMessage =
@@ -115,94 +117,13 @@ export type BeginRequest = {
 };
 
 /** Tokens of a turn. `input` does not include those of a cache. */
-export type TurnUsage = {
-  readonly input: number;
-  readonly output: number;
-  readonly reasoning: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-};
-
-/**
- * `waiting`: a permission request is open. `calls`: it has ended with calls that the client makes. `continued`: a later turn goes on
- * where this one has ended.
- */
-export type TurnPhase = 'queued' | 'running' | 'waiting' | 'calls' | 'completed' | 'failed' | 'aborted' | 'continued';
+export type TurnUsage = Readonly<v.InferOutput<typeof UsageRecord>>;
 
 /** A turn as it is now. Positions are those of its entries. */
-export type TurnSnapshot = {
-  readonly id: string;
-  readonly conversationID: string;
-  readonly conversationName?: string | undefined;
-  readonly sessionID: string;
-  /** The user message that it answers, or a part of whose answer it is. */
-  readonly promptID: string;
-  readonly status: TurnPhase;
-  /** `providerID/modelID`; empty where it is not known. */
-  readonly model: string;
-  readonly isStored: boolean;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly createdMs: number;
-  readonly endedMs?: number | undefined;
-  /** The position after which its entries begin, and at which they end where a later turn continues it. */
-  readonly from: number;
-  readonly until?: number | undefined;
-  readonly continuedBy?: string | undefined;
-  /** The messages that its request has stored, in their order, and the calls whose results it brought. */
-  readonly messageIDs: readonly string[];
-  readonly callIDs: readonly string[];
-  /** Of the last entry so far. */
-  readonly position: number;
-  readonly usage: TurnUsage;
-  /** Why the last step ended, such as `stop`, `length` or `content-filter`. */
-  readonly finish?: string | undefined;
-  readonly error?: MessageErrorRecord | undefined;
-  /** The value where the answer had to be one. */
-  readonly structured?: unknown;
-  /** The permission requests that are open in its session and below it, the oldest first. */
-  readonly waiting: readonly PermissionRecord[];
-  /** Those of `waiting` that a reader of the turn was shown. */
-  readonly shownIDs: readonly string[];
-  /** The calls that wait for their results by the client. */
-  readonly calls: readonly SentCall[];
-  /** The position up to which a reader has had it; undefined until one has had all that there was at its end. */
-  readonly readTo?: number | undefined;
-};
-
-type EntryPlace = { readonly position: number; readonly messageID: string; readonly partID: string };
+export type TurnSnapshot = Readonly<v.InferOutput<typeof TurnViewRecord>>;
 
 /** A piece of the output of a turn. Positions ascend, and the same entries have the same positions whenever they are read. */
-export type TurnEntry =
-  /** More of a text. No piece is empty. */
-  | ({ readonly type: 'text' | 'reasoning'; readonly text: string } & EntryPlace)
-  | ({ readonly type: 'text-ended' | 'reasoning-ended' } & EntryPlace)
-  /** What was sent of this text does not count: an attempt of the model has failed. */
-  | ({ readonly type: 'withdrawn' } & EntryPlace)
-  /** A call with all of its arguments, as JSON. */
-  | ({
-      readonly type: 'call';
-      readonly callID: string;
-      readonly name: string;
-      readonly arguments: string;
-      readonly isForClient: boolean;
-    } & EntryPlace)
-  /** The result of a call that the agent has made. */
-  | ({
-      readonly type: 'call-ended';
-      readonly callID: string;
-      readonly name: string;
-      readonly arguments: string;
-      readonly output: string;
-      readonly isError: boolean;
-    } & EntryPlace)
-  /** The end of a step, after its calls. `structured`: the value where the answer had to be one. */
-  | {
-      readonly position: number;
-      readonly type: 'step';
-      readonly messageID: string;
-      readonly finish?: string | undefined;
-      readonly structured?: unknown;
-    };
+export type TurnEntry = Readonly<v.InferOutput<typeof EntryRecord>>;
 
 /** `end` is the last: the turn has ended, or another one has continued it and nothing more belongs to it. */
 export type TurnEvent =
@@ -232,14 +153,7 @@ export type BegunTurn =
   | { readonly outcome: 'none' };
 
 /** A conversation of a client. */
-export type ConversationView = {
-  readonly id: string;
-  readonly name?: string | undefined;
-  readonly sessionID: string;
-  readonly lastTurnID?: string | undefined;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly createdMs: number;
-};
+export type ConversationView = Readonly<v.InferOutput<typeof ConversationRecord>>;
 
 /** A page of messages. `after`: the id of a message; those that follow it in the order. */
 export type PageOfMessages = {
@@ -255,8 +169,6 @@ export type ConversationsPort = {
     given: {
       readonly metadata: Readonly<Record<string, unknown>>;
       readonly messages: readonly SentMessage[];
-      /** Repeated, it gives the same conversation again. */
-      readonly key?: string | undefined;
     },
     by: TurnCaller,
   ) => Promise<ConversationView>;

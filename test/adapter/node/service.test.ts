@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { startErrors } from '../../../src/adapter/node/service.ts';
-import { COMPILE_CACHE, describe } from '../../check.ts';
+import { describe } from '../../check.ts';
+import { COMPILE_CACHE } from '../../compile-cache.ts';
 import { run, start } from '../../runtime/processes.ts';
 
 const STOP_LIMIT_MS = 10_000;

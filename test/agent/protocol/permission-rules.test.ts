@@ -72,14 +72,14 @@ describe('a wildcard', (check) => {
       fc.property(short(alphabet, 8), short(alphabet, 6), (text, pattern) => {
         assert.is(matchesWildcard(text, pattern), naively(text, pattern), JSON.stringify({ text, pattern }));
       }),
-      { numRuns: thorough(4000, 20_000) },
+      { numRuns: thorough(500, 20_000) },
     );
     const likely = ['a', 'b', '*', '?', ' '];
     fc.assert(
       fc.property(short(['a', 'b', ' '], 10), short(likely, 8), (text, pattern) => {
         assert.is(matchesWildcard(text, pattern), naively(text, pattern), JSON.stringify({ text, pattern }));
       }),
-      { numRuns: thorough(4000, 20_000) },
+      { numRuns: thorough(500, 20_000) },
     );
   });
 

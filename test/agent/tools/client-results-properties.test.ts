@@ -208,7 +208,7 @@ describe('any mix of own calls, calls for the client, results, prompts, aborts a
           assert.equal([await store.owed(id), await store.unfinished()], [[], []]);
         },
       ),
-      { numRuns: thorough(60, 1500) },
+      { numRuns: thorough(20, 1500) },
     ),
   );
 });

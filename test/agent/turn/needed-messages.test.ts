@@ -64,7 +64,7 @@ describe('the messages that a model needs', (check) => {
           assert.equal(toModelHistory(needed, promptID, []), toModelHistory(messages, promptID, []));
         }
       }),
-      { numRuns: thorough(2000, 50_000) },
+      { numRuns: thorough(300, 50_000) },
     );
   });
 

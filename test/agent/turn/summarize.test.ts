@@ -60,11 +60,11 @@ describe('a summary that somebody asks for', (check) => {
     go();
     assert.is(await summed, true);
     await Promise.all([third, fourth]);
-    const [inSummary, after] = world.asked.slice(-2).map(({ messages }) => JSON.stringify(messages));
-    assert.match(inSummary ?? '', /three.*third/);
-    assert.not.match(inSummary ?? '', /four/);
-    assert.match(after ?? '', /in short.*four/);
-    assert.not.match(after ?? '', /third/);
+    const [inSummary = '', after = ''] = world.asked.slice(-2).map(({ messages }) => JSON.stringify(messages));
+    assert.match(inSummary, /three.*third/);
+    assert.not.match(inSummary, /four/);
+    assert.match(after, /in short.*four/);
+    assert.not.match(after, /third/);
     await ask(world, id, 'five');
     const later = JSON.stringify(world.asked.at(-1)?.messages);
     assert.match(later, /in short.*four.*fourth.*five/);
@@ -97,7 +97,7 @@ describe('a summary that somebody asks for', (check) => {
     const [, , second] = await messagesOf(world, id);
     await world.post(`/session/${id}/revert`, { messageID: second?.info.id });
     assert.is(await world.post(path, MODEL), true);
-    assert.not.match(JSON.stringify(world.asked.at(-1)?.messages), /two|second/);
+    assert.match(JSON.stringify(world.asked.at(-1)?.messages), /^(?!.*(?:two|second))\[/);
     assert.is(((await world.get(`/session/${id}`)) as Session).revert, undefined);
     assert.is((await messagesOf(world, id)).length, 4);
   });

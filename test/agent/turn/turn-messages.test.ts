@@ -220,7 +220,7 @@ describe('a turn beside other requests', (check) => {
         assert.equal(differing, []);
         assert.is(left.length, 0);
       }),
-      { numRuns: thorough(150, 3000) },
+      { numRuns: thorough(40, 3000) },
     );
   });
 });

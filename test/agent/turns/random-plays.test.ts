@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/agent/adapter/sqlite/store.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { play } from './plays.ts';
 
-const PLAYS = Number(process.env.PLAYS ?? 300);
+const PLAYS = Number(process.env.PLAYS ?? thorough(40, 300));
 /** Each commit of a file waits for the disk. */
-const ON_DISK = Math.min(PLAYS, 20);
+const ON_DISK = Math.min(PLAYS, thorough(4, 20));
 const FIRST = Number(process.env.FIRST_PLAY ?? 1);
 
 const playAll = async (plays: number, createStore: Parameters<typeof play>[1]): Promise<void> => {

@@ -200,7 +200,7 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
   let read = (): BridgeReadings => sumReadings([]);
   const reach = createAgentTransport({ ...transport, credentials: undefined, clock, log });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
-  const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
+  const callAgent = createAgentCalls({ transport: reach, clock, runInSlices });
   const bridge = createBridge({
     settings,
     isForThisMachine,
@@ -220,8 +220,7 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
     newHash: createNodeHash,
     runInSlices,
     compileSchema: createSchemaCompiler(),
-    newRequestId: () => `req-${randomBytes(8).toString('hex')}`,
-    newToken: () => randomBytes(10).toString('hex'),
+    newId: () => randomBytes(10).toString('hex'),
     version: '0.0.0-test',
     isStopping: () => false,
     memoryBytes: 1024 ** 3,

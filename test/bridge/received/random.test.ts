@@ -3,7 +3,7 @@ import { KEY } from '../harness/world.ts';
 import { type Asked, play, type Said } from './play.ts';
 import { createRandomClient } from './random-client.ts';
 
-const PLAYS = Number(process.env.PLAYS ?? thorough(12, 60));
+const PLAYS = Number(process.env.PLAYS ?? thorough(5, 60));
 const FIRST = Number(process.env.FIRST_PLAY ?? 1);
 const REQUESTS = 20;
 

@@ -178,7 +178,7 @@ describe('a history', (check) => {
       assert.is(second.name, first.name);
       assert.match(world.agent.asked[0]?.system ?? '', 'pirate');
       assert.match(world.agent.asked[1]?.system ?? '', 'judge');
-      assert.not.match(world.agent.asked[1]?.system ?? '', 'pirate');
+      assert.is(world.agent.asked[1]?.system.includes('pirate'), false);
       assert.equal(
         begins(world).map(({ body }) => (body as { system: string }).system),
         ['Speak like a pirate', 'Speak like a judge'],

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import * as assert from 'uvu/assert';
 import type { ModelEvent } from '../../../src/agent/model/types.ts';
 import type { Script } from '../../agent/harness/world.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { type LiveStream, openStream } from '../harness/live-stream.ts';
 import { lastTextTo } from '../harness/model-scripts.ts';
 import { aborts, type BridgeWorld, quietTime, until, user, withBridge } from '../harness/world.ts';
@@ -16,7 +16,7 @@ const usedMiB = (): number => {
   return process.memoryUsage().heapUsed / MIB;
 };
 
-const READERS = 200;
+const READERS = thorough(50, 200);
 const CHARS = 2400;
 const PACED = { settings: { chunkSize: 4, chunkDelayMs: 10 } };
 const DONE: ModelEvent = {
@@ -54,7 +54,7 @@ const readSlowly = async (stream: LiveStream): Promise<number> => {
 const ask = async (world: BridgeWorld, words: string): Promise<LiveStream> =>
   openStream(world, { messages: [user(words)] });
 
-describe('two hundred slow readers', (check) => {
+describe(`${READERS} slow readers`, (check) => {
   check('each receive all of their own answer, none waits long, and little is held for them', () =>
     withBridge({ ...PACED, scripts: [slowly] }, async (world) => {
       await readSlowly(await ask(world, 'warm'));

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { openStream } from '../harness/live-stream.ts';
 import { answering, byPrompt, dictated, lastTextTo, messagesTo } from '../harness/model-scripts.ts';
-import { aborts, assistant, quietTime, sessionsMade, until, user, withBridge } from '../harness/world.ts';
+import { aborts, assistant, begins, quietTime, sessionsMade, until, user, withBridge } from '../harness/world.ts';
 
 const polite = answering((words) => `re ${words}`);
 const WORDS = ['one', 'two', 'three', 'four', 'five'];
@@ -126,7 +126,8 @@ describe('requests for one conversation that come at once', (check) => {
       const slow = world.chat({ messages: [user('slow')] }, DESK);
       await model.begun;
       const waiting = Array.from({ length: 16 }, (_, index) => world.chat({ messages: [user(`w${index}`)] }, DESK));
-      await until(() => world.readings().answersRunning === 17);
+      // All have been sent, so that one more is the last in the line.
+      await until(() => begins(world).length === 17);
       const refused = await world.send('/v1/chat/completions', { messages: [user('one more')] }, DESK);
       assert.is(refused.status, 503);
       assert.ok(Number(refused.headers.get('retry-after')) >= 1);

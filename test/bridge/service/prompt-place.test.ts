@@ -11,7 +11,7 @@ describe('a request that does not end with words of the user', (check) => {
       await world.chat({ messages: [system('Write a haiku.')] });
       const [asked] = world.agent.asked;
       assert.match(messagesTo(asked), 'Write a haiku.');
-      assert.not.match(asked?.system ?? '', 'haiku');
+      assert.is(asked?.system.includes('haiku'), false);
       const input = [{ role: 'developer', content: 'Write a limerick.' }];
       assert.is((await world.send('/v1/responses', { input, instructions: 'Be brief.' })).status, 200);
       assert.match(messagesTo(world.agent.asked.at(-1)), 'limerick');
@@ -29,7 +29,8 @@ describe('a request that does not end with words of the user', (check) => {
       const [, next] = world.agent.asked;
       assert.match(messagesTo(next), 'Once upon 1 told');
       assert.match(messagesTo(next), 'And then?');
-      assert.not.match(`${next?.system}${messagesTo(next)}`, 'Write what comes right after');
+      assert.is(next?.system.includes('Write what comes right after'), false);
+      assert.not.match(messagesTo(next), 'Write what comes right after');
     }),
   );
 
@@ -56,7 +57,8 @@ describe('a request that does not end with words of the user', (check) => {
     withBridge(WORLD, async (world) => {
       await world.chat({ messages: [user('Tell a tale.'), assistant('')] });
       const [asked] = world.agent.asked;
-      assert.not.match(`${asked?.system}${messagesTo(asked)}`, 'Write what comes right after');
+      assert.is(asked?.system.includes('Write what comes right after'), false);
+      assert.not.match(messagesTo(asked), 'Write what comes right after');
     }),
   );
 

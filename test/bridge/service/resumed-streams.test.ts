@@ -66,7 +66,7 @@ describe('the stream of a response in the background', (check) => {
         for (const start of [async () => world, world.restart]) {
           const place = await start();
           assert.equal(shown(await eventsIn(await resumeStream(place, id))), shown(whole));
-          for (let cut = 0; cut < whole.length; cut += thorough(9, 1)) {
+          for (let cut = 0; cut < whole.length; cut += thorough(31, 1)) {
             const rest = await eventsIn(await resumeStream(place, id, numbers[cut]));
             assert.equal(shown(rest), shown(whole.slice(cut + 1)), `after event ${cut}`);
           }

@@ -10,7 +10,7 @@ import { idIn } from '../harness/recharge-world.ts';
 import { chatWith, type Reply, resultsOf, WEATHER } from '../harness/tools-world.ts';
 import { type BridgeWorld, createBridgeWorld, KEY, OTHER_KEY, SHOWN, user } from '../harness/world.ts';
 
-const { PLAYS = thorough(300, 1000), FIRST_PLAY = 1 } = process.env;
+const { PLAYS = thorough(50, 1000), FIRST_PLAY = 1 } = process.env;
 const STEPS = thorough(3, 4);
 const TRIES = 6;
 const SLOW_MS = 400;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { readAgentConfig } from '../../../src/agent/config/load.ts';
 import { readBridgeSettings } from '../../../src/bridge/settings.ts';
-import { IMAGE_BODY_BYTES } from '../../../src/gateway/settings/config.ts';
+import { IMAGE_BODY_BYTES } from '../../../src/gateway/settings/variables.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { describe } from '../../check.ts';
 import { AGENT, ALL, BRIDGE, CASES, CONSOLE, DATABASE, LEAST } from './cases.ts';
@@ -155,6 +155,8 @@ describe('the agent in the chart', (check) => {
 
   check.needing(MISSING, 'looks after a relay as the example does, with its journal beside the sessions', () => {
     const all = manifests(CASES['agent-with-relay'] ?? {});
+    assert.is(all.filter(({ kind }) => kind === 'PersistentVolumeClaim').length, 0, 'it has a claim already');
+    assert.match(JSON.stringify(only(all, 'Deployment', 'agent')), '"claimName":"old-sessions"');
     const example = JSON.parse(readFileSync(join(ROOT, 'agent.example.json'), 'utf8'));
     const { environment, ...server } = example.mcp['relay-admin'];
     const ours = {
@@ -295,4 +297,28 @@ describe('the console in the chart', (check) => {
     const refused = refusal({ ...LEAST, console: { enabled: true } });
     assert.match(refused, 'console.existingSecret: expected the name of a Secret with CONSOLE_SECRET, CONSOLE_USERS');
   });
+});
+
+describe('a ServiceMonitor', (check) => {
+  check.needing(
+    MISSING,
+    'is there for each service under the labels asked for, and has the password of the agent',
+    () => {
+      const monitors = manifests(CASES.monitored ?? {}).filter(({ kind }) => kind === 'ServiceMonitor');
+      const secret = (key: string) => ({ name: 'agent-secrets', key });
+      const basicAuth = { username: secret('username'), password: secret('AGENT_SERVER_PASSWORD') };
+      assert.equal(
+        monitors.map(({ metadata, spec }) => [
+          metadata.labels.release,
+          spec.selector.matchLabels['app.kubernetes.io/component'],
+          spec.endpoints,
+        ]),
+        ['gateway', 'agent', 'bridge'].map((component) => [
+          'prometheus',
+          component,
+          [{ port: 'http', path: '/metrics', interval: '30s', ...(component === 'agent' ? { basicAuth } : {}) }],
+        ]),
+      );
+    },
+  );
 });

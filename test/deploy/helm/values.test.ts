@@ -225,7 +225,7 @@ describe('values that cannot work', (check) => {
     );
   });
 
-  for (const [line, place] of [
+  const wrong = [
     ['nameOverride=Judge', "at '/nameOverride': 'Judge' does not match pattern"],
     ['fullnameOverride=7judges', "at '/fullnameOverride': '7judges' does not match pattern"],
     ['fullnameOverride=judge.one', "at '/fullnameOverride': 'judge.one' does not match pattern"],
@@ -257,12 +257,22 @@ describe('values that cannot work', (check) => {
     ['networkPolicy.egress.gatewy[0]=443', "at '/networkPolicy/egress': additional properties 'gatewy' not allowed"],
     ['networkPolicy.egress.agent[0]=0', "at '/networkPolicy/egress/agent/0'"],
     ['networkPolicy.clients.bridge[0].podSelectr.a=b', "additional properties 'podSelectr' not allowed"],
-    ['gateway.env.BACKEND_CLOUD_URL=cloud.test', "at '/gateway/env/BACKEND_CLOUD_URL': 'cloud.test' does not match"],
     ['tracing.endpont=http://a', "at '/tracing': additional properties 'endpont' not allowed"],
     ['config.policy.categories.hate.threshold=2', "at '/config/policy"],
     ['config.policy.policies.mild.own_categories.guns.threshold=0.5', "at '/config/policy"],
-  ] as const) {
-    check.needing(MISSING, `are refused with their name: --set ${line}`, () => reported(LEAST, [place], set(line)));
+  ] as const;
+  // Helm reports all of them at once. Neighbours have one place in the values, and are not set together.
+  const GROUPS = 6;
+  for (let group = 0; group < GROUPS; group++) {
+    const some = wrong.filter((_, at) => at % GROUPS === group);
+    const lines = some.map(([line]) => line);
+    check.needing(MISSING, `are refused with their names: --set ${lines.join(' --set ')}`, () =>
+      reported(
+        LEAST,
+        some.map(([, place]) => place),
+        set(...lines),
+      ),
+    );
   }
 });
 
@@ -337,7 +347,6 @@ describe('settings by name', (check) => {
         'MODERATION_POLICY',
         'MODERATION_POLICY_FILE',
         'REDIS_URL',
-        'REDIS_HMAC_KEY',
       ],
     ],
     agent: [

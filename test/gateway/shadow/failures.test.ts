@@ -106,7 +106,7 @@ describe('a shadow that fails', (check) => {
           assert.is(world.clock.pending(), 0, 'everything has ended');
         },
       ),
-      { numRuns: thorough(40, 1000) },
+      { numRuns: thorough(15, 1000) },
     );
   });
 });

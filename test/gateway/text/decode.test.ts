@@ -1,7 +1,7 @@
 import { array, constantFrom, property as given, oneof, assert as property, string } from 'fast-check';
 import * as assert from 'uvu/assert';
 import { normalise } from '../../../src/gateway/text/normalize.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { codePoint } from '../../code-points.ts';
 import { decodeHidden } from '../harness/at-once.ts';
 import { base64, DISGUISES, MARKER, rotated } from './disguises.ts';
@@ -132,7 +132,7 @@ describe('revealed', (check) => {
         const view = decodeHidden(text);
         return view === undefined || (view !== normalise(text) && view.isWellFormed());
       }),
-      { numRuns: 1500 },
+      { numRuns: thorough(250, 1500) },
     );
   });
 });

@@ -107,7 +107,7 @@ const SHORTEST: readonly (readonly [name: keyof typeof HINTS, text: string])[] =
   ['leet', 'h0w b0mb'],
 ];
 
-const TEXTS = thorough(3000, 200_000);
+const TEXTS = thorough(1200, 200_000);
 
 describe('the hints of a text', (check) => {
   check('are never missing where a decoder changes something', () => {

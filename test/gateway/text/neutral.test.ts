@@ -2,7 +2,7 @@ import { array, constantFrom, property as given, oneof, assert as property, stri
 import * as assert from 'uvu/assert';
 import { neutralise, normalise } from '../../../src/gateway/text/normalize.ts';
 
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { codePoint } from '../../code-points.ts';
 
 const TOKENS = [
@@ -136,19 +136,19 @@ describe('neutralise', (check) => {
   check('leaves no token, whatever the text', () => {
     property(
       given(noise, (text) => !PATTERNS.some((pattern) => pattern.test(neutralise(text)))),
-      { numRuns: 3000 },
+      { numRuns: thorough(500, 3000) },
     );
   });
   check('twice is once, whatever the text', () => {
     property(
       given(noise, (text) => neutralise(neutralise(text)) === neutralise(text)),
-      { numRuns: 3000 },
+      { numRuns: thorough(500, 3000) },
     );
   });
   check('only ever adds blanks', () => {
     property(
       given(noise, (text) => neutralise(text).replaceAll(' ', '') === text.replaceAll(' ', '')),
-      { numRuns: 1000 },
+      { numRuns: thorough(166, 1000) },
     );
   });
 });

@@ -1,7 +1,7 @@
 import { property as given, assert as property, string } from 'fast-check';
 import * as assert from 'uvu/assert';
 import { isBlank, NORMALISER_VERSION, normalise } from '../../../src/gateway/text/normalize.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { codePoint } from '../../code-points.ts';
 
 const point = (code: number): string => String.fromCodePoint(code);
@@ -53,7 +53,7 @@ describe('normalise', (check) => {
   check('twice is once, whatever the text', () => {
     property(
       given(string({ unit: codePoint, maxLength: 60 }), (text) => normalise(normalise(text)) === normalise(text)),
-      { numRuns: 2000 },
+      { numRuns: thorough(333, 2000) },
     );
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createKeyPool, type KeyPool } from '../../../src/llm/key-pool.ts';
 import { type BackendKey, REFUSAL_REASONS } from '../../../src/llm/key-state.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import { history, keysOf, NONE, play } from './histories.ts';
 import { HOUR_MS } from './world.ts';
 
@@ -15,7 +15,7 @@ describe('a key pool under any history', (check) => {
       fc.property(history, ({ size, steps }) => {
         play(size, steps);
       }),
-      { numRuns: 1_000 },
+      { numRuns: thorough(166, 1000) },
     );
   });
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { COMPILE_CACHE, describe } from '../../check.ts';
+import { describe } from '../../check.ts';
+import { COMPILE_CACHE } from '../../compile-cache.ts';
 import { ROOT, run } from '../../runtime/processes.ts';
 
 const MISSPELT =

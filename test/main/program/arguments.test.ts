@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { COMPILE_CACHE, describe } from '../../check.ts';
+import { describe } from '../../check.ts';
+import { COMPILE_CACHE } from '../../compile-cache.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../../src/main/gatehouse.ts');
 const PLAIN = 'expected no arguments, only environment variables';

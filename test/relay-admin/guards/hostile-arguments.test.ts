@@ -15,7 +15,7 @@ describe('hostile arguments', (check) => {
         world.logged.length = 0;
         await bluntCall(world, name, given);
       }),
-      { numRuns: thorough(400, 4000) },
+      { numRuns: thorough(80, 4000) },
     );
   });
   check('as paths are refused before anything is sent', async () => {
@@ -130,7 +130,7 @@ describe('hostile arguments', (check) => {
         else assert.is(search, whole);
         return undefined;
       }),
-      { numRuns: thorough(150, 1500) },
+      { numRuns: thorough(30, 1500) },
     );
   });
 });

@@ -10,7 +10,7 @@ import { play } from './script.ts';
 import { changesIn, comeTo } from './steps.ts';
 
 /** To see a failure again: `SEED=<its seed>` before the command that runs this file, and `REPLAY_PATH=<its path>` for the first. */
-const { SEED, REPLAY_PATH, RUNS = thorough(200, 2000) } = process.env;
+const { SEED, REPLAY_PATH, RUNS = thorough(50, 2000) } = process.env;
 const runs = {
   numRuns: Number(RUNS),
   includeErrorInReport: true,

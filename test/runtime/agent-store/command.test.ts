@@ -190,7 +190,7 @@ describe('a session', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'is imported as a copy beside the server that has it, which goes on',
     inAgentWorld(async (world) => {
       const agent = await world.start({ config: HELPER });
@@ -221,7 +221,7 @@ describe('a session', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'that is imported in the middle of an answer stays so until a server starts',
     inAgentWorld(async (world) => {
       const agent = await world.start();

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { answer, type Piece, text } from '../../../src/demo/model/reply.ts';
 import type { ReceivedRequest } from '../../../src/demo/model/request.ts';
 import { startPostgres } from '../../agent/adapter/postgres/world.ts';
-import { describe } from '../../check.ts';
+import { atEnd, describe } from '../../check.ts';
 import type { AgentProcess } from '../agent/process.ts';
 import {
   type AgentWorld,
@@ -189,9 +189,4 @@ describe('two agent bundles on one PostgreSQL', (check) => {
   );
 });
 
-describe('the database of these tests', (check) => {
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
-});
+atEnd(database.stop);

@@ -97,7 +97,7 @@ describe('a store that is restored', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'from a copy that was made in the middle of an answer ends that answer as aborted',
     inAgentWorld(async (world) => {
       world.model.addReply(answer([{ kind: 'text', text: 'I begin' }, { kind: 'hang' }]), isNoTitle);
@@ -114,7 +114,7 @@ describe('a store that is restored', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'from the files of a killed server needs the log beside the database',
     inAgentWorld(async (world) => {
       world.model.alwaysReply('I hear you');
@@ -144,7 +144,7 @@ describe('a store that is restored', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'from the one file of a server that was stopped is whole, as a stop leaves no log',
     inAgentWorld(async (world) => {
       world.model.alwaysReply('I hear you');

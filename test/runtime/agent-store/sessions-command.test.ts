@@ -11,7 +11,7 @@ import { answer } from '../../../src/demo/model/reply.ts';
 import { openStoreForCommand } from '../../../src/main/agent/store.ts';
 import { startPostgres } from '../../agent/adapter/postgres/world.ts';
 import { idsFrom, sessionOf, textPart, userMessage } from '../../agent/store/samples.ts';
-import { describe } from '../../check.ts';
+import { atEnd, describe } from '../../check.ts';
 import { inAgentWorld, isNoTitle, newSession, prompt, textPrompt, until } from '../agent/world.ts';
 import { bundle, run } from '../processes.ts';
 
@@ -164,7 +164,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'make no schema in PostgreSQL, and say what is wrong',
     inDatabase(async (url) => {
       for (const words of [['sessions'], ['export', idOf('a')], ['prune', '--keep', '1']]) {
@@ -195,7 +195,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'look at a file without changing it',
     inDirectory(async (address, file) => {
       const store = await openSqliteStore({ file, ids: idsFrom() });
@@ -252,7 +252,7 @@ describe('gatehouse agent sessions, and prune', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'inform servers on PostgreSQL, which inform their listeners',
     inDatabase(async (url) => {
       await inAgentWorld(async (world) => {
@@ -271,6 +271,6 @@ describe('gatehouse agent sessions, and prune', (check) => {
       })();
     }),
   );
-
-  check('end the database that they were tried on', () => database.stop());
 });
+
+atEnd(database.stop);

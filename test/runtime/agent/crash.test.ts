@@ -5,7 +5,7 @@ import { assertAnswers, CONFIG, script } from './kills.ts';
 import { inAgentWorld, messagesOf, newSession, questionsOf, textPrompt, until } from './world.ts';
 
 describe('killing the agent bundle', (check) => {
-  checkKills(check, 12);
+  checkKills(check, 6);
 
   check(
     'while a person is asked takes the question away, and says of the call that it was not made',

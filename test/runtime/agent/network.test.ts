@@ -32,7 +32,7 @@ describe('the agent bundle behind a proxy', (check) => {
     );
   }
 
-  check(
+  check.thorough(
     'asks what NO_PROXY names itself',
     inAgentWorld(({ start, model }) =>
       withProxy(async ({ url, detours }) => {
@@ -79,7 +79,7 @@ describe('the agent bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'reports every setting without effect at its start',
     inAgentWorld(async ({ start }) => {
       const agent = await start({

@@ -109,7 +109,7 @@ describe('the maintainer of the example configuration', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'sends nothing when no one answers in time',
     inRelayWorld(async (world) => {
       const agent = await world.startExample({ permission_timeout: 300 });
@@ -127,7 +127,7 @@ describe('the maintainer of the example configuration', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'sends nothing when the session is aborted or deleted while a person is asked',
     inRelayWorld(async (world) => {
       const agent = await world.startExample();
@@ -147,7 +147,7 @@ describe('the maintainer of the example configuration', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'asks each time, and takes no answer of always',
     inRelayWorld(async (world) => {
       const agent = await world.startExample();
@@ -215,7 +215,7 @@ describe('the other agents of the example configuration', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'send nothing when the maintainer is refused, and take its question away when they are aborted',
     inRelayWorld(async (world) => {
       const agent = await world.startExample();
@@ -290,7 +290,7 @@ describe('a tool server that is killed', (check) => {
     );
   }
 
-  check(
+  check.thorough(
     'again and again is started anew each time, and calls meanwhile say that they were not made',
     inRelayWorld(async (world) => {
       const agent = await world.startExample();

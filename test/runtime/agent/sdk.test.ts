@@ -4,10 +4,10 @@ import * as assert from 'uvu/assert';
 import type { PermissionRequest } from '../../../src/agent/protocol/permissions.ts';
 import { answer, calls, refusal, text } from '../../../src/demo/model/reply.ts';
 import { describe, rejection } from '../../check.ts';
+import { sharedWorld } from '../bridge/world.ts';
 import { type AgentProcess, basic, PASSWORD, USER } from './process.ts';
 import {
   type AgentWorld,
-  inAgentWorld,
   isNoTitle,
   isTitle,
   messagesOf,
@@ -16,6 +16,7 @@ import {
   promptTexts,
   questionsOf,
   until,
+  withAgentWorld,
 } from './world.ts';
 
 const CONFIG = {
@@ -29,13 +30,19 @@ const clientsOf = ({ address }: AgentProcess, password = PASSWORD) => {
   return { first: createFirst(settings), second: createSecond(settings) };
 };
 
-/** Both clients beside a server of their own. */
-const inSdkWorld = (
-  body: (world: AgentWorld & ReturnType<typeof clientsOf> & { readonly agent: AgentProcess }) => Promise<void>,
-) =>
-  inAgentWorld(async (world) => {
+type SdkWorld = AgentWorld & ReturnType<typeof clientsOf> & { readonly agent: AgentProcess };
+const shared = sharedWorld<SdkWorld>((body) =>
+  withAgentWorld(async (world) => {
     const agent = await world.start({ config: CONFIG });
     await body({ ...world, ...clientsOf(agent), agent });
+  }),
+);
+/** Both clients beside one server, which has no session when a check begins. */
+const inSdkWorld = (body: (world: SdkWorld) => Promise<void>) =>
+  shared(async (world) => {
+    const { json } = await world.agent.ask<readonly { readonly id: string }[]>('GET', '/session');
+    for (const { id } of json) await world.agent.ask('DELETE', `/session/${id}`);
+    await body(world);
   });
 
 /** What a call of the client brought; fails when it brought an error. */

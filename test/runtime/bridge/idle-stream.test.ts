@@ -15,13 +15,6 @@ const SILENCE_MS = 15_000;
 /** An answer that takes longer to begin than a heartbeat. */
 const LATE = answer([{ kind: 'wait', ms: SILENCE_MS }, ...text('At last.')]);
 
-/** Settings of the bridge, and what comes of them while nothing is said. */
-const silently = (mode: string | undefined, body: (bridge: BridgeProcess) => Promise<void>) =>
-  inBridgeWorld({ bridge: mode === undefined ? {} : { BRIDGE_HEARTBEAT: mode } }, async ({ bridge, model }) => {
-    model.alwaysReply(LATE, isNoTitle);
-    await body(bridge);
-  });
-
 /** What three clients are told: two as it stands, and one that reads it with the official library. */
 const allOf = async (bridge: BridgeProcess) => {
   const openai = new OpenAI({ baseURL: bridge.baseURL, apiKey: BRIDGE_KEY });
@@ -36,46 +29,39 @@ const allOf = async (bridge: BridgeProcess) => {
 
 describe('the bytes of a stream in which nothing is said for long', (check) => {
   check(
-    'are a comment now and then, which no client takes for an event',
+    'are a comment now and then, an empty chunk where clients receive no comments, or none, as the bridge is told',
     together(
-      silently(undefined, async (bridge) => {
-        const { chat, responses, collected } = await allOf(bridge);
-        for (const bytes of [chat, responses]) assert.equal(strictly(bytes).comments, [': ping']);
-        assert.is(matchesIn(chunksIn(strictly(chat).reported)), 'At last.');
-        assert.is(collected, 'At last.');
-      }),
-    ),
-  );
+      inBridgeWorld({}, async ({ bridge, startBridge, model }) => {
+        model.alwaysReply(LATE, isNoTitle);
+        const [chunking, silent] = await Promise.all(
+          ['chunk', 'off'].map((BRIDGE_HEARTBEAT) => startBridge({ BRIDGE_HEARTBEAT })),
+        );
+        if (chunking === undefined || silent === undefined) throw new Error('Expected two more bridges');
+        const [commented, chunked, untouched] = await Promise.all([
+          allOf(bridge),
+          allOf(chunking),
+          askChat(silent).then(({ ended }) => ended),
+        ]);
 
-  check(
-    'are an empty chunk where clients receive no comments',
-    together(
-      silently('chunk', async (bridge) => {
-        const { chat, responses, collected } = await allOf(bridge);
-        const { reported, comments } = strictly(chat);
+        for (const bytes of [commented.chat, commented.responses]) assert.equal(strictly(bytes).comments, [': ping']);
+        assert.is(matchesIn(chunksIn(strictly(commented.chat).reported)), 'At last.');
+        assert.is(commented.collected, 'At last.');
+
+        const { reported, comments } = strictly(chunked.chat);
         const chunks = chunksIn(reported);
         assert.equal(comments, []);
         assert.equal(chunks[1]?.choices[0], { index: 0, delta: {}, logprobs: null, finish_reason: null });
         assert.is(chunks[1]?.id, chunks[0]?.id);
         assert.is(matchesIn(chunks), 'At last.');
         // There is no such event among those of responses.
-        assert.equal(strictly(responses).comments, [': ping']);
-        assert.is(collected, 'At last.');
-      }),
-    ),
-  );
+        assert.equal(strictly(chunked.responses).comments, [': ping']);
+        assert.is(chunked.collected, 'At last.');
 
-  check(
-    'are none where that is wanted',
-    together(
-      silently('off', async (bridge) => {
-        const { ended } = await askChat(bridge);
-        const { reported, comments } = strictly(await ended);
-        assert.equal(comments, []);
-        assert.is(
-          chunksIn(reported).filter(({ choices }) => Object.keys(choices[0]?.delta ?? {}).length === 0).length,
-          1,
+        const without = strictly(untouched);
+        const empty = chunksIn(without.reported).filter(
+          ({ choices }) => Object.keys(choices[0]?.delta ?? {}).length === 0,
         );
+        assert.equal([without.comments, empty.length], [[], 1]);
       }),
     ),
   );

@@ -449,7 +449,7 @@ describe("OpenAI's own client, leaving", (check) => {
       world.model.addReply('And you?', isNoTitle);
       await openai.chat.completions.create(asking('three'), { headers });
       assert.is(asked(world).length, 2);
-      assert.not.match(JSON.stringify(asked(world).at(-1)?.turns), 'two');
+      assert.match(JSON.stringify(asked(world).at(-1)?.turns), /^(?!.*two).*three/);
     }),
   );
 });

@@ -166,7 +166,7 @@ describe('starting the bridge bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'with a wrong password for the agent says so, and with no such model, too',
     inAgentWorld(async ({ start }) => {
       const agent = await start();

@@ -29,7 +29,7 @@ describe('the Node bundle behind a proxy', (check) => {
     );
   }
 
-  check('calls what NO_PROXY names itself', () =>
+  check.thorough('calls what NO_PROXY names itself', () =>
     withProxy(({ url, detours }) =>
       within({ HTTP_PROXY: url, NO_PROXY: 'other.example,127.0.0.1' }, async ({ gateway }) => {
         assert.is((await moderate(gateway.address, { input: 'good morning' })).status, 200);
@@ -38,7 +38,7 @@ describe('the Node bundle behind a proxy', (check) => {
     ),
   );
 
-  check('leaves HTTPS_PROXY alone for a backend without TLS', () =>
+  check.thorough('leaves HTTPS_PROXY alone for a backend without TLS', () =>
     withProxy(({ url, detours }) =>
       within({ HTTPS_PROXY: url }, async ({ gateway }) => {
         assert.is((await moderate(gateway.address, { input: 'good morning' })).status, 200);
@@ -47,7 +47,7 @@ describe('the Node bundle behind a proxy', (check) => {
     ),
   );
 
-  check('has an error and no verdict when the proxy refuses', () =>
+  check.thorough('has an error and no verdict when the proxy refuses', () =>
     withProxy(
       ({ url }) =>
         within({ HTTP_PROXY: url, BACKEND_DIALECT: 'ollama' }, async ({ gateway, backend }) => {

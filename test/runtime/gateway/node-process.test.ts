@@ -47,7 +47,7 @@ describe('the Node bundle and its clients', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'does not wait longer than the deadline for a body that stalls',
     inWorld(judged, { REQUEST_DEADLINE_MS: '500' }, async ({ gateway }) => {
       const startedAt = performance.now();
@@ -117,7 +117,7 @@ describe('the Node bundle and its backend', (check) => {
     );
   }
 
-  check(
+  check.thorough(
     'moves on to another key when one breaks off',
     inWorld(
       ({ authorization }) => (authorization.endsWith('key-a') ? 'reset-in-body' : undefined),
@@ -149,7 +149,7 @@ describe('the Node bundle and its backend', (check) => {
     ),
   );
 
-  check(
+  check.thorough(
     'answers no more than it was asked to at once, and never twice for one text',
     inWorld(
       () => ({ delayMs: 20 }),

@@ -121,13 +121,13 @@ describe('the official OpenAI client', (check) => {
     ),
   );
 
-  check(
+  check.thorough(
     'does not retry while every backend key is refused',
     withClient(
       () => ({ status: 401, body: '{"error":"unauthorized"}' }),
       ({ address }) => ({
-        BACKEND_BASE_URL: '',
-        BACKEND_CLOUD_URL: address,
+        BACKEND_BASE_URL: address,
+        BACKEND_DIALECT: 'ollama',
         MODERATION_MODELS: '',
         BACKEND_API_KEYS: 'key-a,key-b',
       }),
@@ -140,7 +140,7 @@ describe('the official OpenAI client', (check) => {
     ),
   );
 
-  check(
+  check.thorough(
     'does not retry a judge that gives no usable verdict',
     withClient(
       () => ({ status: 200, body: '{}' }),
@@ -153,7 +153,7 @@ describe('the official OpenAI client', (check) => {
     ),
   );
 
-  check(
+  check.thorough(
     'retries a backend that broke, and has its verdict when that recovers',
     withClient(
       ({ count }) => (count < 3 ? { status: 500, body: '{}' } : undefined),
@@ -166,7 +166,7 @@ describe('the official OpenAI client', (check) => {
     ),
   );
 
-  check(
+  check.thorough(
     'has the gateway give up when it would itself',
     withClient(
       () => 'hang',

@@ -85,7 +85,7 @@ describe('two replicas of the gateway', (check) => {
     }
   });
 
-  check(
+  check.thorough(
     'rest every key when all are refused, say so to anyone who asks, and are well after a restart with new ones',
     async () => {
       let isRevoked = false;

@@ -55,7 +55,7 @@ describe('a start of the Node bundle that fails', (check) => {
     ]);
   });
 
-  check('over an address that is not of this machine names HOST', async () => {
+  check.thorough('over an address that is not of this machine names HOST', async () => {
     const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, HOST: '192.0.2.1' });
     assert.is(code, 1);
     assert.equal(errorTexts(stderr), [
@@ -103,7 +103,7 @@ describe('a start of the Node bundle that fails', (check) => {
     }
   });
 
-  check('over a category that is none names the nearest that is one', async () => {
+  check.thorough('over a category that is none names the nearest that is one', async () => {
     const MODERATION_POLICY_FILE = fileOf(
       'policy.json',
       '{"version":"1","categories":{"harrasment":{"threshold":0.7}}}',
@@ -115,24 +115,27 @@ describe('a start of the Node bundle that fails', (check) => {
     ]);
   });
 
-  check('over a policy that nobody uses, or an own category with the name of one of the 13, says so', async () => {
-    const problemOf = async (file: object): Promise<readonly string[]> => {
-      const MODERATION_POLICY_FILE = fileOf('policies.json', JSON.stringify({ version: '1', ...file }));
-      const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, MODERATION_POLICY_FILE });
-      assert.is(code, 1);
-      return errorTexts(stderr);
-    };
-    assert.match(
-      (await problemOf({ policies: { idle: {} } })).join(),
-      /^gatehouse gateway: MODERATION_POLICY_FILE: policies\.idle: no request is judged by it: name it in use\.default/,
-    );
-    assert.match(
-      (await problemOf({ own_categories: { Violence: { definition: 'x' } } })).join(),
-      /^gatehouse gateway: MODERATION_POLICY_FILE: own_categories: "Violence" is OpenAI's category "violence"/,
-    );
-  });
+  check.thorough(
+    'over a policy that nobody uses, or an own category with the name of one of the 13, says so',
+    async () => {
+      const problemOf = async (file: object): Promise<readonly string[]> => {
+        const MODERATION_POLICY_FILE = fileOf('policies.json', JSON.stringify({ version: '1', ...file }));
+        const { code, stderr } = await gatewayEnd({ ...NOWHERE, MODERATION_API_KEYS: KEY, MODERATION_POLICY_FILE });
+        assert.is(code, 1);
+        return errorTexts(stderr);
+      };
+      assert.match(
+        (await problemOf({ policies: { idle: {} } })).join(),
+        /^gatehouse gateway: MODERATION_POLICY_FILE: policies\.idle: no request is judged by it: name it in use\.default/,
+      );
+      assert.match(
+        (await problemOf({ own_categories: { Violence: { definition: 'x' } } })).join(),
+        /^gatehouse gateway: MODERATION_POLICY_FILE: own_categories: "Violence" is OpenAI's category "violence"/,
+      );
+    },
+  );
 
-  check('over a policy file that is not there, or is none, says so', async () => {
+  check.thorough('over a policy file that is not there, or is none, says so', async () => {
     const files = [join(directory, 'nowhere.json'), fileOf('text.json', 'no JSON'), directory];
     const problems: string[] = [];
     for (const MODERATION_POLICY_FILE of files) {
@@ -158,7 +161,7 @@ describe('a start of the Node bundle that fails', (check) => {
     }
   });
 
-  check('in production without a key names the variable', async () => {
+  check.thorough('in production without a key names the variable', async () => {
     const { code, stderr } = await gatewayEnd({ ...NOWHERE, APP_ENV: 'production' });
     assert.is(code, 1);
     assert.equal(errorTexts(stderr), [
@@ -166,7 +169,7 @@ describe('a start of the Node bundle that fails', (check) => {
     ]);
   });
 
-  check('on a Node that is too old says so in one line, whichever program it is', async () => {
+  check.thorough('on a Node that is too old says so in one line, whichever program it is', async () => {
     const pretend = {
       command: process.execPath,
       flags: ['--import', `data:text/javascript,${PRETEND}`],
@@ -237,7 +240,7 @@ describe('a start of the Node bundle that succeeds', (check) => {
     });
   });
 
-  check('judges by the policy file it was given', async () => {
+  check.thorough('judges by the policy file it was given', async () => {
     const MODERATION_POLICY_FILE = fileOf(
       'mild.json',
       '{"version":"mild-1","categories":{"harassment":{"threshold":0.3}}}',

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import * as assert from 'uvu/assert';
 import { startCollector } from '../../adapter/opentelemetry/collector.ts';
-import { describe } from '../../check.ts';
+import { describe, thorough } from '../../check.ts';
 import type { Script } from '../backends.ts';
 import { KEY, moderate } from '../client.ts';
 import { begunTogether } from '../together.ts';
@@ -150,7 +150,7 @@ describe('stopping the Node bundle', (check) => {
     }),
   );
 
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  for (const signal of (['SIGTERM', 'SIGINT', 'SIGHUP'] as const).slice(0, thorough(1, 3))) {
     check(
       `by ${signal} lets a slow request finish, takes no new one, and ends soon after it`,
       together(
@@ -191,7 +191,7 @@ describe('stopping the Node bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'does not wait for connections on which no one asks',
     inWorld(judged, async ({ gateway }) => {
       const idle = keptAlive(gateway.address);
@@ -207,7 +207,7 @@ describe('stopping the Node bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'a second time ends it at once',
     inWorld(
       () => 'hang',
@@ -227,7 +227,7 @@ describe('stopping the Node bundle', (check) => {
     ),
   );
 
-  check(
+  check.thorough(
     'takes a signal that arrives twice in one moment for one, as a terminal and npm send it',
     inWorld(
       () => ({ delayMs: 500 }),

@@ -80,7 +80,7 @@ describe('the relay admin bundle and the official client', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'agree on the result of every other tool',
     inWorld(async (world) => {
       const client = await listed(world);
@@ -135,7 +135,7 @@ describe('the relay admin bundle and the official client', (check) => {
     ['internal', 'UPSTREAM_UNAVAILABLE'],
     ['rate-limited', 'UPSTREAM_RATE_LIMIT'],
   ] as const;
-  check(
+  check.thorough(
     'agree on the answers of a failing relay',
     inWorld(async (world) => {
       const client = await listed(world);
@@ -152,7 +152,7 @@ describe('the relay admin bundle and the official client', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'know a tool that does not exist for a mistake of the program, and name those that do',
     inWorld(async (world) => {
       const client = await world.connect();

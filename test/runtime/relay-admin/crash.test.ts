@@ -128,7 +128,7 @@ describe('killing the relay admin bundle', (check) => {
 });
 
 describe('two relay admin processes over one journal', (check) => {
-  const RACES = thorough(2, 8);
+  const RACES = thorough(1, 8);
   /** Two processes that are up, and so begin at the same moment. */
   const two = async ({ start }: RelayAdminWorld): Promise<readonly [RelayAdminProcess, RelayAdminProcess]> => {
     const both = [start(), start()] as const;

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { BUNDLE_CACHE } from '../../compile-cache.ts';
 import { bundle, type Ended, type Variables } from '../processes.ts';
 
 /** A message of the protocol as it came over the wire. */
@@ -107,7 +108,7 @@ export const startRelayAdmin = ({
   directory,
 }: ProcessNeeds): RelayAdminProcess => {
   const child = spawn(command ?? process.execPath, words ?? [...flags, bundle('relay-admin.js')], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', ...variables },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', ...BUNDLE_CACHE, ...variables },
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(directory === undefined ? {} : { cwd: directory }),
   });

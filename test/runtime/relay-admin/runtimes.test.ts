@@ -35,7 +35,7 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
       }),
     );
 
-    check(
+    check.thorough(
       'credits once, remembers it over a restart on Node, and leaves a journal for its owner alone',
       inWorld(async (world) => {
         const admin = startOn(world, runtime);
@@ -50,7 +50,7 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
       }),
     );
 
-    check(
+    check.thorough(
       'ends within two seconds when its input ends or a signal comes, also in the middle of a recharge',
       inWorld(async (world) => {
         for (const [at, end] of (['endInput', 'SIGTERM'] as const).entries()) {
@@ -70,7 +70,7 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
       }),
     );
 
-    check('refuses settings that are wrong', async () => {
+    check.thorough('refuses settings that are wrong', async () => {
       const { code, stdout, stderr } = await run(program(runtime.command), runtime.words, {
         variables: { RELAY_BASE_URL: 'ftp://canary', RELAY_TIMEOUT_MS: 'canary' },
       });

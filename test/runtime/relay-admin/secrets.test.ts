@@ -115,7 +115,7 @@ describe('nothing that the relay admin bundle says, logs or keeps', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'holds them when a change fails in any way',
     inWorld(async (world) => {
       const { control } = world;
@@ -154,7 +154,7 @@ describe('nothing that the relay admin bundle says, logs or keeps', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'holds what a user wrote to be taken for more than data',
     inWorld(async (world) => {
       const admin = await verbose(world);

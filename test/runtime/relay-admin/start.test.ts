@@ -44,7 +44,7 @@ describe('the environment of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'is reported nowhere: not the key, and nothing of what is not ours',
     inWorld(async ({ start, journalText }) => {
       const unknownNames = {
@@ -118,7 +118,7 @@ describe('starting the relay admin bundle', (check) => {
     },
   );
 
-  check('does not happen with an address that could lead elsewhere', async () => {
+  check.thorough('does not happen with an address that could lead elsewhere', async () => {
     const wrong: readonly Variables[] = [
       {},
       { RELAY_BASE_URL: GOOD.RELAY_BASE_URL },
@@ -174,7 +174,7 @@ describe('starting the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'works through a link, from a directory of its own, with nothing else in the environment',
     inWorld(async ({ start, directory }) => {
       const link = join(directory, 'relay-admin');

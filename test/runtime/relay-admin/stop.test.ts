@@ -75,7 +75,7 @@ const isTried = ([name]: readonly [string, unknown]): boolean =>
 
 describe('stopping the relay admin bundle', (check) => {
   for (const [name, stop] of Object.entries(WAYS)) {
-    check(
+    check.thorough(
       `by ${name} takes no time when nothing is under way`,
       inWorld(async ({ start }) => {
         const admin = start();
@@ -118,7 +118,7 @@ describe('stopping the relay admin bundle', (check) => {
     );
   }
 
-  check(
+  check.thorough(
     'does not wait for reads',
     inWorld(async ({ start, control }) => {
       control.useRouteFault('stuck', 10);
@@ -129,7 +129,7 @@ describe('stopping the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'works beside a client that has stopped to read',
     inWorld(async ({ start }) => {
       const admin = start();

@@ -111,7 +111,7 @@ describe('the wire of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'gives a batch its answer when one of its requests was cancelled, and lets an ended id be used again',
     inWorld(async ({ start, control }) => {
       control.useRouteFault('stuck', 10, /users/);
@@ -128,7 +128,7 @@ describe('the wire of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'takes a message in pieces, several in one piece, and other line ends',
     inWorld(async ({ start }) => {
       const admin = start();
@@ -144,7 +144,7 @@ describe('the wire of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'takes a line of 9 MB, whatever is in it, and soon answers the next',
     inWorld(async ({ start, control }) => {
       const admin = start();
@@ -176,7 +176,7 @@ describe('the wire of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'agrees on each version that it knows, and offers its newest for any other',
     inWorld(async ({ start }) => {
       const known = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
@@ -199,7 +199,7 @@ describe('the wire of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'guards a call before the handshake like any other',
     inWorld(async ({ start, control }) => {
       const admin = start({ variables: { RELAY_READ_ONLY: 'true' } });
@@ -248,7 +248,7 @@ describe('the wire of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'refuses to run a tool as a task before anything is sent, and the preview is as good as before',
     inWorld(async ({ start, control }) => {
       const admin = start();
@@ -265,7 +265,7 @@ describe('the wire of the relay admin bundle', (check) => {
     }),
   );
 
-  check(
+  check.thorough(
     'hands on nothing that a client slips in beside the arguments',
     inWorld(async ({ start, control }) => {
       const admin = start();

@@ -1,5 +1,5 @@
+import type { Chain } from '../../../core/http/history-digests.ts';
 import type { ChainEnd } from '../../protocol/turns.ts';
-import type { Chain } from './digests.ts';
 
 /** A beginning of a history that a session ended with once. */
 export type KnownBeginning = {

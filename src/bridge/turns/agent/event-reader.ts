@@ -3,16 +3,19 @@ import { HttpClientError, type HttpStream, type OpenHttpStream } from '../../../
 import { createSseParser } from '../../../core/http/sse-parser.ts';
 
 type StreamRequest = Omit<Parameters<OpenHttpStream>[0], 'signal'>;
+/** An event of a stream. */
+export type NamedEvent = { readonly name: string; readonly data: string };
 
 /** An open answer of the agent, until `close`. */
-export type OpenAnswer = {
-  readonly status: number;
-  readonly header: HttpStream['header'];
+export type OpenAnswer = Pick<HttpStream, 'status' | 'header'> & {
   readonly isEventStream: boolean;
   /** Its whole text, for an answer that is no event stream. */
   readonly text: () => Promise<string>;
-  /** The events of a stream, read once. Rejects with an `HttpClientError` where it breaks or is silent for too long. */
-  readonly events: AsyncGenerator<{ readonly name: string; readonly data: string }, void, undefined>;
+  /**
+   * The next events of a stream: all that have come together, none at its end. Rejects with an `HttpClientError` where it breaks or is
+   * silent for too long.
+   */
+  readonly nextEvents: () => Promise<readonly NamedEvent[]>;
   readonly close: () => void;
 };
 
@@ -59,35 +62,36 @@ export const openAnswer = async (
     close();
     throw error;
   });
-  async function* eventsIn() {
-    const parser = createSseParser({ limitChars: EVENT_LIMIT_CHARS });
-    try {
-      for await (const bytes of opened.chunks) {
-        silence.heard();
-        for (const item of parser.push(bytes)) {
-          if (item.kind === 'too-long') throw new HttpClientError('ANSWER_TOO_LARGE');
-          yield { name: item.name, data: item.data };
-        }
-      }
-    } finally {
-      close();
-    }
-  }
+  const { status, header } = opened;
+  const chunks = opened.chunks[Symbol.asyncIterator]();
+  const parser = createSseParser({ limitChars: EVENT_LIMIT_CHARS });
   return {
-    status: opened.status,
-    header: opened.header,
-    isEventStream: /^text\/event-stream\b/i.test(opened.header('content-type') ?? ''),
+    status,
+    header,
+    isEventStream: /^text\/event-stream\b/i.test(header('content-type') ?? ''),
     async text() {
       const decoder = new TextDecoder();
       let text = '';
       try {
-        for await (const bytes of opened.chunks) text += decoder.decode(bytes, { stream: true });
+        for (let next = await chunks.next(); next.done !== true; next = await chunks.next())
+          text += decoder.decode(next.value, { stream: true });
         return text + decoder.decode();
       } finally {
         close();
       }
     },
-    events: eventsIn(),
+    async nextEvents() {
+      for (;;) {
+        const next = await chunks.next();
+        if (next.done === true) return [];
+        silence.heard();
+        const events = parser.push(next.value).map((item) => {
+          if (item.kind === 'too-long') throw new HttpClientError('ANSWER_TOO_LARGE');
+          return item;
+        });
+        if (events.length > 0) return events;
+      }
+    },
     close,
   };
 };

@@ -5,7 +5,7 @@ import { type Span, serverAttributes, type TraceContext } from '../../../core/ht
  * Makes a POST in a span of its own below that of the request, if it has one. `template`: its path without ids. A failure is recorded by
  * the kind of its fault.
  */
-type TracedPost = <T>(
+export type TracedPost = <T>(
   parent: Span | undefined,
   template: string,
   post: (trace: TraceContext | undefined) => Promise<T>,

@@ -1,15 +1,17 @@
 import { untilAborted } from '../../../core/async.ts';
+import { chainsOf, extendChain } from '../../../core/http/history-digests.ts';
 import { isNotFound } from '../../agent/errors.ts';
-import type { Prompt } from '../../agent/session-client.ts';
+import { refused } from '../../errors.ts';
 import type { BeginRequest, BegunTurn, TurnCaller, TurnSnapshot } from '../port.ts';
-import { beginningsOf, digestAfter, promptPartsOf } from './history.ts';
+import { promptPartsOf } from './history.ts';
 import { turnToJoin } from './joining.ts';
-import { NEVER, refused } from './needs.ts';
+import { readMarks } from './marks.ts';
+import { NEVER } from './needs.ts';
 import { type BeginPlace, conversationFor, type PlacedRequest, placeIn, placeInNewSession } from './place.ts';
 import { eventsOf, leaveTurn } from './reading.ts';
 import { continueTurn, endTurn, newTurn, turnViewOf } from './records.ts';
 import { startRun } from './run.ts';
-import { addTurn, conversationAt, type KnownConversation, type TurnRecord, type TurnsState } from './state.ts';
+import { addTurn, conversationAt, type KnownConversation, newIDOf, type TurnRecord, type TurnsState } from './state.ts';
 
 /** The results of calls that a history ends with are told to the agent as the input, if there is no other. */
 const withInput = (request: BeginRequest): BeginRequest => {
@@ -17,15 +19,6 @@ const withInput = (request: BeginRequest): BeginRequest => {
   if (input.length > 0 || decisions.length > 0) return request;
   const last = history.findLastIndex(({ role }) => role !== 'tool');
   return { ...request, history: history.slice(0, last + 1), input: history.slice(last + 1) };
-};
-
-const toPrompt = (
-  request: BeginRequest,
-  parts: Prompt['parts'],
-  token: string,
-): Prompt & { readonly token: string } => {
-  const { model, variant, agent, system, hasTools, format } = request;
-  return { parts, model, variant, agent, system, hasTools, token, format };
 };
 
 /** Waits until no turn goes on in a conversation. Resolves to the turn there that waits for a decision, if that is to stay. */
@@ -52,22 +45,19 @@ const sendPrompt = async (
 ): Promise<void> => {
   const { needs, requests } = state;
   const { conversation, sessionID } = place;
-  const { history, input } = request;
+  const { history, input, model, variant, agent, system, hasTools, format } = request;
   const parts = await needs.runInSlices(promptPartsOf(place.replay, input, history), signal);
   if (place.chain !== undefined)
-    record.chain = await needs.runInSlices(digestAfter(place.chain, input, needs.digest), signal);
+    record.chain = await needs.runInSlices(extendChain(place.chain, input, needs.digest), signal);
   await needs.feed.untilOpen(signal);
   signal.throwIfAborted();
   const before = { lastTurnID: conversation.lastTurnID, tip: conversation.tip };
-  const run = startRun(
-    { ...needs, requests },
-    {
-      sessionID,
-      prompt: toPrompt(request, parts, record.id),
-      span: request.span,
-      onEnd: (end, steps) => endTurn(state, conversation.openTurn ?? record, end, steps),
-    },
-  );
+  const run = startRun(needs, requests, {
+    sessionID,
+    prompt: { parts, model, variant, agent, system, hasTools, format, token: record.id },
+    span: request.span,
+    onEnd: (end, steps) => endTurn(state, conversation.openTurn ?? record, end, steps),
+  });
   record.conversation = conversation;
   record.sessionID = sessionID;
   record.run = run;
@@ -134,7 +124,7 @@ const beginWithDecisions = async (state: TurnsState, record: TurnRecord, request
       ? [...state.turns.values()].find(hasAll)
       : 'after' in place
         ? state.turns.get(place.after)?.conversation?.openTurn
-        : conversationAt(state, place, { owner })?.openTurn;
+        : conversationAt(state, place, owner)?.openTurn;
   if (!hasAll(waiting)) throw refused('no_such_request', ids);
   const takeBack = continueTurn(state, waiting, record);
   try {
@@ -149,16 +139,15 @@ const begin = async (
   state: TurnsState,
   record: TurnRecord,
   request: BeginRequest,
-  readMarks: (signal: AbortSignal) => Promise<void>,
 ): Promise<TurnSnapshot | undefined> => {
   const { signal } = record.starting;
   const { runInSlices, digest } = state.needs;
-  if (request.conversation !== undefined && !('after' in request.conversation)) await readMarks(signal);
+  if (request.conversation !== undefined && !('after' in request.conversation)) await readMarks(state, signal);
   if (request.decisions.length > 0) {
     await beginWithDecisions(state, record, request);
     return undefined;
   }
-  const beginnings = await runInSlices(beginningsOf(request.history, digest), signal);
+  const beginnings = await runInSlices(chainsOf(request.history, digest), signal);
   return beginNew(state, record, { request, owner: record.owner, beginnings, signal });
 };
 
@@ -169,7 +158,7 @@ const enter = async (
   outcome: 'begun' | 'joined',
   { signal }: TurnCaller,
 ): Promise<BegunTurn> => {
-  const reader = `rdr_${state.needs.newID()}`;
+  const reader = newIDOf('rdr', state.needs);
   record.readers.add(reader);
   record.leftMs = undefined;
   try {
@@ -184,12 +173,7 @@ const enter = async (
 };
 
 /** Begins a turn, or joins the one that an equal request has begun. */
-export const beginTurn = async (
-  state: TurnsState,
-  given: BeginRequest,
-  by: TurnCaller,
-  readMarks: (signal: AbortSignal) => Promise<void>,
-): Promise<BegunTurn> => {
+export const beginTurn = async (state: TurnsState, given: BeginRequest, by: TurnCaller): Promise<BegunTurn> => {
   if (given.clientTools !== undefined) throw refused('unsupported');
   const known = turnToJoin(state, given, by.owner);
   if (known !== undefined) {
@@ -200,7 +184,7 @@ export const beginTurn = async (
   const record = newTurn(state, given, by.owner);
   addTurn(state, record);
   const forget = (): void => void state.turns.delete(record.id);
-  record.begun = begin(state, record, withInput(given), readMarks);
+  record.begun = begin(state, record, withInput(given));
   record.begun.then((waiting) => waiting && forget(), forget);
   return enter(state, record, 'begun', by);
 };

@@ -1,9 +1,10 @@
+import { extendChain } from '../../../core/http/history-digests.ts';
 import { isNotFound } from '../../agent/errors.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
+import { refused } from '../../errors.ts';
 import type { ConversationsPort, ConversationView, SentMessage, TurnCaller } from '../port.ts';
-import { digestAfter } from './history.ts';
-import { markOf } from './marks.ts';
-import { NEVER, refused } from './needs.ts';
+import { markOf, readMarks } from './marks.ts';
+import { NEVER } from './needs.ts';
 import { createSessionFor, openConversation } from './records.ts';
 import { conversationAt, type KnownConversation, type TurnsState, turnsIn } from './state.ts';
 
@@ -31,7 +32,7 @@ const addMessages = async (
     added.push(record);
   }
   const tip = conversation.tip?.digest;
-  if (tip !== undefined) conversation.tip = { digest: await runInSlices(digestAfter(tip, messages, digest), signal) };
+  if (tip !== undefined) conversation.tip = { digest: await runInSlices(extendChain(tip, messages, digest), signal) };
   return added;
 };
 
@@ -40,25 +41,18 @@ const requireUserMessages = (messages: readonly SentMessage[]): void => {
 };
 
 /** Conversations as objects: sessions with a mark in their metadata. */
-export const createConversations = (
-  state: TurnsState,
-  readMarks: (signal: AbortSignal) => Promise<void>,
-): ConversationsPort => {
+export const createConversations = (state: TurnsState): ConversationsPort => {
   const { agent } = state.needs;
   const find = async (place: { readonly id: string } | { readonly name: string }, by: TurnCaller) => {
-    await readMarks(by.signal);
-    const found = conversationAt(state, place, by);
+    await readMarks(state, by.signal);
+    const found = conversationAt(state, place, by.owner);
     if (found === undefined || found.sessionID === '') throw refused('conversation_not_found');
     return found;
   };
   return {
-    async create({ metadata, messages, key }, { owner, signal }) {
+    async create({ metadata, messages }, { owner, signal }) {
       requireUserMessages(messages);
-      const known = [...state.conversations.values()].find(
-        (one) => key !== undefined && one.key === key && one.owner === owner && one.sessionID !== '',
-      );
-      if (known !== undefined) return toConversationView(known);
-      const conversation = openConversation(state, { owner, key, isOfClient: true, metadata });
+      const conversation = openConversation(state, { owner, isOfClient: true, metadata });
       try {
         conversation.sessionID = await createSessionFor(state, conversation, TITLE, signal);
         await addMessages(state, conversation, messages, signal);

@@ -1,6 +1,6 @@
 import type { MessageRecord } from '../../agent/schema.ts';
 import type { TurnEntry, TurnUsage } from '../port.ts';
-import { createStepReducer, type GrowingText, type Step, type StepPart } from './steps.ts';
+import { applyList, type GrowingText, isText, type PromptSteps, type Step } from './steps.ts';
 
 const PHASES = 2;
 const PARTS = 2 ** 12;
@@ -13,31 +13,20 @@ const positionAt = (step: number, phase: 0 | 1, part: number, offset: number): n
 
 const endOfStep = (step: number): number => positionAt(step, 1, PARTS - 1, 1);
 
-const isText = (part: StepPart): part is GrowingText => part.type === 'text' || part.type === 'reasoning';
-
 /** Whether a text gets no more. Some models never say it of their reasoning, which ends before the next part then. */
 const isOver = (text: GrowingText, { info, parts }: Step): boolean =>
   text.hasEnded ||
   info.time.completed !== undefined ||
   (text.type === 'reasoning' && parts.slice(parts.indexOf(text) + 1).some(({ type }) => type !== 'other'));
 
-/** A text between two of its characters, the first of which is mostly near its end. */
-const textBetween = ({ pieces, chars }: GrowingText, from: number, to: number): string => {
-  let start = chars;
-  let index = pieces.length;
-  for (; index > 0 && start > from; index -= 1) start -= pieces[index - 1]?.length ?? 0;
-  const rest = pieces.slice(index).join('');
-  return start === from && to === chars ? rest : rest.slice(from - start, to - start);
-};
-
 type Range = { readonly after: number; readonly until: number };
 
 function* textEntries(text: GrowingText, step: Step, start: number, { after, until }: Range): Generator<TurnEntry> {
-  const { type, id: partID, chars } = text;
+  const { type, id: partID, text: whole } = text;
   const place = { messageID: step.info.id, partID };
   const from = Math.max(0, after - start);
-  const to = Math.min(chars, until - start);
-  if (from < to) yield { position: start + to, type, ...place, text: textBetween(text, from, to) };
+  const to = Math.min(whole.length, until - start);
+  if (from < to) yield { position: start + to, type, ...place, text: whole.slice(from, to) };
   if (isOver(text, step)) yield { position: start + TEXT_ENDED, type: `${type}-ended`, ...place };
 }
 
@@ -51,15 +40,8 @@ function* outputOf(step: Step, index: number, range: Range): Generator<TurnEntry
     } else if (part.type === 'tool') {
       const { id: partID, callID, tool: name, state } = part;
       if (state.status === 'pending' && step.info.time.completed === undefined) return;
-      const call = {
-        messageID: step.info.id,
-        partID,
-        callID,
-        name,
-        arguments: JSON.stringify(state.input),
-        isForClient: false,
-      };
-      yield { position: start + 1, type: 'call', ...call };
+      const call = { messageID: step.info.id, partID, callID, name, arguments: JSON.stringify(state.input) };
+      yield { position: start + 1, type: 'call', ...call, isForClient: false };
     }
   }
 }
@@ -94,10 +76,9 @@ export const entriesOf = (steps: readonly Step[], range: Range): readonly TurnEn
 
 /** The steps of a prompt in a session's messages. */
 export const stepsIn = (records: readonly MessageRecord[], promptID: string): readonly Step[] => {
-  const reducer = createStepReducer();
-  reducer.setPrompt(promptID);
-  reducer.applyList(records);
-  return reducer.steps;
+  const answer: PromptSteps = { steps: [], promptID, held: undefined };
+  applyList(answer, records);
+  return answer.steps;
 };
 
 /** Tokens of the steps that are complete between two positions. */
@@ -126,8 +107,6 @@ export const toolsOf = (steps: readonly Step[]): readonly string[] =>
 export const answerTextOf = (steps: readonly Step[]): string => {
   const structured = steps.findLast(({ info }) => info.structured !== undefined)?.info.structured;
   if (structured !== undefined) return JSON.stringify(structured);
-  const texts = steps.flatMap(({ parts }) =>
-    parts.flatMap((part) => (part.type === 'text' ? [part.pieces.join('')] : [])),
-  );
+  const texts = steps.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])));
   return texts.filter((text) => text !== '').join('\n\n');
 };

@@ -1,6 +1,6 @@
+import { refused } from '../../errors.ts';
 import type { BeginRequest } from '../port.ts';
 import { toolsOf } from './entries.ts';
-import { refused } from './needs.ts';
 import type { TurnRecord, TurnsState } from './state.ts';
 
 const KEY_LIFE_MS = 86_400_000;
@@ -56,11 +56,7 @@ const byDigest = (records: readonly TurnRecord[], { isRetry }: Joining, nowMs: n
  * The turn that a request joins because an equal one has begun it; undefined if there is none. Faults with `key_reused`, and with
  * `turn_aborted` where the turn was aborted after it had called tools.
  */
-export const turnToJoin = (
-  { turns, needs }: Pick<TurnsState, 'turns' | 'needs'>,
-  request: Joining,
-  owner: string,
-): TurnRecord | undefined => {
+export const turnToJoin = ({ turns, needs }: TurnsState, request: Joining, owner: string): TurnRecord | undefined => {
   const nowMs = needs.clock.now();
   const own = [...turns.values()].filter((record) => record.owner === owner).reverse();
   const withKey = own.find(({ key, createdMs }) => key === request.key && nowMs - createdMs < KEY_LIFE_MS);

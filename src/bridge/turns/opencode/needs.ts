@@ -1,38 +1,18 @@
-import type { Clock } from '../../../core/clock.ts';
-import { Fault } from '../../../core/fault.ts';
-import type { Log } from '../../../core/log.ts';
-import type { RunInSlices } from '../../../core/time-slices.ts';
-import type { CallAgent } from '../../agent/calls.ts';
-import type { SessionClient } from '../../agent/session-client.ts';
-import type { AgentEventStream } from '../../agent/types.ts';
-import type { BridgeFault, TurnRefusalCode } from '../../errors.ts';
-import type { createTracedPost } from '../agent/traced-post.ts';
-
-type TracedPost = ReturnType<typeof createTracedPost>;
+import type { Runtime } from '../../../core/runtime.ts';
+import type { TracedPost } from '../agent/traced-post.ts';
+import type { AgentFeed } from './feed.ts';
+import type { SessionClient } from './session-client.ts';
 
 /** What turns at an OpenCode server need. */
-export type OpenCodeNeeds = {
-  readonly callAgent: CallAgent;
-  /** Of the agent, for traces. */
-  readonly baseUrl: string;
-  readonly feed: Pick<AgentEventStream, 'subscribe' | 'untilOpen'>;
-  readonly clock: Clock;
+export type TurnsNeeds = Runtime & {
+  readonly agent: SessionClient;
+  readonly feed: AgentFeed;
+  readonly traced: TracedPost;
   /** 0 to 1; shortens the wait before a call is repeated. */
   readonly chance: () => number;
-  readonly log: Log;
   /** SHA-256 as a text. */
   readonly digest: (text: string) => string;
-  /** 10 to 60 letters and digits that were not made before. */
-  readonly newID: () => string;
-  readonly runInSlices: RunInSlices;
 };
-
-/** The same with what is made of it. */
-export type TurnsNeeds = OpenCodeNeeds & { readonly agent: SessionClient; readonly traced: TracedPost };
-
-/** A refusal of the port. */
-export const refused = (code: TurnRefusalCode, ids: readonly string[] = []): Fault<BridgeFault> =>
-  new Fault({ kind: 'turn-refused', code, ids });
 
 /** For calls that have to be made whoever has left. */
 export const NEVER = new AbortController().signal;

@@ -3,42 +3,37 @@ import { setNewest } from '../../../core/bounded-map.ts';
 import { Fault } from '../../../core/fault.ts';
 import { isNotFound, withRetries } from '../../agent/errors.ts';
 import type { PermissionRecord } from '../../agent/schema.ts';
-import type { AgentEventUpdate } from '../../agent/types.ts';
+import { refused } from '../../errors.ts';
 import type { TurnDecision } from '../port.ts';
-import { NEVER, refused, type TurnsNeeds } from './needs.ts';
+import type { AgentUpdate } from './feed.ts';
+import { NEVER, type TurnsNeeds } from './needs.ts';
 
 /** The permission requests of the sessions that are watched, with those of their child sessions. */
 export type OpenRequests = {
   /** Calls `onChange` when the requests of a session change, until `stop` is called. */
-  readonly watch: (sessionID: string, onChange: () => void) => WatchedRequests;
+  readonly watch: (
+    sessionID: string,
+    onChange: () => void,
+  ) => { readonly open: () => readonly PermissionRecord[]; readonly stop: () => void };
   /** Faults with `turn-refused` `no_such_request` where it is not open any more. */
   readonly reply: (decision: TurnDecision) => Promise<void>;
   readonly stop: () => void;
 };
-export type WatchedRequests = { readonly open: () => readonly PermissionRecord[]; readonly stop: () => void };
-
-type Needs = Pick<TurnsNeeds, 'agent' | 'feed' | 'clock' | 'chance' | 'log'>;
 
 const SESSIONS_LIMIT = 10_000;
-const DEPTH_LIMIT = 10;
-const CLOSED_LIMIT = 1000;
+const ANSWERED_LIMIT = 1000;
 /** OpenCode asks for permission before it has stored the arguments of the call. */
 const INPUT_PAUSES_MS = [50, 100, 200, 400, 800, 0] as const;
 
-/** Whether a request has none of its call's arguments, as those of OpenCode for tools of an MCP server. */
-const lacksInput = ({ tool, metadata }: PermissionRecord): boolean => {
-  const { preview: _preview, title: _title, ...given } = metadata;
-  return tool !== undefined && Object.keys(given).length === 0;
-};
-
-/** The request with the arguments of its call, read from its message; as it is where the agent does not show them. */
-const withInput = async (
+/** The request with the arguments of its call, read from its message where it has none, as those of OpenCode for MCP tools. */
+const withArguments = async (
   request: PermissionRecord,
-  { agent, clock }: Needs,
+  { agent, clock }: TurnsNeeds,
   signal: AbortSignal,
 ): Promise<PermissionRecord> => {
   const { sessionID, tool, metadata } = request;
-  if (tool === undefined || !lacksInput(request)) return request;
+  const { preview: _preview, title: _title, ...given } = metadata;
+  if (tool === undefined || Object.keys(given).length > 0) return request;
   for (const pauseMs of INPUT_PAUSES_MS) {
     const message = await agent.message(sessionID, tool.messageID, signal).catch(() => undefined);
     const call = message?.parts.find((part) => part.type === 'tool' && part.callID === tool.callID);
@@ -50,74 +45,69 @@ const withInput = async (
 };
 
 /** The topmost parent of a session: an agent that hands a task to another one runs it in a child session. */
-const createRoots = ({ agent }: Needs) => {
+const createRoots = ({ agent }: TurnsNeeds) => {
   const parents = new Map<string, string | undefined>();
-  const parentOf = async (id: string, signal: AbortSignal): Promise<string | undefined> => {
-    if (!parents.has(id)) setNewest(parents, [id, (await agent.session(id, signal)).parentID], SESSIONS_LIMIT);
-    return parents.get(id);
-  };
-  return async (sessionID: string, signal: AbortSignal): Promise<string> => {
-    let root = sessionID;
-    for (let depth = 0; depth < DEPTH_LIMIT; depth += 1) {
-      const parent = await parentOf(root, signal);
-      if (parent === undefined) break;
-      root = parent;
+  return async function rootOf(sessionID: string, signal: AbortSignal): Promise<string> {
+    if (!parents.has(sessionID)) {
+      const { parentID } = await agent.session(sessionID, signal);
+      setNewest(parents, [sessionID, parentID], SESSIONS_LIMIT);
     }
-    return root;
+    const parent = parents.get(sessionID);
+    return parent === undefined ? sessionID : rootOf(parent, signal);
   };
 };
 
-/** Follows the agent's permission requests. Rejects questions, which clients cannot answer. */
-export const followRequests = (needs: Needs): OpenRequests => {
-  const { agent, feed, clock, chance, log } = needs;
+/** Lists the agent's permission requests whenever one may have changed. Rejects questions, which clients cannot answer. */
+export const followRequests = (needs: TurnsNeeds): OpenRequests => {
+  const { agent, feed, log } = needs;
   const stopping = new AbortController();
   const { signal } = stopping;
   const rootOf = createRoots(needs);
   const watchers = new Map<string, () => void>();
   const open = new Map<string, { readonly request: PermissionRecord; readonly root: string }>();
-  /** Of requests that were answered: a list, or the search for a root, may come later than the answer. */
-  const closed = new Map<string, true>();
+  /** As the agent listed them last. */
+  let listed: readonly string[] = [];
+  /** A list may be older than the answer. */
+  const answered = new Map<string, true>();
+  let listing: Promise<void> = Promise.resolve();
 
-  const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { clock, chance, signal });
+  const retry = <T>(call: () => Promise<T>): Promise<T> => withRetries(call, { ...needs, signal });
   const logFailure = (error: unknown): void => {
     const reason = error instanceof Fault ? error.detail.kind : 'bug';
     if (!signal.aborted && !isNotFound(error)) log('warn', 'asks-not-read', { reason });
   };
+  const watchedRootOf = async (sessionID: string): Promise<string | undefined> => {
+    if (watchers.size === 0) return undefined;
+    const root = watchers.has(sessionID) ? sessionID : await retry(() => rootOf(sessionID, signal));
+    return watchers.has(root) ? root : undefined;
+  };
   const close = (id: string): void => {
-    setNewest(closed, [id, true], CLOSED_LIMIT);
     const root = open.get(id)?.root;
     open.delete(id);
     if (root !== undefined) watchers.get(root)?.();
   };
-  const watchedRootOf = async (sessionID: string): Promise<string | undefined> => {
-    const root = watchers.has(sessionID) ? sessionID : await retry(() => rootOf(sessionID, signal));
-    return watchers.has(root) ? root : undefined;
-  };
   const add = async (request: PermissionRecord): Promise<void> => {
-    const root = watchers.size === 0 ? undefined : await watchedRootOf(request.sessionID);
-    if (root === undefined) return;
-    const complete = await withInput(request, needs, signal);
-    if (closed.has(request.id) || open.has(request.id)) return;
+    const root = await watchedRootOf(request.sessionID);
+    if (root === undefined || open.has(request.id)) return;
+    const complete = await withArguments(request, needs, signal);
+    if (!listed.includes(request.id) || answered.has(request.id)) return;
     open.set(request.id, { request: complete, root });
     watchers.get(root)?.();
   };
-  const readAll = async (): Promise<void> => {
-    const known = [...open.keys()];
-    const listed = await retry(() => agent.permissionRequests(signal));
-    for (const id of known) if (listed.every((request) => request.id !== id)) close(id);
-    await Promise.all(listed.map(add));
+  const list = async (): Promise<void> => {
+    const requests = await retry(() => agent.permissionRequests(signal));
+    listed = requests.map(({ id }) => id);
+    for (const id of open.keys()) if (!listed.includes(id)) close(id);
+    for (const request of requests) add(request).catch(logFailure);
   };
   const rejectQuestion = async ({ id, sessionID }: { readonly id: string; readonly sessionID: string }) => {
-    if (watchers.size > 0 && (await watchedRootOf(sessionID)) !== undefined)
-      await retry(() => agent.rejectQuestion(id, signal));
+    if ((await watchedRootOf(sessionID)) !== undefined) await retry(() => agent.rejectQuestion(id, signal));
   };
-  const onUpdate = (update: AgentEventUpdate): void => {
-    if (update.kind === 'gap') readAll().catch(logFailure);
-    else if (update.event.type === 'permission.asked') add(update.event.properties).catch(logFailure);
-    else if (update.event.type === 'permission.replied') close(update.event.properties.requestID);
-    else if (update.event.type === 'question.asked') rejectQuestion(update.event.properties).catch(logFailure);
-  };
-  const unsubscribe = feed.subscribe(onUpdate);
+  const unsubscribe = feed.subscribe((update: AgentUpdate): void => {
+    if (update.type === 'question.asked') rejectQuestion(update.properties).catch(logFailure);
+    else if (update.type === 'gap' || update.type === 'permission.asked' || update.type === 'permission.replied')
+      listing = listing.then(list).catch(logFailure);
+  });
   return {
     watch(sessionID, onChange) {
       watchers.set(sessionID, onChange);
@@ -129,14 +119,16 @@ export const followRequests = (needs: Needs): OpenRequests => {
         },
       };
     },
-    async reply({ requestID, reply, message }) {
+    async reply(decision) {
+      const { requestID } = decision;
       try {
-        const answer = { reply, ...(message === undefined ? {} : { message }) };
-        await agent.answerPermission(requestID, answer, NEVER);
+        await agent.answerPermission(decision, NEVER);
       } catch (error) {
-        if (isNotFound(error)) close(requestID);
-        throw isNotFound(error) ? refused('no_such_request', [requestID]) : error;
+        if (!isNotFound(error)) throw error;
+        close(requestID);
+        throw refused('no_such_request', [requestID]);
       }
+      setNewest(answered, [requestID, true], ANSWERED_LIMIT);
       close(requestID);
     },
     stop() {

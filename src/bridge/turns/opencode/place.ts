@@ -1,8 +1,8 @@
+import { type Chain, extendChain } from '../../../core/http/history-digests.ts';
 import { isNotFound } from '../../agent/errors.ts';
+import { refused } from '../../errors.ts';
 import type { BeginRequest, SentMessage } from '../port.ts';
-import { type Beginning, digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
-import { refused } from './needs.ts';
 import { createSessionFor, openConversation } from './records.ts';
 import { conversationAt, type KnownConversation, knownTurn, type TurnRecord, type TurnsState } from './state.ts';
 
@@ -10,7 +10,7 @@ import { conversationAt, type KnownConversation, knownTurn, type TurnRecord, typ
 export type PlacedRequest = {
   readonly request: BeginRequest;
   readonly owner: string;
-  readonly beginnings: readonly Beginning[];
+  readonly beginnings: readonly Chain[];
   readonly signal: AbortSignal;
 };
 
@@ -55,17 +55,11 @@ export const conversationFor = (state: TurnsState, placed: PlacedRequest): Known
     if (conversation === undefined) throw refused('turn_not_found');
     return conversation;
   }
-  const found = conversationAt(state, place, { owner });
+  const found = conversationAt(state, place, owner);
   if (found !== undefined) return found;
   if ('name' in place) return create(place.name);
   throw refused('conversation_not_found');
 };
-
-const newSession = async (
-  state: TurnsState,
-  conversation: KnownConversation,
-  { request, signal }: PlacedRequest,
-): Promise<string> => createSessionFor(state, conversation, request.title, signal);
 
 /** A place in a new session, with all of the history that the request has. */
 export const placeInNewSession = async (
@@ -73,8 +67,8 @@ export const placeInNewSession = async (
   conversation: KnownConversation,
   placed: PlacedRequest,
 ): Promise<BeginPlace> => {
-  const sessionID = await newSession(state, conversation, placed);
-  const { history } = placed.request;
+  const { history, title } = placed.request;
+  const sessionID = await createSessionFor(state, conversation, title, placed.signal);
   return { conversation, sessionID, isNewSession: true, replay: history, chain: wholeDigest(placed) };
 };
 
@@ -82,11 +76,12 @@ export const placeInNewSession = async (
 const forkAfter = async (
   { turns, needs }: TurnsState,
   { sessionID, promptID, conversation: before }: TurnRecord,
-  { conversation, signal }: { readonly conversation: KnownConversation; readonly signal: AbortSignal },
+  conversation: KnownConversation,
+  signal: AbortSignal,
 ): Promise<string> => {
   const prompts = [...turns.values()].flatMap((one) => (one.sessionID === sessionID ? [one.promptID] : []));
   const later = [...prompts, ...(before?.addedIDs ?? [])].filter((id) => id > promptID).sort();
-  return (await needs.agent.forkSession(sessionID, { before: later[0], metadata: markOf(conversation) }, signal)).id;
+  return (await needs.agent.forkSession(sessionID, later[0], markOf(conversation), signal)).id;
 };
 
 /** A place after the longest beginning of the history that is known, in a copy of its session. */
@@ -94,14 +89,15 @@ const placeAfterBeginning = async (
   state: TurnsState,
   conversation: KnownConversation,
   placed: PlacedRequest,
-  sessionID?: string,
 ): Promise<BeginPlace> => {
-  for (const { digest, rest } of placed.beginnings.toReversed()) {
-    const known = endingWith(state, placed, digest, sessionID);
+  const { request, beginnings, signal } = placed;
+  for (const { digest, count } of beginnings.toReversed()) {
+    const known = endingWith(state, placed, digest, conversation.sessionID === '' ? undefined : conversation.sessionID);
     if (known === undefined) continue;
     try {
-      const forkID = await forkAfter(state, known, { conversation, signal: placed.signal });
-      return { conversation, sessionID: forkID, isNewSession: true, replay: rest, chain: wholeDigest(placed) };
+      const sessionID = await forkAfter(state, known, conversation, signal);
+      const replay = request.history.slice(count);
+      return { conversation, sessionID, isNewSession: true, replay, chain: wholeDigest(placed) };
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -117,33 +113,29 @@ export const placeIn = async (
 ): Promise<BeginPlace> => {
   const { request, owner, signal } = placed;
   const { conversation: wanted, history, isAppended, isCompared, isNew } = request;
-  const { needs } = state;
-  const { sessionID } = conversation;
-  const isAfter = wanted !== undefined && 'after' in wanted;
-  if (sessionID === '') {
-    if (wanted === undefined && !isNew) return placeAfterBeginning(state, conversation, placed);
-    return placeInNewSession(state, conversation, placed);
-  }
-  const after = isAfter ? knownTurn(state, wanted.after, owner) : undefined;
+  const { runInSlices, digest } = state.needs;
+  const { sessionID, tip } = conversation;
+  if (sessionID === '')
+    return wanted === undefined && !isNew
+      ? placeAfterBeginning(state, conversation, placed)
+      : placeInNewSession(state, conversation, placed);
+  const replay = isAppended ? history : [];
+  const chainAfter = async (before: string | undefined): Promise<string | undefined> =>
+    before && runInSlices(extendChain(before, replay, digest), signal);
+  const after = wanted !== undefined && 'after' in wanted ? knownTurn(state, wanted.after, owner) : undefined;
   if (after !== undefined && conversation.lastTurnID !== after.id) {
     const { name: _name, ...unnamed } = conversation;
     const branch = openConversation(state, { ...unnamed, isOfClient: false });
-    const forkID = await forkAfter(state, after, { conversation: branch, signal });
+    const forkID = await forkAfter(state, after, branch, signal);
     const chain = await chainAfter(after.endChain);
-    return { conversation: branch, sessionID: forkID, isNewSession: true, replay: appended(), chain };
+    return { conversation: branch, sessionID: forkID, isNewSession: true, replay, chain };
   }
   const on = { conversation, sessionID, isNewSession: false };
   if (isAppended || (!isCompared && history.length === 0))
-    return { ...on, replay: appended(), chain: await chainAfter(conversation.tip?.digest) };
-  const whole = wholeDigest(placed);
+    return { ...on, replay, chain: await chainAfter(tip?.digest) };
+  const chain = wholeDigest(placed);
   // One from before a restart is not compared: nothing is known of its history.
-  if (conversation.tip === undefined || conversation.tip.digest === whole) return { ...on, replay: [], chain: whole };
-  return placeAfterBeginning(state, conversation, placed, sessionID);
-
-  function appended(): readonly SentMessage[] {
-    return isAppended ? history : [];
-  }
-  async function chainAfter(before: string | undefined): Promise<string | undefined> {
-    return before && needs.runInSlices(digestAfter(before, appended(), needs.digest), signal);
-  }
+  return tip === undefined || tip.digest === chain
+    ? { ...on, replay: [], chain }
+    : placeAfterBeginning(state, conversation, placed);
 };

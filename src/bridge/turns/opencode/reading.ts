@@ -1,8 +1,8 @@
 import { untilAborted } from '../../../core/async.ts';
 import { isNotFound, withRetries } from '../../agent/errors.ts';
-import type { TurnEntry, TurnEvent, TurnEvents } from '../port.ts';
+import { refused } from '../../errors.ts';
+import type { TurnEntry, TurnEvent, TurnEvents, TurnsPort } from '../port.ts';
 import { entriesOf, stepsIn } from './entries.ts';
-import { refused } from './needs.ts';
 import { rangeOf, removeIfRead, turnViewOf } from './records.ts';
 import type { PromptRun } from './run.ts';
 import { callLater, type TurnRecord, type TurnsState } from './state.ts';
@@ -11,16 +11,16 @@ type Reading = { readonly after: number; readonly signal: AbortSignal };
 
 /** The entries of a turn so far: from its run, or from the agent's messages once it has ended. */
 export const readTurnEntries = async (
-  { needs }: Pick<TurnsState, 'needs'>,
+  { needs }: TurnsState,
   record: TurnRecord,
   { after, signal }: Reading,
 ): Promise<readonly TurnEntry[]> => {
-  const { agent, clock, chance } = needs;
+  const { agent } = needs;
   const { sessionID, promptID, run } = record;
   const range = { after: Math.max(after, record.from), until: rangeOf(record).until };
   if (run !== undefined) return entriesOf(run.steps, range);
   try {
-    const records = await withRetries(() => agent.messages(sessionID, signal), { clock, chance, signal });
+    const records = await withRetries(() => agent.messages(sessionID, signal), { ...needs, signal });
     return entriesOf(stepsIn(records, promptID), range);
   } catch (error) {
     throw isNotFound(error) ? refused('turn_not_found') : error;
@@ -64,11 +64,7 @@ async function* readLive(
 export const eventsOf = (state: TurnsState, record: TurnRecord, reading: Reading): TurnEvents =>
   record.run === undefined ? readEnded(state, record, reading) : readLive(record, record.run, reading);
 
-type LeavingReader = {
-  readonly id: string;
-  readonly readTo?: number | undefined;
-  readonly shownIDs?: readonly string[] | undefined;
-};
+type LeavingReader = Parameters<TurnsPort['leave']>[1];
 
 /** A reader reads no more. A turn that nobody reads any more is aborted after its time. */
 export const leaveTurn = (

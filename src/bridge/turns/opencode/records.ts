@@ -1,6 +1,6 @@
+import { extendChain } from '../../../core/http/history-digests.ts';
 import type { BeginRequest, TurnSnapshot } from '../port.ts';
 import { answerTextOf, entriesOf, toolsOf, usageOf } from './entries.ts';
-import { digestAfter } from './history.ts';
 import { markOf } from './marks.ts';
 import { NEVER } from './needs.ts';
 import type { RunEnd } from './run.ts';
@@ -9,6 +9,7 @@ import {
   callLater,
   type EndFacts,
   type KnownConversation,
+  newIDOf,
   type TurnRecord,
   type TurnsState,
   turnsIn,
@@ -23,7 +24,7 @@ const UNREAD_MS = 600_000;
 export const newTurn = ({ needs }: TurnsState, request: BeginRequest, owner: string): TurnRecord => {
   const { key, digest, abortAfterMs, isStored, metadata, model } = request;
   return {
-    ...{ id: `trn_${needs.newID()}`, owner, key, digest, abortAfterMs, isStored, metadata },
+    ...{ id: newIDOf('trn', needs), owner, key, digest, abortAfterMs, isStored, metadata },
     createdMs: needs.clock.now(),
     starting: new AbortController(),
     model: model === undefined ? '' : `${model.providerID}/${model.modelID}`,
@@ -37,11 +38,16 @@ export const newTurn = ({ needs }: TurnsState, request: BeginRequest, owner: str
 /** A conversation without a session. */
 export const openConversation = (
   state: TurnsState,
-  given: Pick<KnownConversation, 'owner' | 'name' | 'key' | 'isOfClient' | 'metadata'>,
+  given: Pick<KnownConversation, 'owner' | 'name' | 'isOfClient' | 'metadata'>,
 ): KnownConversation => {
-  const { newID, clock } = state.needs;
-  const createdMs = clock.now();
-  const own = { id: `cnv_${newID()}`, createdMs, sessionID: '', tip: { digest: '' }, addedIDs: new Set<string>() };
+  const createdMs = state.needs.clock.now();
+  const own = {
+    id: newIDOf('cnv', state.needs),
+    createdMs,
+    sessionID: '',
+    tip: { digest: '' },
+    addedIDs: new Set<string>(),
+  };
   const conversation: KnownConversation = { ...given, ...own };
   addConversation(state, conversation);
   return conversation;
@@ -80,7 +86,7 @@ export const turnViewOf = (record: TurnRecord): TurnSnapshot => {
   const openStatus = waiting.length > 0 ? 'waiting' : 'running';
   return {
     ...{ id, conversationID: conversation?.id ?? '', conversationName: conversation?.name, sessionID, promptID },
-    ...{ isStored, metadata, createdMs, waiting, ...facts },
+    ...{ isStored, metadata, createdMs, waiting: [...waiting], ...facts },
     status: record.end === undefined ? openStatus : status,
     endedMs: record.end === undefined ? undefined : endedMs,
     ...{ from: record.from, until: record.until, continuedBy: record.continuedBy },
@@ -103,7 +109,7 @@ export const endTurn = (state: TurnsState, record: TurnRecord, end: RunEnd, step
     record.endChain = digest;
     if (conversation?.lastTurnID === record.id) conversation.tip = { digest };
   };
-  needs.runInSlices(digestAfter(chain, answer, needs.digest), NEVER).then(setTip, () => {});
+  needs.runInSlices(extendChain(chain, answer, needs.digest), NEVER).then(setTip, () => {});
 };
 
 /** A new turn goes on where a reader of `before` has come to. The returned function takes that back, unless the run has ended. */

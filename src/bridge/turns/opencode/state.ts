@@ -1,13 +1,15 @@
+import { pause } from '../../../core/async.ts';
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { MessageErrorRecord } from '../../agent/schema.ts';
-import type { TurnCaller, TurnPhase, TurnSnapshot, TurnUsage } from '../port.ts';
-import { refused, type TurnsNeeds } from './needs.ts';
+import { refused } from '../../errors.ts';
+import type { TurnSnapshot, TurnUsage } from '../port.ts';
+import type { TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { PromptRun } from './run.ts';
 
 /** What stays of a turn that has ended. */
 export type EndFacts = {
-  readonly status: Exclude<TurnPhase, 'queued' | 'running' | 'waiting' | 'calls'>;
+  readonly status: Exclude<TurnSnapshot['status'], 'queued' | 'running' | 'waiting' | 'calls'>;
   readonly endedMs: number;
   readonly position: number;
   readonly usage: TurnUsage;
@@ -62,8 +64,6 @@ export type KnownConversation = {
   readonly owner: string;
   readonly name?: string | undefined;
   readonly isOfClient: boolean;
-  /** With which its creation may be repeated. */
-  readonly key?: string | undefined;
   readonly createdMs: number;
   metadata: Readonly<Record<string, unknown>>;
   /** Empty until it has one. */
@@ -86,15 +86,18 @@ export type TurnsState = {
   /** The oldest first. */
   readonly turns: Map<string, TurnRecord>;
   readonly conversations: Map<string, KnownConversation>;
-  /** What timers are to do, until it was done or the port has stopped. */
-  readonly timers: Set<() => void>;
+  /** Whether the conversations of an earlier process were read. */
+  hasMarks: boolean;
+  /** Aborts when the port stops: nothing that waits for its time is done then. */
+  readonly stopping: AbortController;
 };
 
+const ID_CHARS = 20;
 const TURNS_LIMIT = 5000;
 const CONVERSATIONS_LIMIT = 10_000;
 
 /** The turn of an owner. Faults with `turn_not_found`. */
-export const knownTurn = ({ turns }: Pick<TurnsState, 'turns'>, id: string, owner: string): TurnRecord => {
+export const knownTurn = ({ turns }: TurnsState, id: string, owner: string): TurnRecord => {
   const record = turns.get(id);
   if (record === undefined || record.owner !== owner || record.promptID === '') throw refused('turn_not_found');
   return record;
@@ -102,9 +105,9 @@ export const knownTurn = ({ turns }: Pick<TurnsState, 'turns'>, id: string, owne
 
 /** The conversation of an owner; undefined if there is none. */
 export const conversationAt = (
-  { conversations }: Pick<TurnsState, 'conversations'>,
+  { conversations }: TurnsState,
   place: { readonly id: string } | { readonly name: string },
-  { owner }: Pick<TurnCaller, 'owner'>,
+  owner: string,
 ): KnownConversation | undefined => {
   if ('id' in place) {
     const found = conversations.get(place.id);
@@ -114,30 +117,38 @@ export const conversationAt = (
 };
 
 /** The turns of a conversation, the oldest first. */
-export const turnsIn = ({ turns }: Pick<TurnsState, 'turns'>, conversation: KnownConversation): readonly TurnRecord[] =>
+export const turnsIn = ({ turns }: TurnsState, conversation: KnownConversation): readonly TurnRecord[] =>
   [...turns.values()].filter((record) => record.conversation === conversation);
 
-/** Adds a turn. Of too many the oldest that has ended is forgotten. */
-export const addTurn = ({ turns }: TurnsState, record: TurnRecord): void => {
-  turns.set(record.id, record);
-  if (turns.size <= TURNS_LIMIT) return;
-  const ended = [...turns.values()].find(({ end }) => end !== undefined);
-  if (ended !== undefined) turns.delete(ended.id);
+/** Adds an entry. Of too many the oldest one is deleted that `isOld`. */
+const addOf = <Entry extends { readonly id: string }>(
+  entries: Map<string, Entry>,
+  entry: Entry,
+  limit: number,
+  isOld: (entry: Entry) => boolean,
+): void => {
+  entries.set(entry.id, entry);
+  const old = entries.size > limit ? [...entries.values()].find(isOld) : undefined;
+  if (old !== undefined) entries.delete(old.id);
 };
+
+/** Adds a turn. Of too many the oldest that has ended is forgotten. */
+export const addTurn = ({ turns }: TurnsState, record: TurnRecord): void =>
+  addOf(turns, record, TURNS_LIMIT, ({ end }) => end !== undefined);
 
 /** Adds a conversation. Of too many the oldest in which no turn goes on is forgotten. */
-export const addConversation = ({ conversations }: TurnsState, conversation: KnownConversation): void => {
-  conversations.set(conversation.id, conversation);
-  if (conversations.size <= CONVERSATIONS_LIMIT) return;
-  const idle = [...conversations.values()].find((one) => one.sessionID !== '' && one.openTurn === undefined);
-  if (idle !== undefined) conversations.delete(idle.id);
-};
+export const addConversation = ({ conversations }: TurnsState, conversation: KnownConversation): void =>
+  addOf(
+    conversations,
+    conversation,
+    CONVERSATIONS_LIMIT,
+    ({ sessionID, openTurn }) => sessionID !== '' && openTurn === undefined,
+  );
+
+/** A new id with a kind. */
+export const newIDOf = (kind: 'trn' | 'cnv' | 'rdr', { newId }: TurnsNeeds): string =>
+  `${kind}_${newId().replaceAll('-', '').slice(0, ID_CHARS)}`;
 
 /** Calls later, unless the port has stopped. */
-export const callLater = ({ needs, timers }: TurnsState, ms: number, task: () => void): void => {
-  const cancel = needs.clock.after(ms, () => {
-    timers.delete(cancel);
-    task();
-  });
-  timers.add(cancel);
-};
+export const callLater = ({ needs, stopping }: TurnsState, ms: number, task: () => void): void =>
+  void pause(needs.clock, ms, stopping.signal).then(task, () => {});

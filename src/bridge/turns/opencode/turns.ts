@@ -1,35 +1,43 @@
 import { createKeyedQueue } from '../../../core/keyed-queue.ts';
-import { createSessionClient } from '../../agent/session-client.ts';
+import type { CallAgent } from '../../agent/calls.ts';
+import type { AgentTransport } from '../../agent/servers.ts';
+import { refused } from '../../errors.ts';
 import { createTracedPost } from '../agent/traced-post.ts';
 import type { TurnsPort } from '../port.ts';
 import { beginTurn } from './begin.ts';
 import { createConversations } from './conversations.ts';
-import { createMarkReader } from './marks.ts';
-import { type OpenCodeNeeds, refused } from './needs.ts';
+import { createAgentFeed } from './feed.ts';
+import type { TurnsNeeds } from './needs.ts';
 import { followRequests } from './open-requests.ts';
 import { eventsOf, leaveTurn, readTurnEntries } from './reading.ts';
 import { removeTurn, turnViewOf } from './records.ts';
+import { createSessionClient } from './session-client.ts';
 import { knownTurn, type TurnsState } from './state.ts';
 
 /** How many may wait in a conversation. */
 const WAITING_LIMIT = 16;
 
+type OpenCodeNeeds = Omit<TurnsNeeds, 'agent' | 'feed' | 'traced'> & {
+  readonly callAgent: CallAgent;
+  readonly transport: AgentTransport;
+};
+
 /** Turns at a server with the API of OpenCode 1.x. What this process knows of them is gone when it ends. */
-export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonly stop: () => void } => {
-  const { callAgent, baseUrl } = needs;
-  const agent = createSessionClient(callAgent);
-  const whole = { ...needs, agent, traced: createTracedPost(baseUrl) };
+export const createOpenCodeTurns = (given: OpenCodeNeeds): TurnsPort & { readonly stop: () => void } => {
+  const agent = createSessionClient(given.callAgent);
+  const feed = createAgentFeed(given);
+  const needs: TurnsNeeds = { ...given, agent, feed, traced: createTracedPost(given.transport.baseUrl) };
   const state: TurnsState = {
-    needs: whole,
-    requests: followRequests(whole),
+    needs,
+    requests: followRequests(needs),
     queue: createKeyedQueue({ count: WAITING_LIMIT, per: 'key', createError: () => refused('conversation_full') }),
     turns: new Map(),
     conversations: new Map(),
-    timers: new Set(),
+    hasMarks: false,
+    stopping: new AbortController(),
   };
-  const readMarks = createMarkReader(state);
   return {
-    begin: (request, by) => beginTurn(state, request, by, readMarks),
+    begin: (request, by) => beginTurn(state, request, by),
     async *follow(turnID, after, { owner, signal }) {
       yield* eventsOf(state, knownTurn(state, turnID, owner), { after, signal });
     },
@@ -70,19 +78,18 @@ export const createOpenCodeTurns = (needs: OpenCodeNeeds): TurnsPort & { readonl
     async decide(turnID, decisions, { owner }) {
       const { run } = knownTurn(state, turnID, owner);
       const open = run?.waiting() ?? [];
-      const unknown = decisions.flatMap(({ requestID }) =>
-        open.some(({ id }) => id === requestID) ? [] : [requestID],
-      );
+      const ids = decisions.map(({ requestID }) => requestID);
+      const unknown = ids.filter((requestID) => open.every(({ id }) => id !== requestID));
       if (unknown.length > 0) throw refused('no_such_request', unknown);
       for (const decision of decisions) await state.requests.reply(decision);
     },
-    conversations: createConversations(state, readMarks),
+    conversations: createConversations(state),
     takesClientTools: async () => false,
     stop() {
+      feed.stop();
       state.requests.stop();
       for (const { run } of state.turns.values()) run?.stop();
-      for (const cancel of state.timers) cancel();
-      state.timers.clear();
+      state.stopping.abort();
     },
   };
 };

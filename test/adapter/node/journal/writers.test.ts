@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as assert from 'uvu/assert';
 import { createJournalFile } from '../../../../src/adapter/node/journal.ts';
-import { COMPILE_CACHE, describe } from '../../../check.ts';
+import { describe } from '../../../check.ts';
+import { COMPILE_CACHE } from '../../../compile-cache.ts';
 import { inDirectory, linesIn } from './world.ts';
 
 const ADAPTER = resolve(import.meta.dirname, '../../../../src/adapter/node/journal.ts');

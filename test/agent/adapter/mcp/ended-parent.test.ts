@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { COMPILE_CACHE, describe } from '../../../check.ts';
+import { describe } from '../../../check.ts';
+import { COMPILE_CACHE } from '../../../compile-cache.ts';
 import { isAlive, until } from '../../tools/mcp/child.ts';
 
 const startParent = async (...words: readonly string[]): Promise<{ parent: ChildProcess; pid: number }> => {

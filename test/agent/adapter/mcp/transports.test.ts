@@ -79,7 +79,7 @@ describe('a tool server that is a program', (check) => {
     }
   });
 
-  check('gets what is passed on to programs of its name, after which comes its own environment', async () => {
+  check.thorough('gets what is passed on to programs of its name, after which comes its own environment', async () => {
     const server = childServer('plain', { environment: { OWN: 'yes' } });
     const inherited = (program: string) =>
       program === server.command[0] ? { PASSED_ON: 'yes', OWN: 'no' } : { OTHER: 'no' };
@@ -132,7 +132,7 @@ describe('a tool server that is a program', (check) => {
     await transport.close();
   });
 
-  check('that asks and asks without reading the answers is over, before they fill the memory', async () => {
+  check.thorough('that asks and asks without reading the answers is over, before they fill the memory', async () => {
     const asking = `
       const ask = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
       process.stdin.once('data', (line) => {
@@ -186,7 +186,7 @@ describe('a tool server that is a program', (check) => {
     assert.is(await failure(childServer('plain', { command: [] })), odd);
   });
 
-  check('that ends at once, or never answers, is no connection', async () => {
+  check.thorough('that ends at once, or never answers, is no connection', async () => {
     assert.is(await failure(childServer('exits')), 'ended: The program ended with exit code 3');
     assert.is(await failure(childServer('mute'), 1000), 'timeout: No answer within 1000 ms');
     const deaf = childServer('plain', { command: [process.execPath, '-e', 'setInterval(() => {}, 1000)'] });
@@ -214,7 +214,7 @@ describe('a tool server that is a program', (check) => {
     }
   });
 
-  check('may go in good order, at the end of its input or at a signal', async () => {
+  check.thorough('may go in good order, at the end of its input or at a signal', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'mcp-child-'));
     for (const behaviour of ['hears-end', 'hears-signal']) {
       const FAREWELL = join(directory, behaviour);

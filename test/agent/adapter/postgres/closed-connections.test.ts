@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { openPostgres } from '../../../../src/agent/adapter/postgres/connection.ts';
 import { createNotificationChannel } from '../../../../src/agent/adapter/postgres/notifications.ts';
-import { describe } from '../../../check.ts';
+import { atEnd, describe } from '../../../check.ts';
 import { startWire, until } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
 
@@ -52,8 +52,6 @@ describe('connections to a PostgreSQL that was away', (check) => {
       await root.end();
     }
   });
-
-  check('leave no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

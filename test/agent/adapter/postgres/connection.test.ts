@@ -11,7 +11,7 @@ import { POSTGRES_MIGRATIONS } from '../../../../src/agent/adapter/postgres/sche
 import { openPostgresStore } from '../../../../src/agent/adapter/postgres/store.ts';
 
 import { ConfigError } from '../../../../src/core/config.ts';
-import { describe, rejection } from '../../../check.ts';
+import { atEnd, describe, rejection } from '../../../check.ts';
 import { freePort } from '../../../runtime/processes.ts';
 import { reported, sessionOf } from '../../store/samples.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -228,9 +228,6 @@ describe('servers that come to a PostgreSQL', (check) => {
     const url = changed({ pathname: `/${name}`, username: 'canary_late', password: 'canary-late' });
     assert.match(await problemAt(url), 'can be reached (53300)');
   });
-
-  check('are done with the database', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
 });
+
+atEnd(database.stop);

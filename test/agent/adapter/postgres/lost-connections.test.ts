@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import * as assert from 'uvu/assert';
 import { LeaseLostError, StoreUnavailableError } from '../../../../src/agent/store/errors.ts';
-import { describe, rejection } from '../../../check.ts';
+import { atEnd, describe, rejection } from '../../../check.ts';
 import { sessionOf } from '../../store/samples.ts';
 import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
@@ -148,35 +148,37 @@ describe('a database that is away', (check) => {
     }),
   );
 
-  check('because the way to it has gone dead is found again by a way that has not, and nothing is kept twice', () =>
-    withPeers(database, 0, async (_, { schema }) => {
-      const wire = await startWire(database.port);
-      const given = { answerLimitMs: 400, awayLimitMs: 1500 };
-      const peer = await openPeer(wire.urlOf(database.url), schema, given);
-      try {
-        peer.listen();
-        await peer.report('before');
-        wire.standStill(true);
-        const failed = [peer.store.session('ses_1'), peer.report('never'), peer.leases.acquire('ses_1', () => {})];
-        for (const error of await Promise.all(failed.map(rejection))) assert.instance(error, StoreUnavailableError);
-        assert.is(peer!.storeTrouble(), 'unreachable');
-        const during = peer.report('during');
-        wire.standStill(false);
-        await during;
-        await peer.report('after');
-        assert.equal(
-          (await textsIn(peer.store)).filter((text) => text !== 'never'),
-          ['before', 'during', 'after'],
-        );
-        await until('it beats again', () => peer.storeTrouble() === undefined);
-      } finally {
-        await peer.vanish();
-        await wire.stop();
-      }
-    }),
+  check.thorough(
+    'because the way to it has gone dead is found again by a way that has not, and nothing is kept twice',
+    () =>
+      withPeers(database, 0, async (_, { schema }) => {
+        const wire = await startWire(database.port);
+        const given = { answerLimitMs: 400, awayLimitMs: 1500 };
+        const peer = await openPeer(wire.urlOf(database.url), schema, given);
+        try {
+          peer.listen();
+          await peer.report('before');
+          wire.standStill(true);
+          const failed = [peer.store.session('ses_1'), peer.report('never'), peer.leases.acquire('ses_1', () => {})];
+          for (const error of await Promise.all(failed.map(rejection))) assert.instance(error, StoreUnavailableError);
+          assert.is(peer!.storeTrouble(), 'unreachable');
+          const during = peer.report('during');
+          wire.standStill(false);
+          await during;
+          await peer.report('after');
+          assert.equal(
+            (await textsIn(peer.store)).filter((text) => text !== 'never'),
+            ['before', 'during', 'after'],
+          );
+          await until('it beats again', () => peer.storeTrouble() === undefined);
+        } finally {
+          await peer.vanish();
+          await wire.stop();
+        }
+      }),
   );
 
-  check('because it lets no one else in fails what is asked, and ends nothing', async () => {
+  check.thorough('because it lets no one else in fails what is asked, and ends nothing', async () => {
     const url = await database.freshDatabase();
     const name = new URL(url).pathname.slice(1);
     const root = postgres(database.url, { max: 1 });
@@ -237,7 +239,7 @@ describe('a lease', (check) => {
     }),
   );
 
-  check('of which the number was lost on the way blocks no one for long', () => {
+  check.thorough('of which the number was lost on the way blocks no one for long', () => {
     // Nobody is to be taken for dead here, on a busy machine either.
     const times = { beatMs: 150, aliveMs: 4000 };
     const work = async ([other]: readonly Peer[], { schema }: { readonly schema: string }): Promise<void> => {
@@ -263,7 +265,7 @@ describe('a lease', (check) => {
     return withPeers(database, 1, work, { times });
   });
 
-  check('that could not be given back is given back later', () =>
+  check.thorough('that could not be given back is given back later', () =>
     withPeers(database, 1, async ([other], { schema }) => {
       const wire = await startWire(database.port);
       const peer = await openPeer(wire.urlOf(database.url), schema);
@@ -285,9 +287,4 @@ describe('a lease', (check) => {
   );
 });
 
-describe('the database of these tests', (check) => {
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
-});
+atEnd(database.stop);

@@ -8,7 +8,7 @@ import {
   type PermissionRequest,
 } from '../../../../src/agent/protocol/permissions.ts';
 import { DECISIONS_KEPT } from '../../../../src/agent/store/store.ts';
-import { describe, rejection, thorough } from '../../../check.ts';
+import { atEnd, describe, rejection, thorough } from '../../../check.ts';
 import { permissionRequest, sessionOf } from '../../store/samples.ts';
 import { openPeer, type Peer, startWire, textsIn, until, withPeers } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
@@ -82,7 +82,7 @@ describe('a server that others took for dead', (check) => {
     }),
   );
 
-  check('is none because all of them stood still, or the database did', () =>
+  check.thorough('is none because all of them stood still, or the database did', () =>
     withPeers(database, 0, async (_, { schema }) => {
       const wire = await startWire(database.port);
       const peers = await Promise.all([1, 2, 3].map(() => openPeer(wire.urlOf(database.url), schema)));
@@ -110,7 +110,7 @@ describe('a server that others took for dead', (check) => {
     }),
   );
 
-  check('is buried by who was well all the while, and by no one sooner', () =>
+  check.thorough('is buried by who was well all the while, and by no one sooner', () =>
     withPeers(database, 3, async ([a, b, c], { root }) => {
       listenAll([b!, c!]);
       const lease = await a!.leases.acquire('ses_1', () => {});
@@ -188,7 +188,7 @@ describe('events of several servers', (check) => {
             }
           }),
       ),
-      { numRuns: thorough(3, 12) },
+      { numRuns: thorough(1, 12) },
     ),
   );
 
@@ -292,11 +292,11 @@ describe('leases under a race', (check) => {
             assert.equal(await peers[0]!.leases.statuses(), {});
           }),
       ),
-      { numRuns: thorough(2, 8) },
+      { numRuns: thorough(1, 8) },
     ),
   );
 
-  check('and changes of two sessions in opposite order at two servers stop neither', () =>
+  check.thorough('and changes of two sessions in opposite order at two servers stop neither', () =>
     withPeers(database, 2, async ([a, b]) => {
       const [one, two] = ['ses_1', 'ses_2'].map((id) => ({ kind: 'session' as const, session: sessionOf(id) }));
       await Promise.all(
@@ -511,7 +511,7 @@ describe('questions of several servers', (check) => {
 
 describe('texts that PostgreSQL cannot hold', (check) => {
   const ODD = 'a\0b \ud800 \udc00 \u{1f600} "\\u0000"';
-  check('come back as they were, and are looked for without an error', () =>
+  check.thorough('come back as they were, and are looked for without an error', () =>
     withPeers(database, 2, async ([a, b]) => {
       const session = sessionOf('ses_1', { title: ODD, directory: ODD, metadata: { [ODD]: ODD } });
       const message = { id: ODD, text: ODD };
@@ -551,7 +551,7 @@ describe('texts that PostgreSQL cannot hold', (check) => {
     }),
   );
 
-  check('are none that is merely long: 60 MB go in and out, and meanwhile no one is taken for dead', () =>
+  check.thorough('are none that is merely long: 60 MB go in and out, and meanwhile no one is taken for dead', () =>
     withPeers(database, 2, async ([a, b]) => {
       listenAll([a!, b!]);
       const seats = [a!.membership.serverID(), b!.membership.serverID()];
@@ -565,9 +565,4 @@ describe('texts that PostgreSQL cannot hold', (check) => {
   );
 });
 
-describe('the database of these tests', (check) => {
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
-});
+atEnd(database.stop);

@@ -3,7 +3,7 @@ import type { Sql } from 'postgres';
 import * as assert from 'uvu/assert';
 import { groupOf } from '../../../../src/agent/adapter/postgres/schema/commit-function.ts';
 import type { StoreChange } from '../../../../src/agent/store/store.ts';
-import { describe } from '../../../check.ts';
+import { atEnd, describe } from '../../../check.ts';
 import { deltaOf, sessionOf } from '../../store/samples.ts';
 import { type Peer, textsIn, until, withPeers } from './cluster-world.ts';
 import { startPostgres } from './world.ts';
@@ -193,9 +193,4 @@ describe('commits of several servers', (check) => {
   );
 });
 
-describe('the database of these tests', (check) => {
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
-});
+atEnd(database.stop);

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { describe } from '../../../check.ts';
+import { atEnd, describe } from '../../../check.ts';
 import { prompt, type Script } from '../../harness/world.ts';
 import { until } from './cluster-world.ts';
 import { startReplica } from './replicas.ts';
@@ -50,8 +50,6 @@ describe('prompts and aborts of few sessions at three servers at once', (check) 
       await dropSchema(database, schema);
     }
   });
-
-  check('leave no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

@@ -1,4 +1,4 @@
 import { describe } from '../../../check.ts';
 import { checkRandomOperations } from './random-operations.ts';
 
-describe('three servers on one database', (check) => checkRandomOperations(check, 120));
+describe('three servers on one database', (check) => checkRandomOperations(check, 60));

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import type { PermissionDecision, StandingRule } from '../../../../src/agent/protocol/permissions.ts';
-import { describe } from '../../../check.ts';
+import { atEnd, describe } from '../../../check.ts';
 import { type Answer, answersIn, ask, asksOf, messagesOf, textOf } from '../../harness/permission-requests.ts';
 import { calling, hanging, outcome, prompt, replying, toolNamed } from '../../harness/world.ts';
 import { userMessage } from '../../store/samples.ts';
@@ -286,9 +286,4 @@ describe('two servers on one database', (check) => {
   );
 });
 
-describe('the database of these tests', (check) => {
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
-});
+atEnd(database.stop);

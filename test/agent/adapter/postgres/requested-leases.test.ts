@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres, { type Sql } from 'postgres';
 import * as assert from 'uvu/assert';
 import type { StoreChange } from '../../../../src/agent/store/store.ts';
-import { describe, rejection } from '../../../check.ts';
+import { atEnd, describe, rejection } from '../../../check.ts';
 import { hanging, prompt } from '../../harness/world.ts';
 import { answer, sessionOf, userMessage } from '../../store/samples.ts';
 import { openPeer, type Peer, startWire, until, withPeers } from './cluster-world.ts';
@@ -179,8 +179,6 @@ describe('the lease that the commit of a prompt asks for', (check) => {
       await dropSchema(database, schema);
     }
   });
-
-  check('leaves no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { describe } from '../../../check.ts';
+import { atEnd, describe } from '../../../check.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
 import { NO_AGENT_METRICS } from '../../harness/metrics.ts';
 import { hanging, prompt } from '../../harness/world.ts';
@@ -58,9 +58,6 @@ describe('retention at two servers on one database', (check) => {
       await dropSchema(database, schema);
     }
   });
-
-  check('is stopped', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
 });
+
+atEnd(database.stop);

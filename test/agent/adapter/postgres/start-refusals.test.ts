@@ -7,7 +7,7 @@ import { openPostgres } from '../../../../src/agent/adapter/postgres/connection.
 import { createIds } from '../../../../src/agent/protocol/ids.ts';
 import { ConfigError } from '../../../../src/core/config.ts';
 import { openAgentStore } from '../../../../src/main/agent/store.ts';
-import { describe, rejection } from '../../../check.ts';
+import { atEnd, describe, rejection } from '../../../check.ts';
 import { startPostgres } from './world.ts';
 
 const database = await startPostgres();
@@ -127,9 +127,6 @@ describe('the start of an agent server', (check) => {
     }
     await sql.end();
   });
-
-  check('is done with the database', async () => {
-    await database.stop();
-    assert.ok(true);
-  });
 });
+
+atEnd(database.stop);

@@ -4,7 +4,7 @@ import { createPostgresCluster } from '../../../../src/agent/adapter/postgres/cl
 import { openPostgres } from '../../../../src/agent/adapter/postgres/connection.ts';
 import { explainPostgresError, toTrouble } from '../../../../src/agent/adapter/postgres/errors.ts';
 import { openPostgresStore } from '../../../../src/agent/adapter/postgres/store.ts';
-import { describe } from '../../../check.ts';
+import { atEnd, describe } from '../../../check.ts';
 import { ask, textOf } from '../../harness/permission-requests.ts';
 import { type AgentWorld, createAgentWorld, prompt } from '../../harness/world.ts';
 import { dropSchema, startPostgres } from './world.ts';
@@ -100,6 +100,6 @@ describe('an agent server over a PostgreSQL that answers and does not work', (ch
     const atStart = explainPostgresError(Object.assign(new Error(SECRET), { code: 'XX001' }));
     assert.match(String(atStart), 'expected a sound database, and this one is damaged');
   });
-
-  check('ends its database', () => database.stop());
 });
+
+atEnd(database.stop);

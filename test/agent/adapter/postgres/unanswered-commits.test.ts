@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { StoreUnavailableError } from '../../../../src/agent/store/errors.ts';
-import { describe, rejection } from '../../../check.ts';
+import { atEnd, describe, rejection } from '../../../check.ts';
 import { createAgentWorld, prompt } from '../../harness/world.ts';
 import { sessionOf } from '../../store/samples.ts';
 import { openPeer, startWire, withPeers } from './cluster-world.ts';
@@ -57,8 +57,6 @@ describe('a commit to which the database never answers', (check) => {
       assert.is((await other.store.messages(id)).length, 1);
     }),
   );
-
-  check('leave no database behind', async () => {
-    await database.stop();
-  });
 });
+
+atEnd(database.stop);

@@ -2,7 +2,8 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, wr
 import { dirname, join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { openDatabase, SQLITE_MIGRATIONS } from '../../../../src/agent/adapter/sqlite/schema.ts';
-import { COMPILE_CACHE, describe, rejection } from '../../../check.ts';
+import { describe, rejection } from '../../../check.ts';
+import { COMPILE_CACHE } from '../../../compile-cache.ts';
 import { start } from '../../../runtime/processes.ts';
 import { reported, sessionOf } from '../../store/samples.ts';
 import { inDatabase, inDirectory, makeStore, openAt, problemAt } from './store-world.ts';

@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { openSqliteStore } from '../../../../src/agent/adapter/sqlite/store.ts';
 import type { DirectoryEvent } from '../../../../src/agent/store/store.ts';
-import { COMPILE_CACHE, describe, rejection, thorough } from '../../../check.ts';
+import { describe, rejection, thorough } from '../../../check.ts';
+import { COMPILE_CACHE } from '../../../compile-cache.ts';
 import { start } from '../../../runtime/processes.ts';
 import { idsFrom, reported, sessionOf } from '../../store/samples.ts';
 import { deltasOf, inDatabase, inDirectory, openAt, problemAt } from './store-world.ts';
 
-const ROUNDS = thorough(6, 20);
+const ROUNDS = thorough(3, 20);
 
 const idsOf = (events: readonly DirectoryEvent[]): string[] => events.map(({ event }) => event.id);
 

@@ -44,7 +44,7 @@ export const problemAt = async (file: string): Promise<string> => {
   assert.instance(error, ConfigError);
   const { problems } = error as ConfigError;
   assert.is(problems.length, 1);
-  assert.not.match(problems[0] ?? '', /tmp|agent\.db/);
+  assert.not.match(problems.join(), /tmp|agent\.db/);
   return problems[0] ?? '';
 };
 

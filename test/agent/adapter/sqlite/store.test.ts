@@ -12,7 +12,7 @@ import { deltasOf, inDatabase, inDirectory, makeStore, newDirectory, openAt } fr
 describe('a store in a SQLite file', (check) => {
   checkStore(check, {
     isLasting: true,
-    randomRuns: thorough(30, 60),
+    randomRuns: thorough(8, 60),
     async createPlace() {
       const directory = newDirectory();
       let now = 0;

@@ -6,7 +6,7 @@ import { anySessions, linesOf } from '../../harness/any-session.ts';
 import { idsFrom, textPart } from '../../store/samples.ts';
 import { asCopy, exported, idOf, idsIn, importing, KINDS, LATER, masked, parsed, sample, withStores } from './world.ts';
 
-const RUNS = { memory: thorough(60, 1000), SQLite: thorough(10, 60) };
+const RUNS = { memory: thorough(15, 1000), SQLite: thorough(4, 60) };
 
 for (const { name, open } of KINDS) {
   describe(`sessions of a store in ${name}`, (check) => {

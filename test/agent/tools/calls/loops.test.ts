@@ -110,8 +110,10 @@ describe('a model that goes on and on', (check) => {
         [['look'], 'none'],
       ],
     );
-    assert.match(world.asked[2]?.system ?? '', 'This is the last step');
-    assert.not.match(world.asked[1]?.system ?? '', 'This is the last step');
+    assert.equal(
+      world.asked.map(({ system }) => system.includes('This is the last step')),
+      [false, false, true],
+    );
     assert.match(JSON.stringify(info.error), 'all the steps');
     assert.match(outputOf((await callsOf(world, id))[2]), 'no step left');
     assert.ok(await isQuiet(world));

@@ -137,7 +137,7 @@ describe('tool servers that are programs and addresses', (check) => {
     });
   });
 
-  check('come back at their address', async () => {
+  check.thorough('come back at their address', async () => {
     const first = await startHttpToolServer({ kind: 'streamable' });
     await withServers({ http: remote(first.url) }, async (world) => {
       const sleeping = world.call('http_echo', { sleep: true });
@@ -166,7 +166,7 @@ describe('tool servers that are programs and addresses', (check) => {
     assert.equal(pids.map(isAlive), [false, false]);
   });
 
-  check('are switched off and on', async () => {
+  check.thorough('are switched off and on', async () => {
     await withServers({ child: child('plain') }, async (world) => {
       const before = await pidOf(world);
       assert.equal(await world.servers.disconnect('child'), { status: 'disabled' });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { isAlmostApproval, parseApproval } from '../../../../src/bridge/answer/approvals/parser.ts';
 import type { ApprovalRequest } from '../../../../src/bridge/output.ts';
-import { describe } from '../../../check.ts';
+import { describe, thorough } from '../../../check.ts';
 
 const askNamed = (id: string): ApprovalRequest => ({ id, sessionID: 'ses_1', tool: 'pay', input: '{}', notes: [] });
 const PAY = askNamed('per_0001k3F9xQ');
@@ -164,7 +164,7 @@ describe('the words of an approval', (check) => {
             for (const id of ids) assert.ok(written.toLowerCase().includes(id.slice(-6).toLowerCase()), written);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: thorough(500, 3000) },
     );
   });
 });

@@ -32,7 +32,7 @@ describe('functions of a client in a chat', (check) => {
       const instructions = world.agent.asked.map((request) => JSON.stringify(request.system));
       assert.match(instructions[0] ?? '', 'You are the desk.');
       assert.match(instructions[1] ?? '', 'You are the forecast.');
-      assert.not.match(instructions[1] ?? '', 'You are the desk.');
+      assert.is(instructions[1]?.includes('You are the desk.'), false);
       assert.is(sessionsMade(world).length, 1);
     }),
   );

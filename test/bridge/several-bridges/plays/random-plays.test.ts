@@ -3,7 +3,7 @@ import { describe, thorough } from '../../../check.ts';
 import { inProcess } from './arena.ts';
 import { play } from './play.ts';
 
-const { PLAYS = thorough(300, 1000), FIRST_PLAY = 1 } = process.env;
+const { PLAYS = thorough(50, 1000), FIRST_PLAY = 1 } = process.env;
 const STEPS = thorough(2, 4);
 
 describe('two bridges over two agent servers, all of which are killed, and whose connections break', (check) => {

@@ -3,7 +3,6 @@ import { systemClock } from '../../../../src/adapter/node/clock.ts';
 import { nodeHexDigest } from '../../../../src/adapter/node/crypto.ts';
 import { createIds } from '../../../../src/agent/protocol/ids.ts';
 import { createAgentCalls } from '../../../../src/bridge/agent/calls.ts';
-import { createAgentEventStream } from '../../../../src/bridge/agent/event-stream.ts';
 import { createAgentTransport } from '../../../../src/bridge/agent/servers.ts';
 import { type BridgeFault, isBridgeFault } from '../../../../src/bridge/errors.ts';
 import { createOpenCodeTurns } from '../../../../src/bridge/turns/opencode/turns.ts';
@@ -142,16 +141,15 @@ export const createTurnsWorld = async (given: Given = {}): Promise<TurnsWorld> =
   const start = (): TurnsPort => {
     const { httpClient } = link;
     const { stream } = feedFaults;
-    const transport = { baseUrls: ['http://agent.test'], credentials: undefined, httpClient, stream, clock, log };
-    const reach = createAgentTransport(transport);
-    const feed = createAgentEventStream({ ...reach, clock, log, chance: () => 1 });
+    const transport = createAgentTransport({
+      ...{ baseUrls: ['http://agent.test'], credentials: undefined, httpClient, stream, clock, log },
+    });
     const runInSlices = async <T>(steps: Parameters<typeof runAtOnce<T>>[0]): Promise<T> => runAtOnce(steps);
-    const callAgent = createAgentCalls({ ...reach, clock, runInSlices });
-    const newID = (): string => randomBytes(10).toString('hex');
-    const { baseUrl } = reach;
-    const given = { callAgent, baseUrl, feed, clock, chance: () => 1, log, digest: nodeHexDigest };
-    const turns = createOpenCodeTurns({ ...given, newID, runInSlices });
-    stops.push(turns.stop, feed.stop);
+    const callAgent = createAgentCalls({ transport, clock, runInSlices });
+    const newId = (): string => randomBytes(10).toString('hex');
+    const given = { transport, callAgent, clock, chance: () => 1, log, digest: nodeHexDigest };
+    const turns = createOpenCodeTurns({ ...given, newId, runInSlices });
+    stops.push(turns.stop);
     return turns;
   };
   const turns = start();
