@@ -8,7 +8,7 @@ import { expandTemplate } from '../src/agent/protocol/command-template.ts';
 import { findMisspelledField } from '../src/agent/protocol/unknown-fields.ts';
 import { readDecision } from '../src/bridge/answer/approvals/decisions.ts';
 import { titleFor } from '../src/bridge/answer/turn-request.ts';
-import { parseApprovalHeader } from '../src/bridge/openai/approval-header.ts';
+import { parseApprovalHeader } from '../src/bridge/openai/approvals.ts';
 import { keyOfPassword, SCRYPT_COST } from '../src/console/accounts/password-hash.ts';
 import { readForm } from '../src/core/http/body.ts';
 import { createRoutes } from '../src/core/http/router.ts';
@@ -55,7 +55,7 @@ const PLACES: Readonly<Record<string, string>> = {
     gateway/judge/chain/chain.ts:sort gateway/judge/verdict.ts:RegExp gateway/settings/variables.ts:URL
     relay-admin/relay/client.ts:URL relay-admin/settings.ts:URL`,
   'an address or a header: 16 KiB, as Node reads no longer heads': `
-    agent/http/query.ts:URLSearchParams+decodeURI bridge/agent/servers.ts:URLSearchParams bridge/openai/approval-header.ts:RegExp
+    agent/http/query.ts:URLSearchParams+decodeURI bridge/agent/servers.ts:URLSearchParams bridge/openai/approvals.ts:RegExp
     bridge/openai/conversations/page.ts:URL bridge/openai/responses/stored.ts:URL console/assets/page-routes.ts:URL
     console/routes/login.ts:Headers console/routes/sessions.ts:URLSearchParams+URL+sort
     console/services/agent-sessions.ts:URLSearchParams core/http/handler.ts:Headers core/http/router.ts:URL+decodeURI`,
@@ -66,7 +66,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
     agent/adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
-    bridge/http/route.ts:sort bridge/openai/completions/request.ts:sort bridge/turns/opencode/marks.ts:sort
+    bridge/http/route.ts:sort bridge/openai/parameters.ts:sort bridge/turns/opencode/marks.ts:sort
     bridge/turns/opencode/place.ts:sort
     console/approvals/decisions.ts:sort
     console/approvals/open-approvals.ts:sort gateway/routes/verdict-headers.ts:sort

@@ -93,8 +93,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   agent: [
-    ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'session'],
-    ...['tools', 'turn', 'turns', 'settings', 'context', 'parts', 'http', 'app', 'adapter'],
+    ...['protocol', 'store', 'model', 'metrics', 'config', 'agents', 'events', 'runtime', 'session'],
+    ...['tools', 'turn', 'turns', 'settings', 'parts', 'http', 'app', 'adapter'],
   ],
   bridge: [
     'errors',

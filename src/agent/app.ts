@@ -2,11 +2,12 @@ import { pauseUntil } from '../core/async.ts';
 import type { Handler } from '../core/http/handler.ts';
 import type { RouteTable } from '../core/http/router.ts';
 import { createRequestSpans, passOn } from '../core/http/tracing.ts';
-import type { RouteContext } from './context.ts';
 import { createEventPruning } from './events/pruning.ts';
+import type { RouteContext } from './http/context.ts';
 import { type AgentState, createAgentHandler } from './http/handler.ts';
 import { type AgentServerNeeds, createParts } from './parts.ts';
 import { createReadBody } from './protocol/request-schemas.ts';
+import { endAllExpiredCalls } from './session/awaited-calls.ts';
 import { createResume } from './session/resume.ts';
 import { isStoreFailure } from './store/errors.ts';
 import { logUnmatchedRules } from './tools/mcp/unmatched-rules.ts';
@@ -27,7 +28,7 @@ const RUNS_LIMIT_MS = 2500;
 
 /** The agent server. Creating it does no I/O. */
 export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
-  const { clock, log, ids, version, directory, store, peers, catalog, configViews, metrics } = needs;
+  const { clock, log, peers, credentials } = needs;
   const ending = new AbortController();
   let state: AgentState = 'starting';
   const stateNow = (): AgentState => state;
@@ -35,29 +36,20 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     if (isStoreFailure(error)) log('warn', 'store-trouble', { reason: error.message });
     else log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
   };
-  const { recovery, retention, expiry, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
+  const { recovery, retention, bodies, ...others } = createParts(needs, { ending: ending.signal, onBug });
   const { publisher, runs, mcp } = others;
   const spans = createRequestSpans(needs.beginSpan ?? passOn);
-  const resume = createResume({ recovery, runs, clock, log, onBug });
+  const resume = createResume({ ...others, recovery });
   const context: RouteContext = {
     ...others,
     resume,
-    clock,
-    log,
-    ids,
-    version,
-    directory,
-    store,
-    catalog,
-    metrics,
-    configViews,
-    userName: needs.credentials?.username,
+    configViews: needs.configViews,
+    userName: credentials?.username,
     spanOf: spans.of,
     readBody: createReadBody(bodies),
-    ending: ending.signal,
-    onBug,
   };
-  const pruning = createEventPruning({ store, clock, also: others.turns.leaving.look, onBug });
+  const also = [others.turns.leaving.look, () => endAllExpiredCalls(context)];
+  const pruning = createEventPruning(context, also);
   /** A server that stops would abort what it takes over, prompts that another server is just about to run included. */
   const takeOverWhileServing = async (): Promise<void> => {
     if (state === 'stopping') return;
@@ -66,10 +58,9 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
   };
   return {
     ...createAgentHandler(context, {
-      newRequestId: needs.newRequestId,
       bodies,
       spans,
-      credentials: needs.credentials,
+      credentials,
       isForThisMachine: needs.isForThisMachine,
       storeTrouble: peers.storeTrouble,
       stateNow,
@@ -85,19 +76,17 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
       if (state !== 'starting') return;
       mcp.start();
       // It rejects only because the server stops.
-      void logUnmatchedRules({ mcp, catalog, log }, ending.signal).catch(() => {});
+      void logUnmatchedRules(context, mcp).catch(() => {});
       state = 'ready';
       runWaiting();
       pruning.start();
       retention.start();
-      expiry.start();
     },
     async stop() {
       state = 'stopping';
       bodies.stop();
       pruning.stop();
       retention.stop();
-      expiry.stop();
       others.turns.leaving.stop();
       const { signal } = new AbortController();
       if (needs.drainMs > 0) await pauseUntil(clock, { ms: needs.drainMs, woken: runs.idle() }, signal);

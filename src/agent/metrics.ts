@@ -55,12 +55,6 @@ export type AgentMetrics = {
   readonly text: () => Promise<string | undefined>;
 };
 
-/** What `countModelCall` works with. */
-export type ModelCallMetrics = {
-  readonly clock: Pick<Clock, 'now'>;
-  readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
-};
-
 /** What is asked, and in which span of a trace. `ask` makes its calls in the trace that it is given. */
 type CountedCall<End> = {
   readonly signal: AbortSignal;
@@ -70,7 +64,7 @@ type CountedCall<End> = {
 
 /** Makes one request to a model and counts it, however it ends; in a trace it is a span. An end without tokens means that the answer broke off. */
 export const countModelCall = async <End extends { readonly tokens: MessageTokens | undefined }>(
-  { clock, metrics }: ModelCallMetrics,
+  { clock, metrics }: { readonly clock: Clock; readonly metrics: AgentMetrics },
   { target }: ModelRequest,
   { signal, span: parent, ask }: CountedCall<End>,
 ): Promise<End> => {

@@ -51,12 +51,9 @@ export const AgentVariables = v.object({
   AGENT_ALLOW_ANONYMOUS: v.optional(OneOf(['true', 'false']), 'false'),
   AGENT_DATABASE_URL: v.optional(DatabaseUrl, 'sqlite:./data/agent.db'),
   AGENT_LEASE_SECONDS: v.optional(WholeNumber(2, 60), '5'),
-  AGENT_CLIENT_TOOL_TIMEOUT_MS: v.optional(WholeNumber(1000, 2_592_000_000), '86400000'),
   AGENT_RETENTION_DAYS: v.optional(WholeNumber(0, 36_500), '0'),
-  AGENT_RETENTION_SESSIONS: v.optional(WholeNumber(0, 1_000_000_000), '0'),
   AGENT_MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '9437184'),
   AGENT_MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
-  AGENT_DIRECTORY: v.optional(v.pipe(v.string(), v.trim())),
 });
 
 /** What decides who has access: checked even when other variables are wrong. */
@@ -75,14 +72,10 @@ export type AgentServerSettings = {
   readonly database: Database;
   /** Among servers on one database: one without a heartbeat for so long counts as dead. */
   readonly leaseMs: number;
-  /** How long the results of client tools are waited for. */
-  readonly clientToolTimeoutMs: number;
   /** The largest body, and the size of all in flight; undefined leaves that to the memory of the process. */
   readonly bodies: Omit<MemoryBounds, 'memoryBytes'>;
-  /** How long sessions are stored, and how many. */
+  /** How long sessions are stored. */
   readonly retention: RetentionLimits;
-  /** Where sessions are unless a request says otherwise. None: where the process runs. */
-  readonly directory: string | undefined;
 };
 
 const DAY_MS = 86_400_000;
@@ -130,11 +123,6 @@ export const readAgentSettings = (variables: Variables): AgentServerSettings => 
       budgetBytes: settings.AGENT_MAX_BODY_BYTES_IN_FLIGHT,
     },
     leaseMs: settings.AGENT_LEASE_SECONDS * 1000,
-    clientToolTimeoutMs: settings.AGENT_CLIENT_TOOL_TIMEOUT_MS,
-    retention: {
-      ...(settings.AGENT_RETENTION_DAYS === 0 ? {} : { ageMs: settings.AGENT_RETENTION_DAYS * DAY_MS }),
-      ...(settings.AGENT_RETENTION_SESSIONS === 0 ? {} : { count: settings.AGENT_RETENTION_SESSIONS }),
-    },
-    directory: settings.AGENT_DIRECTORY,
+    retention: settings.AGENT_RETENTION_DAYS === 0 ? {} : { ageMs: settings.AGENT_RETENTION_DAYS * DAY_MS },
   };
 };

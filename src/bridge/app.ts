@@ -22,15 +22,15 @@ import { createModelsRoutes } from './http/models.ts';
 import { createReadiness } from './http/readiness.ts';
 import { createAnswerRoute } from './http/route.ts';
 import { createStreamSender } from './http/send-stream.ts';
-import { createActiveRequests, trackRequests, trackWithin } from './http/shutdown.ts';
+import { createActiveRequests, createOwnerRoute, trackWithin } from './http/shutdown.ts';
 import { hintForBridgePath } from './http/unknown-path.ts';
 import type { BridgeMetrics } from './metrics.ts';
-import { createChatEndpoint } from './openai/chat/endpoint.ts';
-import { completionsEndpoint } from './openai/completions/endpoint.ts';
+import { createChatEndpoint } from './openai/chat/stream.ts';
+import { completionsEndpoint } from './openai/completions.ts';
 import { createConversationRoutes } from './openai/conversations/routes.ts';
-import { createResponsesEndpoint } from './openai/responses/endpoint.ts';
 import { createInputTokensRoute } from './openai/responses/input-tokens.ts';
 import { createStoredResponseRoutes } from './openai/responses/stored.ts';
+import { createResponsesEndpoint } from './openai/responses/stream.ts';
 import { createBridgeOpenApi } from './openapi.ts';
 import type { BridgeSettings } from './settings.ts';
 import { createPieceShare } from './stream/piece-share.ts';
@@ -105,7 +105,6 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const health = createAgentHealth(agent, clock, log);
   const answers = createAnswers({ turns, catalog, clock, log, newToken, digest, settings, version });
   const activeRequests = createActiveRequests();
-  const tracked = trackRequests(activeRequests);
   const semaphore = createSemaphore(settings.answersAtATime, 0);
   const trackAnswer = trackWithin(semaphore, activeRequests.track);
   // Apart from the answers: a client that has lost its stream finds its answer running, and the places may be full of such.
@@ -117,6 +116,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     memoryBytes: options.memoryBytes,
   });
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
+  const forOwner = createOwnerRoute({ track: activeRequests.track, authenticate, runInSlices });
   const spans = createRequestSpans(options.beginSpan ?? passOn);
   const timers = shareTimers(clock);
   const sendStream = createStreamSender({ clock, timers, share: createPieceShare(), log, runInSlices, settings });
@@ -143,14 +143,14 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     '/v1/completions': { POST: createAnswerRoute(routeOptions, completionsEndpoint) },
     '/v1/responses': { POST: createAnswerRoute(routeOptions, responses) },
     // Before the routes of an id: the router takes the first that fits.
-    ...createInputTokensRoute({ tracked, authenticate, turns, catalog, bodies, runInSlices }),
+    ...createInputTokensRoute({ forOwner, turns, catalog, bodies, runInSlices }),
     ...createStoredResponseRoutes({
-      ...{ tracked, authenticate, turns, clock, runInSlices, showsReasoning },
+      ...{ forOwner, turns, clock, showsReasoning },
       track: trackWithin(readers, activeRequests.track),
       sendAgain: (output, encoder, active) =>
         sendStream({ output, encoder, delivery: UNCOUNTED, headers: {}, isBackground: true }, active),
     }),
-    ...createConversationRoutes({ tracked, authenticate, turns, bodies, runInSlices, newToken, showsReasoning }),
+    ...createConversationRoutes({ forOwner, turns, bodies, newToken, showsReasoning }),
     ...createModelsRoutes(catalog, authenticate),
     ...createStandardRoutes({
       service: 'bridge',

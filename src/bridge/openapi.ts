@@ -34,7 +34,6 @@ const REASONS: Readonly<Record<string, string>> = {
 const errorsOf = (...statuses: readonly number[]) =>
   Object.fromEntries(statuses.map((status) => [status, { description: REASONS[status], ...contentOf('Error') }]));
 
-const BEARER = [{ bearer: [] }];
 const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 const itemParameter = { ...idParameter, name: 'item_id' };
 const PAGE_PARAMETERS = [
@@ -46,12 +45,6 @@ const STREAM_PARAMETERS = [
   { name: 'stream', in: 'query', required: false, schema: { type: 'boolean', default: false } },
   { name: 'starting_after', in: 'query', required: false, schema: { type: 'integer', minimum: 0 } },
 ];
-const conversationOperation = (operationId: string, answer: keyof typeof COMPONENTS) => ({
-  operationId,
-  security: BEARER,
-  parameters: [idParameter],
-  responses: { 200: ok(answer), ...errorsOf(400, 401, 404, 409, 502, 503) },
-});
 const header = (name: string, description: string) => ({
   name,
   in: 'header',
@@ -68,123 +61,81 @@ const ANSWER_HEADERS = [
   header('Idempotency-Key', 'The same key and body get the same answer for ten minutes, and nothing runs twice'),
 ];
 
+type Component = keyof typeof COMPONENTS;
+
+/** An operation for the holder of a key. `errors`: the statuses of its failures. */
+const operation = (operationId: string, answer: object, errors: readonly number[], more: object = {}) => ({
+  operationId,
+  security: [{ bearer: [] }],
+  ...more,
+  responses: { 200: answer, ...errorsOf(...errors) },
+});
+const bodyOf = (name: Component, required = true) => ({ requestBody: { required, ...contentOf(name) } });
+const withID = (...parameters: readonly object[]) => ({ parameters: [idParameter, ...parameters] });
+
+const answerOperation = (operationId: string, request: Component, answer: Component) => ({
+  post: operation(operationId, okOrStream(answer), [400, 401, 404, 413, 415, 429, 502, 503, 504], {
+    parameters: ANSWER_HEADERS,
+    ...bodyOf(request),
+  }),
+});
+const conversationOperation = (operationId: string, answer: Component, more: object = {}) =>
+  operation(operationId, ok(answer), [400, 401, 404, 409, 502, 503], { ...withID(), ...more });
+
+const PATHS = {
+  '/v1/chat/completions': answerOperation('createChatCompletion', 'ChatRequest', 'ChatAnswer'),
+  '/v1/completions': answerOperation('createCompletion', 'CompletionRequest', 'CompletionAnswer'),
+  '/v1/responses': answerOperation('createResponse', 'ResponsesRequest', 'ResponseAnswer'),
+  '/v1/responses/{id}': {
+    get: operation('getResponse', okOrStream('ResponseAnswer'), [400, 401, 404, 502], withID(...STREAM_PARAMETERS)),
+    delete: operation('deleteResponse', ok('Deleted'), [401, 404, 409, 502], withID()),
+  },
+  '/v1/responses/{id}/input_items': {
+    get: operation('listInputItems', ok('ItemList'), [400, 401, 404, 502], withID(...PAGE_PARAMETERS)),
+  },
+  '/v1/responses/input_tokens': {
+    post: operation(
+      'countInputTokens',
+      ok('InputTokens'),
+      [400, 401, 404, 413, 415, 502, 503],
+      bodyOf('ResponsesRequest'),
+    ),
+  },
+  '/v1/responses/{id}/cancel': {
+    post: operation('cancelResponse', ok('ResponseAnswer'), [400, 401, 404, 502, 503], withID()),
+  },
+  '/v1/conversations': {
+    post: operation(
+      'createConversation',
+      ok('Conversation'),
+      [400, 401, 413, 415, 502, 503],
+      bodyOf('ConversationRequest', false),
+    ),
+  },
+  '/v1/conversations/{id}': {
+    get: conversationOperation('getConversation', 'Conversation'),
+    post: conversationOperation('updateConversation', 'Conversation', bodyOf('ConversationChange')),
+    delete: conversationOperation('deleteConversation', 'DeletedConversation'),
+  },
+  '/v1/conversations/{id}/items': {
+    get: conversationOperation('listConversationItems', 'ItemList', withID(...PAGE_PARAMETERS)),
+    post: conversationOperation('createConversationItems', 'ItemList', bodyOf('ItemsRequest')),
+  },
+  '/v1/conversations/{id}/items/{item_id}': {
+    get: conversationOperation('getConversationItem', 'Item', withID(itemParameter)),
+    delete: conversationOperation('deleteConversationItem', 'Conversation', withID(itemParameter)),
+  },
+  '/v1/models': { get: operation('listModels', ok('ModelList'), [401, 502]) },
+  '/v1/models/{id}': { get: operation('retrieveModel', ok('Model'), [401, 404, 502], withID()) },
+  '/health': { get: { operationId: 'health', responses: { 200: ok('Health') } } },
+  '/ready': { get: { operationId: 'ready', responses: { 200: ok('Ready'), 503: ok('Ready') } } },
+  '/metrics': { get: { operationId: 'metrics', responses: { 200: { description: 'Prometheus text' } } } },
+};
+
 /** The service's description in OpenAPI 3.1, made from the schemas that the service itself reads and is tested by. */
 export const createBridgeOpenApi = (version: string) => ({
   openapi: '3.1.0',
   info: { title: 'Gatehouse bridge', version, license: { name: 'Apache-2.0' } },
   components: { schemas, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
-  paths: {
-    '/v1/chat/completions': {
-      post: {
-        operationId: 'createChatCompletion',
-        security: BEARER,
-        parameters: ANSWER_HEADERS,
-        requestBody: { required: true, ...contentOf('ChatRequest') },
-        responses: { 200: okOrStream('ChatAnswer'), ...errorsOf(400, 401, 404, 413, 415, 429, 502, 503, 504) },
-      },
-    },
-    '/v1/completions': {
-      post: {
-        operationId: 'createCompletion',
-        security: BEARER,
-        parameters: ANSWER_HEADERS,
-        requestBody: { required: true, ...contentOf('CompletionRequest') },
-        responses: { 200: okOrStream('CompletionAnswer'), ...errorsOf(400, 401, 404, 413, 415, 429, 502, 503, 504) },
-      },
-    },
-    '/v1/responses': {
-      post: {
-        operationId: 'createResponse',
-        security: BEARER,
-        parameters: ANSWER_HEADERS,
-        requestBody: { required: true, ...contentOf('ResponsesRequest') },
-        responses: { 200: okOrStream('ResponseAnswer'), ...errorsOf(400, 401, 404, 413, 415, 429, 502, 503, 504) },
-      },
-    },
-    '/v1/responses/{id}': {
-      get: {
-        operationId: 'getResponse',
-        security: BEARER,
-        parameters: [idParameter, ...STREAM_PARAMETERS],
-        responses: { 200: okOrStream('ResponseAnswer'), ...errorsOf(400, 401, 404, 502) },
-      },
-      delete: {
-        operationId: 'deleteResponse',
-        security: BEARER,
-        parameters: [idParameter],
-        responses: { 200: ok('Deleted'), ...errorsOf(401, 404, 409, 502) },
-      },
-    },
-    '/v1/responses/{id}/input_items': {
-      get: {
-        operationId: 'listInputItems',
-        security: BEARER,
-        parameters: [idParameter, ...PAGE_PARAMETERS],
-        responses: { 200: ok('ItemList'), ...errorsOf(400, 401, 404, 502) },
-      },
-    },
-    '/v1/responses/input_tokens': {
-      post: {
-        operationId: 'countInputTokens',
-        security: BEARER,
-        requestBody: { required: true, ...contentOf('ResponsesRequest') },
-        responses: { 200: ok('InputTokens'), ...errorsOf(400, 401, 404, 413, 415, 502, 503) },
-      },
-    },
-    '/v1/responses/{id}/cancel': {
-      post: {
-        operationId: 'cancelResponse',
-        security: BEARER,
-        parameters: [idParameter],
-        responses: { 200: ok('ResponseAnswer'), ...errorsOf(400, 401, 404, 502, 503) },
-      },
-    },
-    '/v1/conversations': {
-      post: {
-        operationId: 'createConversation',
-        security: BEARER,
-        requestBody: { required: false, ...contentOf('ConversationRequest') },
-        responses: { 200: ok('Conversation'), ...errorsOf(400, 401, 413, 415, 502, 503) },
-      },
-    },
-    '/v1/conversations/{id}': {
-      get: conversationOperation('getConversation', 'Conversation'),
-      post: {
-        ...conversationOperation('updateConversation', 'Conversation'),
-        requestBody: { required: true, ...contentOf('ConversationChange') },
-      },
-      delete: conversationOperation('deleteConversation', 'DeletedConversation'),
-    },
-    '/v1/conversations/{id}/items': {
-      get: {
-        ...conversationOperation('listConversationItems', 'ItemList'),
-        parameters: [idParameter, ...PAGE_PARAMETERS],
-      },
-      post: {
-        ...conversationOperation('createConversationItems', 'ItemList'),
-        requestBody: { required: true, ...contentOf('ItemsRequest') },
-      },
-    },
-    '/v1/conversations/{id}/items/{item_id}': {
-      get: { ...conversationOperation('getConversationItem', 'Item'), parameters: [idParameter, itemParameter] },
-      delete: {
-        ...conversationOperation('deleteConversationItem', 'Conversation'),
-        parameters: [idParameter, itemParameter],
-      },
-    },
-    '/v1/models': {
-      get: { operationId: 'listModels', security: BEARER, responses: { 200: ok('ModelList'), ...errorsOf(401, 502) } },
-    },
-    '/v1/models/{id}': {
-      get: {
-        operationId: 'retrieveModel',
-        security: BEARER,
-        parameters: [idParameter],
-        responses: { 200: ok('Model'), ...errorsOf(401, 404, 502) },
-      },
-    },
-    '/health': { get: { operationId: 'health', responses: { 200: ok('Health') } } },
-    '/ready': { get: { operationId: 'ready', responses: { 200: ok('Ready'), 503: ok('Ready') } } },
-    '/metrics': { get: { operationId: 'metrics', responses: { 200: { description: 'Prometheus text' } } } },
-  },
+  paths: PATHS,
 });

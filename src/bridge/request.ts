@@ -80,7 +80,7 @@ export type BridgeRequest = {
   /** All files in both. */
   readonly files: readonly PromptFile[];
   /** The beginning of the answer, which the client has written and the agent is asked to continue. Never empty. */
-  readonly prefill?: string;
+  readonly prefill?: string | undefined;
   /** The tools that the client brings; undefined if it brings none. */
   readonly clientTools?: RequestTools | undefined;
   readonly isStreamed: boolean;
@@ -95,7 +95,7 @@ export type BridgeRequest = {
   readonly isBackground?: boolean;
   readonly approval: ApprovalDecision | undefined;
   /** Decisions that are all of the prompt, in a form of their own; empty if the prompt is no user's. The header comes before them. */
-  readonly approvals?: readonly ApprovalDecision[];
+  readonly approvals?: readonly ApprovalDecision[] | undefined;
   /** Undefined for a text in any form. */
   readonly format?: AnswerFormat | undefined;
   /** Members of the body that were given and have no effect here, for a header that says so. */
@@ -116,6 +116,23 @@ export const filesOfParts = (parts: readonly PromptPart[]): readonly PromptFile[
 export const textOfParts = (parts: readonly PromptPart[]): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
 
+/** Adds an answer to messages: to the one before it, where that is an answer as well, and nothing if it is empty. */
+export const addAnswer = (
+  messages: SentMessage[],
+  { role, text = '', calls = [] }: Extract<SentMessage, { readonly role: 'assistant' }>,
+): void => {
+  const before = messages.at(-1);
+  const last = before?.role === 'assistant' ? before : undefined;
+  const allText = [last?.text ?? '', text].filter((one) => one !== '').join('\n\n');
+  const allCalls = [...(last?.calls ?? []), ...calls];
+  if (allText === '' && allCalls.length === 0) return;
+  const joined = {
+    ...(allText === '' ? {} : { text: allText }),
+    ...(allCalls.length === 0 ? {} : { calls: allCalls }),
+  };
+  messages.splice(last === undefined ? messages.length : -1, 1, { role, ...joined });
+};
+
 /** The words of the user's messages. */
 export const userTextIn = (messages: readonly SentMessage[]): string =>
   messages
@@ -126,6 +143,22 @@ export const userTextIn = (messages: readonly SentMessage[]): string =>
 /** A refusal of what a client sent, with OpenAI's codes. The message must never quote what came. */
 export const badInput = (code: string, param: string | null, message: string): Fault =>
   new Fault({ kind: 'bad-input', code, param, message });
+
+/** A value of another type than a member has. `at`: its path in the body. */
+export const wrongType = (at: string, expected: string): Fault =>
+  badInput('invalid_type', at, `Invalid type at '${at}': expected ${expected}`);
+
+/** A value that no server takes. `why`: what was expected. */
+export const invalidValue = (at: string, why: string): Fault =>
+  badInput('invalid_value', at, `Invalid value at '${at}': ${why}`);
+
+/** A value that is valid, and that there is nothing for here. */
+export const unsupportedValue = (at: string, why: string): Fault =>
+  badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
+
+/** A member that lacks. */
+export const missingMember = (at: string): Fault =>
+  badInput('missing_required_parameter', at, `Missing required parameter: '${at}'`);
 
 /** Whether a client says that it has sent a request before (`x-stainless-retry-count`, as OpenAI's clients count). */
 export const isSentAgain = (headers: Headers): boolean => Number(headers.get('x-stainless-retry-count') ?? 0) > 0;

@@ -21,6 +21,7 @@ import { createMcpServers } from '../agent/tools/mcp/servers.ts';
 import { ConfigError, collectProblems } from '../core/config.ts';
 import { isLoopback } from '../core/http/auth.ts';
 import { createLog } from '../core/log.ts';
+import { createTimeSlices } from '../core/time-slices.ts';
 import { loadOnce } from './agent/deferred.ts';
 import { createDeferredMetrics } from './agent/deferred-metrics.ts';
 import { createAgentFetch } from './agent/fetch.ts';
@@ -34,6 +35,9 @@ import { VERSION } from './program/version.ts';
 
 /** When the SDK of the models and the metrics library are loaded after the start, unless a request needs them before. Loading blocks the process. */
 const PRELOAD_AFTER_MS = 1000;
+
+/** How long the results of client tools are waited for: a day. */
+const CLIENT_TOOL_TIMEOUT_MS = 86_400_000;
 
 /** A process has ten seconds to stop. The rest of them is for aborting what does not end, and for the streams. */
 const DRAIN_MS = 5000;
@@ -63,7 +67,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     onError: (error) => log('warn', 'store-trouble', { reason: reasonOf(error) }),
     onMade: (reason) => log('info', 'store-created', { setting: 'AGENT_DATABASE_URL', reason }),
   });
-  const directory = resolve(settings.directory ?? '.');
+  const directory = resolve('.');
   const models = loadOnce(async () => {
     const { createAiModel } = await import('../agent/model/ai-sdk.ts');
     return createAiModel({
@@ -88,7 +92,8 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     clock,
     log,
     ids,
-    newRequestId: () => `req-${newId()}`,
+    newId: () => `req-${newId()}`,
+    runInSlices: createTimeSlices(clock),
     chance: Math.random,
     digest: nodeHexDigest,
     compileSchema: createSchemaCompiler(),
@@ -124,7 +129,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     permissionTimeoutMs: config.permissionTimeoutMs,
     permissionOnceOnly: config.permissionOnceOnly,
     turnTimeoutMs: config.turnTimeoutMs,
-    clientToolTimeoutMs: settings.clientToolTimeoutMs,
+    clientToolTimeoutMs: CLIENT_TOOL_TIMEOUT_MS,
     drainMs: DRAIN_MS,
     memory: { ...settings.bodies, memoryBytes: usableMemoryBytes() },
     retention: settings.retention,

@@ -113,8 +113,7 @@ rules: read the document first when it is not your own.
 
 prune counts a session and all its child sessions as one, with the time of the last change in any of them. --older-than takes
 m, h, d or w; with --keep as well, a session is removed when either limit says so. A session whose answer is still running
-stays. Try --dry-run first: removed sessions cannot be restored. A server prunes by itself with AGENT_RETENTION_DAYS and
-AGENT_RETENTION_SESSIONS.
+stays. Try --dry-run first: removed sessions cannot be restored. A server prunes by itself with AGENT_RETENTION_DAYS.
 `;
 
 /** What `gatehouse bridge --help` prints. */

@@ -18,9 +18,7 @@ const DEFAULTS: AgentServerSettings = {
   database: { kind: 'sqlite', path: './data/agent.db' },
   bodies: { limitBytes: 9_437_184, budgetBytes: undefined },
   leaseMs: 5000,
-  clientToolTimeoutMs: 86_400_000,
   retention: {},
-  directory: undefined,
 };
 const problemsOf = (variables: Variables): readonly string[] => {
   try {
@@ -51,8 +49,6 @@ describe('the settings of the agent server', (check) => {
         AGENT_MAX_BODY_BYTES: ' 1024 ',
         AGENT_MAX_BODY_BYTES_IN_FLIGHT: ' 65536 ',
         AGENT_RETENTION_DAYS: ' 30 ',
-        AGENT_RETENTION_SESSIONS: ' 1000 ',
-        AGENT_DIRECTORY: ' /srv/desk ',
       }),
       {
         host: '10.0.0.1',
@@ -63,18 +59,15 @@ describe('the settings of the agent server', (check) => {
         database: { kind: 'sqlite', path: '/data/a.db' },
         bodies: { limitBytes: 1024, budgetBytes: 65_536 },
         leaseMs: 5000,
-        clientToolTimeoutMs: 86_400_000,
-        retention: { ageMs: 30 * 86_400_000, count: 1000 },
-        directory: '/srv/desk',
+        retention: { ageMs: 30 * 86_400_000 },
       },
     );
   });
 
-  check('keep sessions for ever unless a time or a number is set', () => {
+  check('keep sessions for ever unless a time is set', () => {
     const retentionOf = (variables: Variables) => readAgentSettings(variables).retention;
-    assert.equal(retentionOf({ AGENT_RETENTION_DAYS: '0', AGENT_RETENTION_SESSIONS: '0' }), {});
+    assert.equal(retentionOf({ AGENT_RETENTION_DAYS: '0' }), {});
     assert.equal(retentionOf({ AGENT_RETENTION_DAYS: '1' }), { ageMs: 86_400_000 });
-    assert.equal(retentionOf({ AGENT_RETENTION_SESSIONS: '5' }), { count: 5 });
     for (const value of ['-1', '1.5', '30d', '36501']) {
       assert.equal(problemsOf({ AGENT_RETENTION_DAYS: value }), [
         'AGENT_RETENTION_DAYS: expected a whole number from 0 to 36500',

@@ -68,6 +68,9 @@ export const modelNames = (file: unknown): readonly string[] =>
     Object.keys(objectField(provider, 'models')).map((key) => `${id}/${key}`),
   );
 
+/** The prefix of the names of a server's tools. All characters but letters, digits, `_` and `-` become `_`. */
+export const toolPrefix = (server: string): string => `${server.replace(/[^\w-]/g, '_')}_`;
+
 const EFFORTS = ['low', 'medium', 'high'] as const;
 
 /** The variants of a model: those in the file that are not disabled, or three efforts for a model that reasons. */

@@ -183,6 +183,9 @@ export type RemoteMcpServer = McpServerCommon & {
 /** A tool server with all defaults filled in. */
 export type McpServerConfig = LocalMcpServer | RemoteMcpServer;
 
+/** How much of a tool's output a model gets. The whole output is stored. */
+export type OutputLimits = { readonly maxLines: number; readonly maxBytes: number };
+
 /** The validated startup configuration with all defaults. Holds secrets: only `redacted` may leave the server. */
 export type AgentServerConfig = {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
@@ -202,7 +205,7 @@ export type AgentServerConfig = {
   readonly turnTimeoutMs: number;
   readonly steps: number;
   readonly compaction: { readonly isAuto: boolean; readonly reservedTokens: number | undefined };
-  readonly toolOutput: { readonly maxLines: number; readonly maxBytes: number };
+  readonly toolOutput: OutputLimits;
   /** Texts for every system prompt, in order. */
   readonly instructions: readonly { readonly path: string; readonly text: string }[];
   /** The configuration as it was written, without secrets. */

@@ -13,6 +13,7 @@ import {
   objectField,
   parseModelRef,
   quoteName,
+  toolPrefix,
   unsupportedText,
   variantNames,
 } from './names.ts';
@@ -166,8 +167,6 @@ const providerIssues = (file: unknown): readonly ConfigIssue[] =>
     ];
   });
 
-/** The prefix of the names of a server's tools. All characters but letters, digits, `_` and `-` become `_`. */
-const toolPrefix = (id: string): string => `${id.replace(/[^\w-]/g, '_')}_`;
 /** Whether two servers could list tools with the same name. */
 const canShareToolName = (left: string, right: string): boolean =>
   toolPrefix(left).startsWith(toolPrefix(right)) || toolPrefix(right).startsWith(toolPrefix(left));

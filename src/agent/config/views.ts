@@ -1,9 +1,7 @@
 import { placeholdersOf } from '../protocol/command-template.ts';
-import type { Rule } from '../protocol/types.ts';
 import { objectField, textField } from './names.ts';
 import {
   type AgentConfig,
-  type AgentMode,
   type AgentServerConfig,
   type Medium,
   type ModelConfig,
@@ -13,26 +11,8 @@ import {
 
 type Table = Readonly<Record<string, unknown>>;
 
-/** An agent as the wire shows it (OpenCode 1.x, `Agent`). */
-type AgentView = {
-  readonly name: string;
-  readonly description?: string;
-  readonly mode: AgentMode;
-  readonly native: boolean;
-  readonly hidden: boolean;
-  readonly topP?: number;
-  readonly temperature?: number;
-  readonly color?: string;
-  readonly permission: readonly Rule[];
-  readonly model?: { readonly providerID: string; readonly modelID: string };
-  readonly variant?: string;
-  readonly prompt?: string;
-  readonly options: Table;
-  readonly steps: number;
-};
-
-/** Settings that may hold a secret come from `redacted`, the others from the agent. */
-const toAgentView = (agent: AgentConfig, redacted: Table): AgentView => {
+/** An agent as the wire shows it (OpenCode 1.x, `Agent`). Settings that may hold a secret come from `redacted`. */
+const toAgentView = (agent: AgentConfig, redacted: Table) => {
   const written =
     agent.description === undefined ? undefined : (textField(redacted, 'description') ?? agent.description);
   const prompt = textField(redacted, 'prompt');
@@ -58,7 +38,7 @@ const toAgentView = (agent: AgentConfig, redacted: Table): AgentView => {
 };
 
 /** The body of `GET /agent`: all agents, including hidden ones, the default one first. */
-export const createAgentList = ({ agents, defaultAgent, redacted }: AgentServerConfig): readonly AgentView[] =>
+export const createAgentList = ({ agents, defaultAgent, redacted }: AgentServerConfig) =>
   [...agents.values()]
     .toSorted((left, right) => Number(right.name === defaultAgent) - Number(left.name === defaultAgent))
     .map((agent) => toAgentView(agent, objectField(objectField(redacted, 'agent'), agent.name)));
@@ -81,44 +61,6 @@ export const createCommandList = ({ commands, redacted }: AgentServerConfig) =>
 
 type Media = Readonly<Record<Medium, boolean>>;
 
-/** A model as the wire shows it (OpenCode 1.x, `Model`). */
-type ModelView = {
-  readonly id: string;
-  readonly providerID: string;
-  readonly api: { readonly id: string; readonly url: string; readonly npm: string };
-  readonly name: string;
-  readonly capabilities: {
-    readonly temperature: boolean;
-    readonly reasoning: boolean;
-    readonly attachment: boolean;
-    readonly toolcall: boolean;
-    readonly input: Media;
-    readonly output: Media;
-    readonly interleaved: boolean;
-  };
-  readonly cost: {
-    readonly input: number;
-    readonly output: number;
-    readonly cache: { readonly read: number; readonly write: number };
-  };
-  readonly limit: { readonly context: number; readonly input?: number; readonly output: number };
-  readonly status: 'active';
-  readonly options: Table;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly release_date: string;
-  readonly variants: Readonly<Record<string, Table>>;
-};
-
-/** A provider as the wire shows it. Has no `key`, unlike OpenCode's. */
-type ProviderView = {
-  readonly id: string;
-  readonly name: string;
-  readonly source: 'config';
-  readonly env: readonly string[];
-  readonly options: Table;
-  readonly models: Readonly<Record<string, ModelView>>;
-};
-
 const toMedia = (media: readonly Medium[]): Media => ({
   text: media.includes('text'),
   audio: media.includes('audio'),
@@ -138,7 +80,8 @@ const toVariantViews = (model: ModelConfig, redacted: Table): Readonly<Record<st
     }),
   );
 
-const toModelView = (model: ModelConfig, { npm, url, redacted }: ModelContext): ModelView => ({
+/** A model as the wire shows it (OpenCode 1.x, `Model`). */
+const toModelView = (model: ModelConfig, { npm, url, redacted }: ModelContext) => ({
   id: model.modelID,
   providerID: model.providerID,
   api: { id: textField(redacted, 'id') ?? model.modelID, url, npm },
@@ -162,20 +105,21 @@ const toModelView = (model: ModelConfig, { npm, url, redacted }: ModelContext): 
     ...(model.limit.input === undefined ? {} : { input: model.limit.input }),
     output: model.limit.output,
   },
-  status: 'active',
+  status: 'active' as const,
   options: objectField(redacted, 'options'),
   headers: {},
   release_date: '',
   variants: toVariantViews(model, redacted),
 });
 
-const toProviderView = (provider: ProviderConfig, redacted: Table): ProviderView => {
+/** A provider as the wire shows it. Has no `key`, unlike OpenCode's. */
+const toProviderView = (provider: ProviderConfig, redacted: Table) => {
   const { apiKey: _key, headers: _headers, ...options } = objectField(redacted, 'options');
   const url = textField(options, 'baseURL') ?? textField(redacted, 'api') ?? '';
   return {
     id: provider.id,
     name: textField(redacted, 'name') ?? provider.id,
-    source: 'config',
+    source: 'config' as const,
     env: [],
     options,
     models: Object.fromEntries(
@@ -187,7 +131,7 @@ const toProviderView = (provider: ProviderConfig, redacted: Table): ProviderView
   };
 };
 
-const toProviderViews = ({ providers, redacted }: AgentServerConfig): readonly ProviderView[] =>
+const toProviderViews = ({ providers, redacted }: AgentServerConfig) =>
   [...providers.values()].map((provider) =>
     toProviderView(provider, objectField(objectField(redacted, 'provider'), provider.id)),
   );
@@ -216,3 +160,12 @@ export const createConfigProviders = (config: AgentServerConfig) => ({
   providers: toProviderViews(config),
   default: firstModels(config),
 });
+
+/** The configuration in the shapes of `GET /config`, `/provider`, `/config/providers`, `/agent` and `/command`. */
+export type ConfigViews = {
+  readonly config: unknown;
+  readonly provider: unknown;
+  readonly configProviders: unknown;
+  readonly agent: unknown;
+  readonly command: unknown;
+};

@@ -6,19 +6,17 @@ const EVENT_LIMIT = 100_000;
 const PRUNE_EVERY_MS = 600_000;
 
 type PruningNeeds = {
-  readonly store: Pick<Store, 'pruneEvents'>;
+  readonly store: Store;
   readonly clock: Clock;
-  /** Other work that is done as often. */
-  readonly also: () => Promise<void>;
   readonly onBug: (error: unknown) => void;
 };
 
-/** Removes old events from `start` until `stop`. */
-export const createEventPruning = ({ store, clock, also, onBug }: PruningNeeds) => {
+/** Removes old events from `start` until `stop`. `also`: other work that is done as often. */
+export const createEventPruning = ({ store, clock, onBug }: PruningNeeds, also: readonly (() => Promise<void>)[]) => {
   let cancel = (): void => {};
   const start = (): void => {
     void store.pruneEvents(EVENT_LIMIT).catch(onBug);
-    void also().catch(onBug);
+    for (const work of also) void work().catch(onBug);
     cancel = clock.after(PRUNE_EVERY_MS, start);
   };
   return { start, stop: () => cancel() };

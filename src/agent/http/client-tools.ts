@@ -1,7 +1,7 @@
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import type { RouteContext } from '../context.ts';
 import { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
+import type { RouteContext } from './context.ts';
 
 /** Takes the results of tools that run at clients, an addition to OpenCode's API. The turn goes on in the background. */
 export const clientToolRoutes = ({
@@ -11,7 +11,7 @@ export const clientToolRoutes = ({
   readBody,
   takeClientResults,
   onBug,
-}: Pick<RouteContext, 'sessions' | 'runs' | 'spanOf' | 'readBody' | 'takeClientResults' | 'onBug'>): RouteTable => ({
+}: RouteContext): RouteTable => ({
   '/session/:id/client-tool-results': {
     POST: (request, { id = '' }) =>
       runs.whileAccepting(async () => {

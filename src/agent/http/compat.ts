@@ -1,8 +1,8 @@
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import type { RouteContext } from '../context.ts';
 import { sessionErrorPublication } from '../events/records.ts';
 import { LogBody } from '../protocol/request-schemas.ts';
+import type { RouteContext } from './context.ts';
 import { newerApi, openAiPath } from './errors.ts';
 import { parseQuery, requestDirectory } from './query.ts';
 
@@ -36,13 +36,7 @@ const createGetRoutes = (paths: readonly string[], answer: (request: Request) =>
 /**
  * What OpenCode's clients request beside sessions: facts about the server, and empty values for what it does not have.
  */
-export const compatRoutes = ({
-  clock,
-  directory,
-  sessions,
-  configViews,
-  readBody,
-}: Pick<RouteContext, 'clock' | 'directory' | 'sessions' | 'configViews' | 'readBody'>): RouteTable => {
+export const compatRoutes = ({ clock, directory, sessions, configViews, readBody }: RouteContext): RouteTable => {
   const startedAt = clock.now();
   const toProject = (request: Request) => ({
     id: PROJECT,
@@ -109,7 +103,7 @@ const unsupportedText = (path: string): string | undefined => {
  * OpenCode's terminal shows no error of those requests, but that event.
  */
 export const createUnsupportedReport =
-  ({ store, publisher }: Pick<RouteContext, 'store' | 'publisher'>) =>
+  ({ store, publisher }: RouteContext) =>
   async ({ method, url }: Request): Promise<void> => {
     const [, path = '', id] =
       /^\w+:\/\/[^/?#]*(\/session\/(ses_\w{1,60})\/(?:share|shell|init))(?:[?#]|$)/.exec(url) ?? [];

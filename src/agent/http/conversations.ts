@@ -1,11 +1,19 @@
 import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import type { RouteContext } from '../context.ts';
 import type { Conversation } from '../protocol/turns.ts';
 import type { MessageWithParts } from '../store/store.ts';
 import { ConversationBody, ConversationChangeBody, MessagesBody } from '../turns/body.ts';
+import {
+  addMessages,
+  changeConversation,
+  createConversation,
+  removeAddedMessage,
+  requireConversation,
+} from '../turns/conversations.ts';
 import { turnRefusal } from '../turns/refusals.ts';
+import { deleteConversation } from '../turns/removal.ts';
+import type { RouteContext } from './context.ts';
 import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
 import { requireOwner } from './turns.ts';
 
@@ -18,12 +26,8 @@ const shown = ({ owner: _, ...conversation }: Conversation) => conversation;
 const isShown = ({ info, parts }: MessageWithParts): boolean => info.role === 'assistant' || parts.length > 0;
 
 /** Creates, reads, changes and removes the conversations of turns. */
-export const turnConversationRoutes = ({
-  store,
-  directory,
-  turns: { conversations },
-  readBody,
-}: Pick<RouteContext, 'store' | 'directory' | 'turns' | 'readBody'>): RouteTable => {
+export const turnConversationRoutes = (context: RouteContext): RouteTable => {
+  const { store, directory, readBody } = context;
   /** A page of messages in the order that is asked for, and whether there are more after it. */
   const readPage = async (request: Request, { sessionID }: Conversation) => {
     const query = parseQuery(request);
@@ -62,33 +66,34 @@ export const turnConversationRoutes = ({
         const owner = requireOwner(request);
         const { name, metadata, messages } = await readBody(request, ConversationBody, true);
         const given = { owner, name, metadata, messages, directory: requestDirectory(request, directory) };
-        return jsonResponse(200, shown(await conversations.create(given)));
+        return jsonResponse(200, shown(await createConversation(context, given)));
       },
     },
     '/gatehouse/conversations/:id': {
-      GET: async (request, { id = '' }) => jsonResponse(200, shown(await conversations.get(requireOwner(request), id))),
+      GET: async (request, { id = '' }) =>
+        jsonResponse(200, shown(await requireConversation(context, requireOwner(request), id))),
       async PATCH(request, { id = '' }) {
         const owner = requireOwner(request);
         const { metadata } = await readBody(request, ConversationChangeBody);
-        return jsonResponse(200, shown(await conversations.change(owner, id, metadata)));
+        return jsonResponse(200, shown(await changeConversation(context, { owner, id }, metadata)));
       },
       async DELETE(request, { id = '' }) {
-        await conversations.remove(requireOwner(request), id);
+        await deleteConversation(context, await requireConversation(context, requireOwner(request), id));
         return jsonResponse(200, true);
       },
     },
     '/gatehouse/conversations/:id/messages': {
       GET: async (request, { id = '' }) =>
-        jsonResponse(200, await readPage(request, await conversations.get(requireOwner(request), id))),
+        jsonResponse(200, await readPage(request, await requireConversation(context, requireOwner(request), id))),
       async POST(request, { id = '' }) {
         const owner = requireOwner(request);
         const { messages } = await readBody(request, MessagesBody);
-        return jsonResponse(200, { messageIDs: await conversations.add(owner, id, messages) });
+        return jsonResponse(200, { messageIDs: await addMessages(context, { owner, id }, messages) });
       },
     },
     '/gatehouse/conversations/:id/messages/:messageID': {
       async DELETE(request, { id = '', messageID = '' }) {
-        await conversations.removeMessage(requireOwner(request), id, messageID);
+        await removeAddedMessage(context, { owner: requireOwner(request), id }, messageID);
         return jsonResponse(200, true);
       },
     },

@@ -3,7 +3,6 @@ import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type SseEvent, sseResponse } from '../../core/http/sse.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
-import type { RouteContext } from '../context.ts';
 import {
   type EventSubscription,
   eventToSse,
@@ -13,6 +12,7 @@ import {
 } from '../events/stream.ts';
 import type { EventDraft } from '../protocol/events.ts';
 import type { McpStatus } from '../tools/mcp/connection.ts';
+import type { RouteContext } from './context.ts';
 import { permissionRoutes } from './permissions.ts';
 import { requestDirectory } from './query.ts';
 
@@ -47,20 +47,8 @@ const streamEventToSse = (event: StreamEvent | IdleEvent, isGlobal: boolean): Ss
   data: JSON.stringify(isGlobal ? { payload: event } : event),
 });
 
-const eventRoutes = ({
-  clock,
-  directory: ownDirectory,
-  store,
-  publisher,
-  streams,
-  runs,
-  resume,
-  ending,
-  onBug,
-}: Pick<
-  RouteContext,
-  'clock' | 'directory' | 'store' | 'publisher' | 'streams' | 'runs' | 'resume' | 'ending' | 'onBug'
->): RouteTable => {
+const eventRoutes = (context: RouteContext): RouteTable => {
+  const { clock, streams, runs, resume, ending, onBug } = context;
   /**
    * That sessions are idle which a server had at work when it ended. OpenCode's terminal reads the statuses when it starts, and
    * not when it reconnects. Its `run` reads the other stream, and takes such an event for the end of its own prompt.
@@ -83,7 +71,7 @@ const eventRoutes = ({
       yield streamEventToSse(CONNECTED_EVENT, isGlobal);
       const isBehind = isGlobal && subscription.afterID === undefined;
       for (const event of isBehind ? await idleAgain() : []) yield streamEventToSse(event, isGlobal);
-      for await (const next of followEvents({ store, publisher, ending }, { ...subscription, progress }))
+      for await (const next of followEvents(context, { ...subscription, progress }))
         yield 'event' in next ? eventToSse(next, isGlobal) : streamEventToSse(lostEvent(next), isGlobal);
       if (ending.aborted) yield streamEventToSse(closingEvent(subscription.directory), isGlobal);
     } finally {
@@ -93,7 +81,7 @@ const eventRoutes = ({
   const stream = (request: Request, isGlobal: boolean): Response => {
     // A wrong header gets an error status, which is only possible before the stream begins.
     const afterID = parseLastEventID(request);
-    const directory = isGlobal ? undefined : requestDirectory(request, ownDirectory);
+    const directory = isGlobal ? undefined : requestDirectory(request, context.directory);
     const heartbeat = () => streamEventToSse(HEARTBEAT_EVENT, isGlobal);
     const source = (left: AbortSignal) => streamEvents({ afterID, directory, disconnected: left }, isGlobal);
     return sseResponse(source, { clock, heartbeat, onBug });
@@ -104,7 +92,7 @@ const eventRoutes = ({
   };
 };
 
-const mcpRoutes = ({ mcp }: Pick<RouteContext, 'mcp'>): RouteTable => {
+const mcpRoutes = ({ mcp }: RouteContext): RouteTable => {
   const requireServer = (name: string, result: McpStatus | 'not-found'): Response => {
     if (result !== 'not-found') return jsonResponse(200, true);
     const hint = notConfiguredText('tool server', name, Object.keys(mcp.statuses()));

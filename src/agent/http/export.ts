@@ -1,7 +1,7 @@
 import type { RouteTable } from '../../core/http/router.ts';
-import type { RouteContext } from '../context.ts';
 import { exportSession } from '../session/export.ts';
 import { notFound } from '../session/sessions.ts';
+import type { RouteContext } from './context.ts';
 
 /** A body of lines, each read when the client takes it. One that breaks off lacks the last line of the document. */
 const streamLines = (lines: AsyncIterable<string>): ReadableStream<Uint8Array> => {
@@ -23,7 +23,7 @@ const streamLines = (lines: AsyncIterable<string>): ReadableStream<Uint8Array> =
 };
 
 /** The document that `gatehouse agent export` writes, over HTTP. */
-export const exportRoutes = ({ store }: Pick<RouteContext, 'store'>): RouteTable => ({
+export const exportRoutes = ({ store }: RouteContext): RouteTable => ({
   '/session/:id/export': {
     async GET(_request, { id = '' }) {
       const lines = await exportSession(store, id);

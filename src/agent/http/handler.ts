@@ -6,10 +6,10 @@ import { jsonResponse } from '../../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
 import { createStandardRoutes } from '../../core/http/standard-routes.ts';
 import type { RequestSpans } from '../../core/http/tracing.ts';
-import type { RouteContext } from '../context.ts';
 import { isStoreFailure, STORE_TROUBLES, type StoreTrouble } from '../store/errors.ts';
 import { clientToolRoutes } from './client-tools.ts';
 import { compatRoutes, createUnsupportedReport, unknownPathHint } from './compat.ts';
+import type { RouteContext } from './context.ts';
 import { turnConversationRoutes } from './conversations.ts';
 import { AGENT_ERROR_RESPONSES, storeFault } from './errors.ts';
 import { otherRoutes } from './events.ts';
@@ -100,7 +100,6 @@ const createRouteTable = (
 
 /** What decides whether a request comes to a route. */
 type HandlerNeeds = {
-  readonly newRequestId: () => string;
   readonly bodies: Pick<RequestBodies, 'release'>;
   readonly spans: RequestSpans;
   /** None: everyone who reaches the server may do everything. */
@@ -114,9 +113,9 @@ type HandlerNeeds = {
 /** Every route of the agent server, behind its checks of origin, credentials and state. */
 export const createAgentHandler = (
   context: RouteContext,
-  { newRequestId, bodies, spans, credentials, isForThisMachine, storeTrouble, stateNow }: HandlerNeeds,
+  { bodies, spans, credentials, isForThisMachine, storeTrouble, stateNow }: HandlerNeeds,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
-  const { clock, log } = context;
+  const { clock, log, newId: newRequestId } = context;
   const table = createRouteTable(context, { stateNow, storeTrouble });
   const reportUnsupported = createUnsupportedReport(context);
   const routes = createRoutes(table, unknownPathHint);

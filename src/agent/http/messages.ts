@@ -3,12 +3,12 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { toCommandPrompt } from '../agents/command.ts';
-import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
 import { CommandBody, PromptBody } from '../protocol/request-schemas.ts';
 import type { AssistantMessage } from '../protocol/types.ts';
 import type { AcceptedPrompt } from '../session/prompt.ts';
 import type { MessageQuery, MessageWithParts, Store } from '../store/store.ts';
+import type { RouteContext } from './context.ts';
 import { toFailureBody } from './errors.ts';
 import { parseQuery, wholeNumberParameter } from './query.ts';
 
@@ -111,32 +111,8 @@ export const jsonResponseWhenReady = (
 };
 
 /** Lists messages and takes prompts. A prompt goes on to `session/prompt.ts` and `session/run-queue.ts`. */
-export const messageRoutes = ({
-  clock,
-  store,
-  sessions,
-  catalog,
-  runs,
-  streams,
-  spanOf,
-  readBody,
-  acceptPrompt,
-  ending,
-  onBug,
-}: Pick<
-  RouteContext,
-  | 'clock'
-  | 'store'
-  | 'sessions'
-  | 'catalog'
-  | 'runs'
-  | 'streams'
-  | 'spanOf'
-  | 'readBody'
-  | 'acceptPrompt'
-  | 'ending'
-  | 'onBug'
->): RouteTable => {
+export const messageRoutes = (context: RouteContext): RouteTable => {
+  const { clock, store, sessions, catalog, runs, spanOf, readBody, acceptPrompt, onBug } = context;
   const readAnswer = async (
     { session }: AcceptedPrompt,
     answer: Promise<AssistantMessage>,
@@ -159,9 +135,8 @@ export const messageRoutes = ({
   const respond = ({ accepted, answer }: Awaited<ReturnType<typeof beginPrompt>>): Response => {
     if (answer === undefined) return jsonResponse(200, accepted.message);
     // A client that aborts a prompt does not wait for earlier events.
-    const hold = { clock, streams, ending };
     // Held before it is read: by then the last events may have left this server, and not yet arrived.
-    const held = holdUntilDelivered(hold, answer, (message) => !isAborted(message));
+    const held = holdUntilDelivered(context, answer, (message) => !isAborted(message));
     return jsonResponseWhenReady(clock, readAnswer(accepted, held), (error) => {
       onBug(error);
       return toFailureBody(error, '');

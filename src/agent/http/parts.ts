@@ -1,7 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
-import type { RouteContext } from '../context.ts';
 import { joinPublications } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import { PartChangeBody } from '../protocol/part-schemas.ts';
@@ -9,19 +8,14 @@ import type { Part, Session } from '../protocol/types.ts';
 import { toStoredPart } from '../session/prompt.ts';
 import { partsRemoval, removeWhileIdle, updateWhileIdle } from '../session/revert.ts';
 import { notFound, requireCapacity } from '../session/sessions.ts';
+import type { RouteContext } from './context.ts';
 
 const wrongPart = (param: string, expected: string): Fault =>
   new Fault({ kind: 'bad-input', code: 'invalid_body', param, message: `${param}: expected ${expected}` });
 
 /** Changes and removes single parts of messages, and reads the whole output of a call. */
-export const partRoutes = ({
-  clock,
-  store,
-  sessions,
-  runs,
-  sessionLimitBytes: limitBytes,
-  readBody,
-}: Pick<RouteContext, 'clock' | 'store' | 'sessions' | 'runs' | 'sessionLimitBytes' | 'readBody'>): RouteTable => {
+export const partRoutes = (context: RouteContext): RouteTable => {
+  const { clock, store, sessions, sessionLimitBytes: limitBytes, readBody } = context;
   const partOf = async (sessionID: string, messageID: string, partID: string): Promise<Part> => {
     const message = await store.message(sessionID, messageID);
     if (message === undefined) throw notFound('message', messageID);
@@ -46,14 +40,14 @@ export const partRoutes = ({
           changed = { ...toStoredPart(given, given), ...written };
           return session;
         };
-        await updateWhileIdle({ store, sessions, runs }, id, change, (session) =>
+        await updateWhileIdle(context, id, change, (session) =>
           changed === undefined ? session : joinPublications(session, partPublication(changed, clock.now())),
         );
         return jsonResponse(200, changed);
       },
       async DELETE(_request, { id = '', messageID = '', partID = '' }) {
         const removal = async () => partsRemoval(id, [await partOf(id, messageID, partID)]);
-        await removeWhileIdle({ store, sessions, runs, clock }, id, { messageID, partID }, removal);
+        await removeWhileIdle(context, id, { messageID, partID }, removal);
         return jsonResponse(200, true);
       },
     },

@@ -2,12 +2,12 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { notFoundText } from '../../core/identifier.ts';
-import type { RouteContext } from '../context.ts';
 import { isId } from '../protocol/ids.ts';
 import type { PermissionReply, PermissionRequest, StandingRule } from '../protocol/permissions.ts';
 import { PermissionReplyBody, PermissionResponseBody } from '../protocol/request-schemas.ts';
 import type { Session } from '../protocol/types.ts';
 import { readAncestors, topSession } from '../session/family.ts';
+import type { RouteContext } from './context.ts';
 import { alwaysRefused, argumentsChanged, permissionDecided } from './errors.ts';
 import { parseQuery, wholeNumberParameter } from './query.ts';
 
@@ -34,7 +34,7 @@ export const permissionRoutes = ({
   store,
   userName = UNKNOWN,
   readBody,
-}: Pick<RouteContext, 'approvals' | 'sessions' | 'store' | 'userName' | 'readBody'>): RouteTable => {
+}: RouteContext): RouteTable => {
   /** A request with what a person needs to decide. The arguments are the value that the call is made with, and never cut. */
   const shown = (request: PermissionRequest, known: ReadonlyMap<string, Session>) => {
     const session = known.get(request.sessionID);

@@ -2,15 +2,15 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { requireAgent, requireModel } from '../agents/catalog.ts';
-import type { RouteContext } from '../context.ts';
 import { holdUntilDelivered } from '../events/readers.ts';
 import { ForkBody, RevertBody, SessionBody, SessionChangeBody, SummarizeBody } from '../protocol/request-schemas.ts';
 import { CALL_NOT_AWAITED, endAwaitedCalls } from '../session/awaited-calls.ts';
-import { createFamilyDeletion } from '../session/family.ts';
+import { deleteFamily } from '../session/family.ts';
 import { forkSession } from '../session/fork.ts';
 import { messagesRemoval, removeWhileIdle, revertSession, unrevertSession } from '../session/revert.ts';
 import { notFound } from '../session/sessions.ts';
 import { requestSummary } from '../turn/summary-request.ts';
+import type { RouteContext } from './context.ts';
 import { toFailureBody } from './errors.ts';
 import { jsonResponseWhenReady } from './messages.ts';
 import { parseQuery, placeParameter, requestDirectory, wholeNumberParameter } from './query.ts';
@@ -24,16 +24,8 @@ const unknownParent = () =>
   });
 
 /** Creates, lists, reads, changes, removes and aborts sessions. */
-export const sessionRoutes = ({
-  clock,
-  store,
-  sessions,
-  catalog,
-  runs,
-  directory,
-  readBody,
-}: Pick<RouteContext, 'clock' | 'store' | 'sessions' | 'catalog' | 'runs' | 'directory' | 'readBody'>): RouteTable => {
-  const removeFamily = createFamilyDeletion({ store, sessions, runs });
+export const sessionRoutes = (context: RouteContext): RouteTable => {
+  const { store, sessions, catalog, runs, directory, readBody } = context;
   return {
     '/session': {
       async GET(request) {
@@ -83,7 +75,7 @@ export const sessionRoutes = ({
       async DELETE(_request, { id = '' }) {
         await sessions.get(id);
         // The sessions of its tasks are removed with it.
-        await removeFamily(id);
+        await deleteFamily(context, id);
         return jsonResponse(200, true);
       },
     },
@@ -99,7 +91,7 @@ export const sessionRoutes = ({
         const promptID = parseQuery(request).get('prompt') ?? undefined;
         if (promptID === undefined) {
           await runs.abort(id);
-          await endAwaitedCalls({ store, sessions, clock }, id, { why: CALL_NOT_AWAITED.aborted });
+          await endAwaitedCalls(context, id, { why: CALL_NOT_AWAITED.aborted });
         } else if ((await store.owed(id)).some((owed) => owed.promptID === promptID)) await runs.abort(id, promptID);
         return jsonResponse(200, true);
       },
@@ -108,33 +100,8 @@ export const sessionRoutes = ({
 };
 
 /** Forks, reverts and summarizes a session, and reads and removes its messages. */
-export const conversationRoutes = ({
-  clock,
-  ids,
-  store,
-  publisher,
-  sessions,
-  catalog,
-  runs,
-  streams,
-  ending,
-  readBody,
-  onBug,
-}: Pick<
-  RouteContext,
-  | 'clock'
-  | 'ids'
-  | 'store'
-  | 'publisher'
-  | 'sessions'
-  | 'catalog'
-  | 'runs'
-  | 'streams'
-  | 'ending'
-  | 'readBody'
-  | 'onBug'
->): RouteTable => {
-  const isClosing = (id: string): boolean => runs.isClosing(id);
+export const conversationRoutes = (context: RouteContext): RouteTable => {
+  const { clock, store, sessions, runs, readBody, onBug } = context;
   /** Whether a summary replaces the earlier messages now. */
   const runSummary = async (request: Awaited<ReturnType<typeof requestSummary>>): Promise<boolean> => {
     if (request === undefined) return true;
@@ -145,25 +112,24 @@ export const conversationRoutes = ({
     '/session/:id/fork': {
       async POST(request, { id = '' }) {
         const { messageID } = await readBody(request, ForkBody, true);
-        return jsonResponse(200, await forkSession({ store, publisher, sessions, runs, ids, clock }, id, messageID));
+        return jsonResponse(200, await forkSession(context, id, messageID));
       },
     },
     '/session/:id/revert': {
       async POST(request, { id = '' }) {
         const { messageID, partID } = await readBody(request, RevertBody);
         const target = { messageID, ...(partID === undefined ? {} : { partID }) };
-        return jsonResponse(200, await revertSession({ store, sessions, runs, clock }, id, target));
+        return jsonResponse(200, await revertSession(context, id, target));
       },
     },
     '/session/:id/unrevert': {
-      POST: async (_request, { id = '' }) => jsonResponse(200, await unrevertSession({ store, sessions, runs }, id)),
+      POST: async (_request, { id = '' }) => jsonResponse(200, await unrevertSession(context, id)),
     },
     '/session/:id/summarize': {
       async POST(request, { id = '' }) {
         const { providerID, modelID } = await readBody(request, SummarizeBody);
-        const needs = { store, sessions, catalog, ids, clock, isClosing };
-        const summary = await requestSummary(needs, id, { providerID, modelID });
-        const held = holdUntilDelivered({ clock, streams, ending }, runSummary(summary));
+        const summary = await requestSummary(context, id, { providerID, modelID });
+        const held = holdUntilDelivered(context, runSummary(summary));
         return jsonResponseWhenReady(clock, held, (error) => {
           onBug(error);
           return toFailureBody(error, providerID);
@@ -178,7 +144,7 @@ export const conversationRoutes = ({
         return jsonResponse(200, message);
       },
       async DELETE(_request, { id = '', messageID = '' }) {
-        await removeWhileIdle({ store, sessions, runs, clock }, id, { messageID }, async () => {
+        await removeWhileIdle(context, id, { messageID }, async () => {
           if ((await store.message(id, messageID)) === undefined) throw notFound('message', messageID);
           return messagesRemoval(id, [messageID]);
         });

@@ -2,15 +2,17 @@ import { Fault } from '../../core/fault.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { pushedSseResponse, sendWhileRead } from '../../core/http/sse.ts';
-import type { RouteContext } from '../context.ts';
 import type { Turn } from '../protocol/turns.ts';
 import { DecisionsBody, LeaveBody, TurnBody } from '../turns/body.ts';
 import { findDecided, replyToAll, waitingTurns } from '../turns/decisions.ts';
 import type { Begun } from '../turns/new-turn.ts';
+import { followTurn, type ReaderEnd } from '../turns/output/reader.ts';
 import { readFacts, readLog, type TurnFacts, toShownTurn } from '../turns/output/view.ts';
 import { requireTurn } from '../turns/records.ts';
 import { turnRefusal } from '../turns/refusals.ts';
+import { deleteTurn } from '../turns/removal.ts';
 import { readAskedTurn } from '../turns/request.ts';
+import type { RouteContext } from './context.ts';
 import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
 
 const OWNER_HEADER = 'x-gatehouse-owner';
@@ -36,23 +38,7 @@ type OutputStream = {
 };
 
 /** Begins, reads, leaves, cancels and removes turns. */
-export const turnRoutes = (
-  context: Pick<
-    RouteContext,
-    | 'clock'
-    | 'store'
-    | 'approvals'
-    | 'runs'
-    | 'directory'
-    | 'userName'
-    | 'spanOf'
-    | 'readBody'
-    | 'turns'
-    | 'digest'
-    | 'runInSlices'
-    | 'onBug'
-  >,
-): RouteTable => {
+export const turnRoutes = (context: RouteContext): RouteTable => {
   const { clock, store, runs, directory, userName = UNKNOWN, turns, digest, runInSlices, readBody, onBug } = context;
   const heartbeat = () => ({ comment: 'waiting' });
 
@@ -63,9 +49,10 @@ export const turnRoutes = (
         const give = sendWhileRead(send, clock, () => unread.abort());
         left.addEventListener('abort', () => unread.abort(), { once: true });
         const stopAttending = reader === undefined ? () => {} : turns.leaving.attend(facts.turn, reader);
-        let end: Awaited<ReturnType<typeof turns.follow>> = 'left';
+        let end: ReaderEnd = 'left';
         try {
-          end = await turns.follow({ facts, after, isFresh, first }, { send: give, left: unread.signal });
+          const following = { facts, after, isFresh, first };
+          end = await followTurn({ ...context, ...turns }, following, { send: give, left: unread.signal });
         } finally {
           stopAttending(end === 'left');
         }
@@ -110,7 +97,7 @@ export const turnRoutes = (
       GET: async (request, { id = '' }) =>
         jsonResponse(200, await viewOf(await requireTurn(store, requireOwner(request), id))),
       async DELETE(request, { id = '' }) {
-        await turns.remove(requireOwner(request), id);
+        await deleteTurn(context, requireOwner(request), id);
         return jsonResponse(200, true);
       },
     },

@@ -1,55 +1,28 @@
 import type { PermissionRequest } from './permissions.ts';
 import type { Message, MessageError, Part, Session, SessionStatus } from './types.ts';
 
+type OfSession<Type extends string, More> = {
+  readonly type: Type;
+  readonly properties: { readonly sessionID: string } & Readonly<More>;
+};
+
 /** An event without its id, which the store gives it. OpenCode's event types, as `GET /event` sends them. */
 export type EventDraft =
-  | { readonly type: 'session.created'; readonly properties: { readonly sessionID: string; readonly info: Session } }
-  | { readonly type: 'session.updated'; readonly properties: { readonly sessionID: string; readonly info: Session } }
-  | { readonly type: 'session.deleted'; readonly properties: { readonly sessionID: string; readonly info: Session } }
-  | {
-      readonly type: 'session.status';
-      readonly properties: { readonly sessionID: string; readonly status: SessionStatus };
-    }
-  | { readonly type: 'session.idle'; readonly properties: { readonly sessionID: string } }
-  | {
-      readonly type: 'session.error';
-      readonly properties: { readonly sessionID: string; readonly error: MessageError };
-    }
-  | { readonly type: 'session.compacted'; readonly properties: { readonly sessionID: string } }
-  | { readonly type: 'message.updated'; readonly properties: { readonly sessionID: string; readonly info: Message } }
-  | {
-      readonly type: 'message.removed';
-      readonly properties: { readonly sessionID: string; readonly messageID: string };
-    }
-  | {
-      readonly type: 'message.part.removed';
-      readonly properties: { readonly sessionID: string; readonly messageID: string; readonly partID: string };
-    }
-  | {
-      readonly type: 'message.part.updated';
-      readonly properties: { readonly sessionID: string; readonly part: Part; readonly time: number };
-    }
-  | {
-      readonly type: 'message.part.delta';
-      readonly properties: {
-        readonly sessionID: string;
-        readonly messageID: string;
-        readonly partID: string;
-        readonly field: 'text';
-        readonly delta: string;
-        /** Of this server: the length of the text before it. */
-        readonly at: number;
-      };
-    }
+  | OfSession<'session.created', { info: Session }>
+  | OfSession<'session.updated', { info: Session }>
+  | OfSession<'session.deleted', { info: Session }>
+  | OfSession<'session.status', { status: SessionStatus }>
+  | OfSession<'session.idle', object>
+  | OfSession<'session.error', { error: MessageError }>
+  | OfSession<'session.compacted', object>
+  | OfSession<'message.updated', { info: Message }>
+  | OfSession<'message.removed', { messageID: string }>
+  | OfSession<'message.part.removed', { messageID: string; partID: string }>
+  | OfSession<'message.part.updated', { part: Part; time: number }>
+  /** `at`, of this server: the length of the text before it. */
+  | OfSession<'message.part.delta', { messageID: string; partID: string; field: 'text'; delta: string; at: number }>
   | { readonly type: 'permission.asked'; readonly properties: PermissionRequest }
-  | {
-      readonly type: 'permission.replied';
-      readonly properties: {
-        readonly sessionID: string;
-        readonly requestID: string;
-        readonly reply: 'once' | 'always' | 'reject';
-      };
-    }
+  | OfSession<'permission.replied', { requestID: string; reply: 'once' | 'always' | 'reject' }>
   | { readonly type: 'mcp.tools.changed'; readonly properties: { readonly server: string } };
 
 /** An event as it is sent. Ids ascend in the order of the commits. */

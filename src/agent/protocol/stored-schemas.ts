@@ -3,7 +3,6 @@ import { isRecord } from '../../core/json.ts';
 import { type IdKind, isId } from './ids.ts';
 import { dataUrlError, parseDataUrl } from './part-schemas.ts';
 import { hasNoNul, TITLE_CHARS } from './title.ts';
-import type { ClientTools, Message, MessageError, Part, Session, Tokens, ToolState } from './types.ts';
 
 /** An id of a kind, in the form in which this server creates ids. */
 export const IdSchema = (kind: IdKind) =>
@@ -45,12 +44,28 @@ const tokenEntries = {
   reasoning: number,
   cache: v.strictObject({ read: number, write: number }),
 };
-const SessionTokens: v.GenericSchema<Tokens, Tokens> = v.strictObject(tokenEntries);
+const SessionTokens = v.strictObject(tokenEntries);
 const SpentTokens = v.strictObject({ ...tokenEntries, total: optional(number) });
-const StoredRule = v.strictObject({ permission: text, pattern: text, action: v.picklist(['allow', 'ask', 'deny']) });
+/** A permission rule: what happens with calls of the tools and patterns that it matches. */
+export const StoredRule = v.strictObject({
+  permission: text,
+  pattern: text,
+  action: v.picklist(['allow', 'ask', 'deny']),
+});
 
-/** A session as it is stored. */
-export const StoredSession: v.GenericSchema<Session, Session> = v.strictObject({
+/** The point to which a session was reverted: what follows is removed with the next prompt, unless it is unreverted first. */
+const StoredRevert = v.strictObject({ messageID: IdSchema('message'), partID: optional(IdSchema('part')) });
+
+/** The calls of client tools whose results a session waits for: all in its last answer, which ended with them. */
+const StoredAwaitedCalls = v.strictObject({
+  messageID: IdSchema('message'),
+  callIDs: v.array(text),
+  /** From then on no result is taken. */
+  expiresAt: Time,
+});
+
+/** A session as it is stored and as the wire shows it (OpenCode 1.x, `GET /session/{id}`). */
+export const StoredSession = v.strictObject({
   id: IdSchema('session'),
   slug: text,
   projectID: text,
@@ -58,19 +73,21 @@ export const StoredSession: v.GenericSchema<Session, Session> = v.strictObject({
   parentID: optional(IdSchema('session')),
   title: StoredTitle,
   agent: optional(text),
+  /** `id` is the model's key here, unlike in messages. */
   model: optional(v.strictObject({ providerID: text, id: text, variant: optional(text) })),
   version: text,
   metadata: optional(JsonObject),
   permission: optional(v.array(StoredRule)),
-  revert: optional(v.strictObject({ messageID: IdSchema('message'), partID: optional(IdSchema('part')) })),
-  awaitedCalls: optional(v.strictObject({ messageID: IdSchema('message'), callIDs: v.array(text), expiresAt: Time })),
+  revert: optional(StoredRevert),
+  awaitedCalls: optional(StoredAwaitedCalls),
   cost: number,
   tokens: SessionTokens,
   time: v.strictObject({ created: Time, updated: Time, compacting: optional(Time), archived: optional(Time) }),
 });
 
 const messageData = v.strictObject({ message: text });
-const StoredError: v.GenericSchema<MessageError, MessageError> = v.variant('name', [
+/** Why an answer failed, in OpenCode's form. Messages are this server's own: a backend's body may name accounts and keys. */
+const StoredError = v.variant('name', [
   v.strictObject({ name: v.literal('ProviderAuthError'), data: v.strictObject({ providerID: text, message: text }) }),
   v.strictObject({ name: v.literal('UnknownError'), data: v.strictObject({ message: text, ref: optional(text) }) }),
   v.strictObject({ name: v.literal('MessageOutputLengthError'), data: v.strictObject({}) }),
@@ -86,31 +103,38 @@ const StoredError: v.GenericSchema<MessageError, MessageError> = v.variant('name
     data: v.strictObject({ message: text, statusCode: optional(number), isRetryable: v.boolean() }),
   }),
 ]);
+/** Why a model stopped. */
 const StoredFinish = v.picklist(['stop', 'length', 'tool-calls', 'content-filter', 'error', 'other', 'unknown']);
 
-const StoredClientTools: v.GenericSchema<ClientTools, ClientTools> = v.strictObject({
+/** The tools that a client brings with a prompt. */
+const StoredClientTools = v.strictObject({
   tools: v.array(v.strictObject({ name: text, description: text, inputSchema: JsonObject })),
+  /** `required`: the turn does not end without a call of one of them; a name: of this one. `none`: they are not offered. */
   choice: v.union([v.picklist(['auto', 'required', 'none']), v.strictObject({ name: text })]),
+  /** Whether one step may call several of them. */
   parallel: v.boolean(),
 });
 
 const messageEntries = { id: IdSchema('message'), sessionID: IdSchema('session'), agent: text };
 
-/** A message as it is stored, without its parts. */
-export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role', [
+/** A message as it is stored, without its parts. An answer is one step of a model: a turn with tool calls has several. */
+export const StoredMessage = v.variant('role', [
   v.strictObject({
     ...messageEntries,
     role: v.literal('user'),
+    /** `resumed`: when the results came with which its answer goes on. */
     time: v.strictObject({ created: Time, resumed: optional(Time) }),
     model: v.strictObject({ providerID: text, modelID: text, variant: optional(text) }),
     system: optional(text),
     tools: optional(Switches),
+    /** A text, unless this says otherwise: one JSON value. `retryCount`: how many more the model may try after one that does not fit. */
     format: optional(v.strictObject({ type: v.literal('json_schema'), schema: JsonObject, retryCount: number })),
     clientTools: optional(StoredClientTools),
   }),
   v.strictObject({
     ...messageEntries,
     role: v.literal('assistant'),
+    /** The user message that it answers. */
     parentID: IdSchema('message'),
     mode: text,
     modelID: text,
@@ -122,7 +146,9 @@ export const StoredMessage: v.GenericSchema<Message, Message> = v.variant('role'
     tokens: SpentTokens,
     finish: optional(StoredFinish),
     error: optional(StoredError),
+    /** Whether it replaces earlier messages (compaction). */
     summary: optional(v.boolean()),
+    /** The value that the prompt's `format` asked for. */
     structured: optional(v.unknown()),
   }),
 ]);
@@ -136,9 +162,10 @@ const StoredFile = v.strictObject({
   mime: text,
   filename: optional(text),
   url: DataUrl,
+  /** What a client has attached to a part of its prompt, for itself. */
   metadata: optional(JsonObject),
 });
-const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status', [
+const StoredToolState = v.variant('status', [
   v.strictObject({ status: v.literal('pending'), input: JsonObject, raw: text }),
   v.strictObject({
     status: v.literal('running'),
@@ -154,6 +181,7 @@ const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status
     title: text,
     metadata: JsonObject,
     time: ClosedSpan,
+    /** Files among the result, such as an image. */
     attachments: optional(v.array(StoredFile)),
   }),
   v.strictObject({
@@ -165,8 +193,8 @@ const StoredToolState: v.GenericSchema<ToolState, ToolState> = v.variant('status
   }),
 ]);
 
-/** A part as it is stored. */
-export const StoredPart: v.GenericSchema<Part, Part> = v.variant('type', [
+/** A piece of a message, as it is stored and as the wire shows it. */
+export const StoredPart = v.variant('type', [
   v.strictObject({
     ...partEntries,
     type: v.literal('text'),

@@ -1,5 +1,3 @@
-import type { FilePart } from './types.ts';
-
 type Metadata = Readonly<Record<string, unknown>>;
 
 /** A client's conversation, and the session that it is in now. Times are milliseconds since the epoch. */
@@ -76,28 +74,3 @@ export type ChainEnd = {
   readonly turnID: string;
   readonly promptID: string;
 };
-
-/** A part of a message that a client sends. */
-export type GivenPart =
-  | { readonly type: 'text'; readonly text: string }
-  | ({ readonly type: 'file' } & Pick<FilePart, 'mime' | 'url' | 'filename'>);
-
-/** A call in an answer that a client sends. `arguments` is JSON. */
-export type GivenCall = { readonly id: string; readonly name: string; readonly arguments: string };
-
-/** A message of a history, or of the input of a turn, with its role. */
-export type GivenMessage =
-  | { readonly role: 'user'; readonly parts: readonly GivenPart[] }
-  | {
-      readonly role: 'assistant';
-      readonly text?: string;
-      readonly reasoning?: string;
-      readonly calls?: readonly GivenCall[];
-    }
-  | {
-      readonly role: 'tool';
-      readonly callID: string;
-      readonly output: string;
-      readonly isError?: boolean;
-      readonly files?: readonly Extract<GivenPart, { readonly type: 'file' }>[];
-    };

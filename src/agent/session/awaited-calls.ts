@@ -1,8 +1,9 @@
-import type { Clock } from '../../core/clock.ts';
+import { Fault } from '../../core/fault.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import { UNANSWERED } from '../protocol/call-metadata.ts';
 import type { Part, Session, ToolPart, ToolState } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import type { Store } from '../store/store.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -52,11 +53,7 @@ export const awaitedCallsEnd = async (
   return joinPublications(...calls.map((part) => partPublication(withoutResult(part, why, now), now)));
 };
 
-type EndingNeeds = {
-  readonly store: Pick<Store, 'message'>;
-  readonly sessions: Pick<Sessions, 'get' | 'update'>;
-  readonly clock: Pick<Clock, 'now'>;
-};
+type EndingNeeds = AgentRuntime & { readonly sessions: Sessions };
 type Ending = {
   readonly why: string;
   /** Only where this holds; always without it. */
@@ -81,6 +78,26 @@ export const endAwaitedCalls = async (
     return isStill ? withoutAwaitedCalls(session) : session;
   };
   return sessions.update(sessionID, change, (changed) => ({ ...joinPublications(changed, end), leaseID }));
+};
+
+const isExpired = ({ awaitedCalls }: Session, now: number): boolean =>
+  awaitedCalls !== undefined && awaitedCalls.expiresAt <= now;
+
+/** As `endAwaitedCalls`, for calls whose results did not come in time. */
+export const endExpiredCalls = (needs: EndingNeeds, sessionID: string): Promise<Session> =>
+  endAwaitedCalls(needs, sessionID, {
+    why: CALL_NOT_AWAITED.expired,
+    isMeant: (session) => isExpired(session, needs.clock.now()),
+  });
+
+/** Does that in all sessions. Of several servers the first one ends a call. */
+export const endAllExpiredCalls = async (needs: EndingNeeds): Promise<void> => {
+  for (const session of await needs.store.awaitingSessions())
+    if (isExpired(session, needs.clock.now()))
+      await endExpiredCalls(needs, session.id).catch((error: unknown) => {
+        // Somebody may have removed the session meanwhile.
+        if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
+      });
 };
 
 const CALL_NOT_MADE = 'The server was stopped before this call was made, so it was not made';

@@ -3,6 +3,7 @@ import { expectedText } from '../../core/config.ts';
 import { issueOf } from '../../core/http/body.ts';
 import { parseJsonValue } from '../../core/json.ts';
 import { IdSchema, StoredMessage, StoredPart, StoredSession } from '../protocol/stored-schemas.ts';
+import type { DeepReadonly } from '../protocol/types.ts';
 
 const SHOWN_PROBLEMS = 10;
 
@@ -139,7 +140,7 @@ const Line = v.variant('kind', [
 export type DocumentContents = v.InferOutput<typeof DocumentContents>;
 
 /** Any later line: something stored, or the last line `end`. Without that the document was cut off. */
-export type DocumentLine = v.InferOutput<typeof Line>;
+export type DocumentLine = DeepReadonly<v.InferOutput<typeof Line>>;
 /** A line with something stored. */
 export type DocumentRecord = Exclude<DocumentLine, { readonly kind: 'end' }>;
 

@@ -1,16 +1,13 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Publisher } from '../events/publisher.ts';
 import { withoutConversationName } from '../protocol/conversation-name.ts';
-import type { Ids } from '../protocol/ids.ts';
 import { NO_TOKENS, type Session } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import type { Store, StoreChange } from '../store/store.ts';
 import { endPart } from './awaited-calls.ts';
 import type { DocumentRecord } from './document.ts';
 import { type MessageShape, readMessageShapes } from './message-shapes.ts';
 import { createIDReplacement } from './new-ids.ts';
 import { findRevertedContent, messagesBefore, promptIDOf } from './revert.ts';
-import type { RunQueue } from './run-queue.ts';
-import { createSlug, notFound, type Sessions, sessionCreation } from './sessions.ts';
+import { createSlug, notFound, type SessionParts, sessionCreation } from './sessions.ts';
 
 /** `Plan` becomes `Plan (fork #1)`, and that `Plan (fork #2)`. */
 export const toForkTitle = (title: string): string => {
@@ -57,15 +54,6 @@ const messagesToFork = (
   return finishedMessages(withoutReverted(messages, session), isBusy).filter(({ info }) => included.has(info.id));
 };
 
-/** What `forkSession` works with. */
-type ForkNeeds = {
-  readonly store: Pick<Store, 'messages' | 'messageOutlines' | 'message' | 'output' | 'commit'>;
-  readonly publisher: Pick<Publisher, 'publish'>;
-  readonly sessions: Pick<Sessions, 'get'>;
-  readonly runs: Pick<RunQueue, 'statuses'>;
-  readonly ids: Ids;
-  readonly clock: Clock;
-};
 type ReplaceIDs = ReturnType<typeof createIDReplacement>;
 
 /** Size of one commit: larger ones would hold up other writers. */
@@ -129,7 +117,7 @@ async function* copyMessages(
 
 /** Copies messages into a session that no query returns until it is stored as a `session`. */
 const prepareFork = async (
-  { store, ids, clock }: Pick<ForkNeeds, 'store' | 'ids' | 'clock'>,
+  { store, ids, clock }: AgentRuntime,
   original: Session,
   copied: readonly MessageShape[],
 ): Promise<Session> => {
@@ -142,14 +130,14 @@ const prepareFork = async (
   try {
     for await (const changes of copyMessages(store, copied, target)) await store.commit(changes, []);
   } catch (error) {
-    await giveUpFork({ store }, session);
+    await giveUpFork(store, session);
     throw error;
   }
   return session;
 };
 
 /** Removes a prepared session. Should this fail: what is left is hidden, and pruned later. */
-export const giveUpFork = async ({ store }: Pick<ForkNeeds, 'store'>, { id }: Pick<Session, 'id'>): Promise<void> => {
+export const giveUpFork = async (store: Store, { id }: Session): Promise<void> => {
   await store.commit([{ kind: 'session-given-up', sessionID: id }], []).catch(() => {});
 };
 
@@ -158,7 +146,7 @@ export const giveUpFork = async ({ store }: Pick<ForkNeeds, 'store'>, { id }: Pi
  * All of them must be finished. It is hidden until it is stored as a `session`.
  */
 export const prepareForkThrough = async (
-  needs: Pick<ForkNeeds, 'store' | 'ids' | 'clock'>,
+  needs: AgentRuntime,
   original: Session,
   messageID: string,
 ): Promise<Session> => {
@@ -173,7 +161,7 @@ export const prepareForkThrough = async (
  * before it is complete. Ids are new, and references to messages and parts lead to the copies.
  */
 export const forkSession = async (
-  needs: ForkNeeds,
+  needs: SessionParts,
   sessionID: string,
   before: string | undefined,
 ): Promise<Session> => {
@@ -186,7 +174,7 @@ export const forkSession = async (
   try {
     await publisher.publish(session.directory, sessionCreation(session));
   } catch (error) {
-    await giveUpFork(needs, session);
+    await giveUpFork(store, session);
     throw error;
   }
   return session;

@@ -1,10 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { type CompileSchema, SchemaError } from '../../core/json.ts';
 import { type AgentCatalog, type KnownAgent, requireAgent, requireModel } from '../agents/catalog.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, partUpdatedEvent } from '../events/records.ts';
-import type { Ids } from '../protocol/ids.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
 import type {
   ClientTools,
@@ -15,26 +13,18 @@ import type {
   TextPart,
   UserMessage,
 } from '../protocol/types.ts';
-import type { Leases } from '../store/cluster.ts';
-import type { LeaseRequest, MessageWithParts, Store } from '../store/store.ts';
+import type { AgentRuntime } from '../runtime.ts';
+import type { LeaseRequest, MessageWithParts } from '../store/store.ts';
 import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
 import { createClientMessageIDs } from './message-ids.ts';
 import { revertedRemoval, withoutRevert } from './revert.ts';
 import { notFound, requireCapacity, type Sessions, sessionCreation, toSessionModel } from './sessions.ts';
 
 /** What `createPromptAcceptance` works with. */
-type PromptAcceptanceNeeds = {
-  readonly store: Store;
+type PromptAcceptanceNeeds = AgentRuntime & {
   readonly sessions: Sessions;
-  readonly catalog: AgentCatalog;
-  readonly ids: Ids;
-  readonly clock: Clock;
-  readonly leases: Pick<Leases, 'whileRequested'>;
-  readonly compileSchema: CompileSchema;
   /** Checks the tools of a client; undefined where there are none. A `bad-input` fault says what is wrong. */
   readonly usableClientTools: (given: PromptBody['clientTools']) => ClientTools | undefined;
-  /** The largest session that may grow further. */
-  readonly sessionLimitBytes: number;
   /** Whether a session is being removed: it accepts no prompts any more. */
   readonly isClosing: (sessionID: string) => boolean;
 };
@@ -139,28 +129,18 @@ const promptPublication = (user: UserMessage, parts: readonly (TextPart | FilePa
  * `isOwed`: that the prompt is to be answered even if this server ends before it begins to. A session remembers the agent
  * and the model of its last prompt.
  */
-export const createPromptAcceptance = ({
-  store,
-  sessions,
-  catalog,
-  ids,
-  clock,
-  leases,
-  compileSchema,
-  usableClientTools,
-  sessionLimitBytes,
-  isClosing,
-}: PromptAcceptanceNeeds): AcceptPrompt => {
+export const createPromptAcceptance = (needs: PromptAcceptanceNeeds): AcceptPrompt => {
+  const { store, sessions, ids, clock, isClosing } = needs;
   const withClientID = createClientMessageIDs({ store, clock });
   const requireOpen = (sessionID: string): void => {
     if (isClosing(sessionID)) throw notFound('session', sessionID);
   };
   return async (sessionID, prompt, { isOwed, opened, earlier, also = () => ({}) }) => {
     const before = opened ?? (await sessions.get(sessionID));
-    const stored = await requireCapacity(store, { sessionID, limitBytes: sessionLimitBytes }, prompt);
-    const { agent, model } = responderFor(catalog, before, prompt);
-    const format = usableFormat(prompt, compileSchema);
-    const clientTools = usableClientTools(prompt.clientTools);
+    const stored = await requireCapacity(store, { sessionID, limitBytes: needs.sessionLimitBytes }, prompt);
+    const { agent, model } = responderFor(needs.catalog, before, prompt);
+    const format = usableFormat(prompt, needs.compileSchema);
+    const clientTools = needs.usableClientTools(prompt.clientTools);
     const storePrompt = async (id: string, first: Publication = {}): Promise<AcceptedPrompt> => {
       const user: UserMessage = {
         id,
@@ -198,7 +178,7 @@ export const createPromptAcceptance = ({
       };
       // It is run as soon as it is accepted.
       const session = isOwed
-        ? await leases.whileRequested({ sessionID, promptID: id }, storeWith)
+        ? await needs.peers.leases.whileRequested({ sessionID, promptID: id }, storeWith)
         : await storeWith(undefined);
       return { session, user, message: { info: user, parts } };
     };

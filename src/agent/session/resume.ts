@@ -1,15 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import type { Recovery } from './recovery.ts';
 import type { RunQueue } from './run-queue.ts';
 
-type ResumeNeeds = {
-  readonly recovery: Pick<Recovery, 'all'>;
-  readonly runs: Pick<RunQueue, 'run'>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly onBug: (error: unknown) => void;
-};
+type ResumeNeeds = AgentRuntime & { readonly recovery: Recovery; readonly runs: RunQueue };
 
 /** How long after a recovery a client counts as one that has not heard of it, and of how many sessions. */
 const RECENT_MS = 600_000;

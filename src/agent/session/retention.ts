@@ -1,9 +1,8 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
 import type { Publisher } from '../events/publisher.ts';
-import type { AgentMetrics } from '../metrics.ts';
 import type { Session } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import { StaleSessionError } from '../store/errors.ts';
 import type { SessionOutline, Store, StoreChange } from '../store/store.ts';
 
@@ -142,14 +141,9 @@ export const createFamilyRemoval = ({ store, publish, busy, clock }: FamilyRemov
 };
 
 /** What `createRetention` works with. */
-type RetentionNeeds = {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly chance: () => number;
-  readonly store: Pick<Store, 'sessionOutlines'>;
+type RetentionNeeds = AgentRuntime & {
   readonly removal: Pick<FamilyRemoval, 'remove'>;
   readonly limits: RetentionLimits;
-  readonly metrics: Pick<AgentMetrics, 'sessionsRetired'>;
 };
 
 /** Removes expired sessions between `start` and `stop`. */

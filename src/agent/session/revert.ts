@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import type { EventDraft } from '../protocol/events.ts';
@@ -6,8 +5,7 @@ import type { Message, Revert, Session } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import { awaitedCallsEnd, CALL_NOT_AWAITED, withoutAwaitedCalls } from './awaited-calls.ts';
 import { type MessageShape, readMessageShapes } from './message-shapes.ts';
-import type { RunQueue } from './run-queue.ts';
-import { notFound, type Sessions } from './sessions.ts';
+import { notFound, type SessionParts } from './sessions.ts';
 
 /** The id of the prompt that a message is or answers. */
 export const promptIDOf = (info: Message): string => (info.role === 'user' ? info.id : info.parentID);
@@ -69,21 +67,12 @@ export const findRevertedContent = (
   return { messageIDs: gone.map(({ info }) => info.id), parts };
 };
 
-/** What changing the stored messages of a session works with. */
-type RevertNeeds = {
-  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines' | 'owed'>;
-  readonly sessions: Pick<Sessions, 'get' | 'update'>;
-  readonly runs: Pick<RunQueue, 'statuses'>;
-  readonly clock: Pick<Clock, 'now'>;
-};
-type IdleNeeds = Omit<RevertNeeds, 'store' | 'clock'> & { readonly store: Pick<Store, 'owed'> };
-
 /**
  * Changes a session, and with it its stored messages, while no answer is under way; a `conflict` fault otherwise. What begins
  * or changes meanwhile, here or at another server, has changed the session too: then `change` runs again.
  */
 export const updateWhileIdle = (
-  { store, sessions, runs }: IdleNeeds,
+  { store, sessions, runs }: SessionParts,
   sessionID: string,
   change: (session: Session) => Session | Promise<Session>,
   within?: (changed: Publication) => Publication,
@@ -106,7 +95,7 @@ export const updateWhileIdle = (
  * with it. `change` says what else is stored.
  */
 const rewindWhileIdle = (
-  needs: RevertNeeds,
+  needs: SessionParts,
   sessionID: string,
   change: (session: Session) => Promise<{ readonly session: Session; readonly with?: Publication }>,
 ): Promise<Session> => {
@@ -121,7 +110,7 @@ const rewindWhileIdle = (
 };
 
 /** Reverts a session to a message, until the next prompt or until `unrevertSession`. Nothing is removed yet. */
-export const revertSession = (needs: RevertNeeds, sessionID: string, target: Revert): Promise<Session> =>
+export const revertSession = (needs: SessionParts, sessionID: string, target: Revert): Promise<Session> =>
   rewindWhileIdle(needs, sessionID, async (session) => {
     const revert = resolveRevert(await readMessageShapes(needs.store, sessionID), target);
     if (revert !== undefined) return { session: { ...session, revert } };
@@ -133,7 +122,7 @@ export const revertSession = (needs: RevertNeeds, sessionID: string, target: Rev
 export const withoutRevert = ({ revert: _, ...session }: Session): Session => session;
 
 /** Takes a revert back. A session that was not reverted stays as it is. */
-export const unrevertSession = async (needs: IdleNeeds, sessionID: string): Promise<Session> => {
+export const unrevertSession = async (needs: SessionParts, sessionID: string): Promise<Session> => {
   const session = await needs.sessions.get(sessionID);
   return session.revert === undefined ? session : updateWhileIdle(needs, sessionID, withoutRevert);
 };
@@ -158,7 +147,7 @@ export const revertWithout = (
 
 /** Removes a message or a part while the session is idle. `removal` says how; what is hidden by a revert stays hidden. */
 export const removeWhileIdle = (
-  needs: RevertNeeds,
+  needs: SessionParts,
   sessionID: string,
   removed: Revert,
   removal: () => Promise<Publication>,

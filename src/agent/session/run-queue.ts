@@ -83,27 +83,30 @@ export type RunQueue = {
   readonly stop: () => Promise<void>;
 };
 
+/** Ends answers that no run ends any more. The caller holds the session's lease, where there are other servers. */
+export type RunRecovery = {
+  /**
+   * Before a prompt is run: ends what was left in its session. Returns the answer where it was given meanwhile: another
+   * server has found the prompt before this one had the lease.
+   */
+  readonly beforeRun: (user: UserMessage, leaseID: string | undefined) => Promise<AssistantMessage | undefined>;
+  /** After a run that could not end its answer: does it. If the store failed, a prompt that was not begun stays owed. */
+  readonly afterFailure: (user: UserMessage, error: unknown, leaseID: string | undefined) => Promise<unknown>;
+};
+
 type RunQueueNeeds = {
   readonly answer: AnswerPrompt;
   readonly leases: Leases;
-  readonly recovery: {
-    /** Ends what was left in the session. Returns the answer to the prompt where another server has given it already. */
-    readonly beforeRun: (user: UserMessage, leaseID: string | undefined) => Promise<AssistantMessage | undefined>;
-    /** Ends the answer of a run that failed with an error before it could do so itself. */
-    readonly afterFailure: (user: UserMessage, error: unknown, leaseID: string | undefined) => Promise<unknown>;
-  };
+  readonly recovery: RunRecovery;
   /** Sends a session's status to those who follow the events. */
   readonly publishStatus: (session: Session, status: SessionStatus) => Promise<unknown>;
   /** Receives the error of a run that failed unexpectedly. */
   readonly onBug: (error: unknown) => void;
 };
 
-type QueuedRun = {
+type QueuedRun = Required<KnownOfPrompt> & {
   readonly session: Session;
   readonly user: UserMessage;
-  readonly isOwed: boolean;
-  readonly asksForAnswer: boolean;
-  readonly span: Span | undefined;
   readonly controller: AbortController;
   readonly done: PromiseWithResolvers<AssistantMessage>;
   /** Settles when the run has ended, and the session was published as idle if it was the last one. */
@@ -111,136 +114,159 @@ type QueuedRun = {
 };
 type SessionQueue = { readonly runs: QueuedRun[]; status: SessionStatus; isIdlePublished: boolean };
 
-/** The run queue of this server. Leases keep other servers out of a session while it runs here. */
-export const createRunQueue = ({ answer, leases, recovery, publishStatus, onBug }: RunQueueNeeds): RunQueue => {
-  const queues = new Map<string, SessionQueue>();
-  const closing = new Set<string>();
-  const accepting = new Set<Promise<void>>();
-  let isStopped = false;
+/** All that runs and waits on this server. */
+type Queues = RunQueueNeeds & {
+  readonly bySession: Map<string, SessionQueue>;
+  /** Sessions that are being removed. */
+  readonly closing: Set<string>;
+  /** Prompts that are being accepted. */
+  readonly accepting: Set<Promise<void>>;
+  isStopped: boolean;
+};
 
-  const answerWithLease = (lease: SessionLease, run: QueuedRun, queue: SessionQueue): Promise<AssistantMessage> => {
-    const { session, user, asksForAnswer, span, controller } = run;
-    const showStatus = async (status: SessionStatus): Promise<void> => {
-      queue.status = status;
-      await Promise.all([publishStatus(session, status), lease.showStatus(status)]);
-    };
-    const atEnd = async (): Promise<Publication> => {
-      const isAwaited = await lease.isAwaited();
-      queue.isIdlePublished = queue.runs.length === 1 && !isAwaited;
-      const idle = queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
-      return joinPublications(answerStatePublication(user, 'ended'), idle);
-    };
-    const isUntouched = lease.untouchedSince === user.id;
-    const prompt = { session, user, showStatus, atEnd, leaseID: lease.id, asksForAnswer, isUntouched, span };
-    return answer(prompt, controller.signal);
+const answerWithLease = (
+  { answer, publishStatus }: Queues,
+  { run, queue, lease }: { readonly run: QueuedRun; readonly queue: SessionQueue; readonly lease: SessionLease },
+): Promise<AssistantMessage> => {
+  const { session, user, asksForAnswer, span, controller } = run;
+  const showStatus = async (status: SessionStatus): Promise<void> => {
+    queue.status = status;
+    await Promise.all([publishStatus(session, status), lease.showStatus(status)]);
   };
-  const runNext = async (run: QueuedRun, queue: SessionQueue): Promise<void> => {
-    const { session, user, controller, done } = run;
-    queue.status = { type: 'busy' };
+  const atEnd = async (): Promise<Publication> => {
+    const isAwaited = await lease.isAwaited();
+    queue.isIdlePublished = queue.runs.length === 1 && !isAwaited;
+    const idle = queue.isIdlePublished ? statusPublication(session.id, { type: 'idle' }) : {};
+    return joinPublications(answerStatePublication(user, 'ended'), idle);
+  };
+  const isUntouched = lease.untouchedSince === user.id;
+  const prompt = { session, user, showStatus, atEnd, leaseID: lease.id, asksForAnswer, isUntouched, span };
+  return answer(prompt, controller.signal);
+};
+
+const runNext = async (queues: Queues, run: QueuedRun, queue: SessionQueue): Promise<void> => {
+  const { leases, recovery, onBug } = queues;
+  const { session, user, controller, done } = run;
+  queue.status = { type: 'busy' };
+  queue.isIdlePublished = false;
+  let lease: SessionLease | undefined;
+  try {
+    lease = await leases.acquire(session.id, () => controller.abort(new RunAborted()));
+    const mayBeGiven = run.isOwed && lease.untouchedSince !== user.id;
+    const given = mayBeGiven ? await recovery.beforeRun(user, lease.id) : undefined;
+    done.resolve(given ?? (await answerWithLease(queues, { run, queue, lease })));
+  } catch (error) {
     queue.isIdlePublished = false;
-    let lease: SessionLease | undefined;
-    try {
-      lease = await leases.acquire(session.id, () => controller.abort(new RunAborted()));
-      const mayBeGiven = run.isOwed && lease.untouchedSince !== user.id;
-      const given = mayBeGiven ? await recovery.beforeRun(user, lease.id) : undefined;
-      done.resolve(given ?? (await answerWithLease(lease, run, queue)));
-    } catch (error) {
-      queue.isIdlePublished = false;
-      // The server that has taken over publishes the rest.
-      if (error instanceof LeaseLostError) queue.isIdlePublished = true;
-      else {
-        onBug(error);
-        // Without its lease, the session may be another server's.
-        if (lease !== undefined) await recovery.afterFailure(user, error, lease.id).catch(onBug);
-      }
-      done.reject(error);
+    // The server that has taken over publishes the rest.
+    if (error instanceof LeaseLostError) queue.isIdlePublished = true;
+    else {
+      onBug(error);
+      // Without its lease, the session may be another server's.
+      if (lease !== undefined) await recovery.afterFailure(user, error, lease.id).catch(onBug);
     }
-    if (lease === undefined) return;
-    // A prompt that waits at another server decides the status then.
-    if (!queue.isIdlePublished) queue.isIdlePublished = await lease.isAwaited().catch(() => false);
-    await lease.release().catch(onBug);
-  };
-  const work = async (queue: SessionQueue, sessionID: string): Promise<void> => {
-    for (let run = queue.runs[0]; run !== undefined; run = queue.runs[0]) {
-      await runNext(run, queue);
-      queue.runs.shift();
-      if (queue.runs.length === 0) {
-        queues.delete(sessionID);
-        if (!queue.isIdlePublished) await publishStatus(run.session, { type: 'idle' }).catch(onBug);
-      }
-      run.ended.resolve();
+    done.reject(error);
+  }
+  if (lease === undefined) return;
+  // A prompt that waits at another server decides the status then.
+  if (!queue.isIdlePublished) queue.isIdlePublished = await lease.isAwaited().catch(() => false);
+  await lease.release().catch(onBug);
+};
+
+const work = async (queues: Queues, queue: SessionQueue, sessionID: string): Promise<void> => {
+  for (let run = queue.runs[0]; run !== undefined; run = queue.runs[0]) {
+    await runNext(queues, run, queue);
+    queue.runs.shift();
+    if (queue.runs.length === 0) {
+      queues.bySession.delete(sessionID);
+      if (!queue.isIdlePublished) await queues.publishStatus(run.session, { type: 'idle' }).catch(queues.onBug);
     }
+    run.ended.resolve();
+  }
+};
+
+const enqueue = (queues: Queues, run: QueuedRun): void => {
+  const { isStopped, closing, bySession } = queues;
+  const { id } = run.session;
+  // A rejection that no caller waits for must not end the process.
+  run.done.promise.catch(() => {});
+  if (isStopped || closing.has(id)) run.controller.abort(new RunAborted({ isByStop: isStopped }));
+  const queue = bySession.get(id);
+  if (queue !== undefined) queue.runs.push(run);
+  else {
+    const created: SessionQueue = { runs: [run], status: { type: 'busy' }, isIdlePublished: false };
+    bySession.set(id, created);
+    void work(queues, created, id);
+  }
+};
+
+const meantRuns = ({ bySession }: Queues, sessionID: string, promptID: string | undefined): readonly QueuedRun[] =>
+  (bySession.get(sessionID)?.runs ?? []).filter(({ user }) => promptID === undefined || user.id === promptID);
+
+const abortHere = async (queues: Queues, sessionID: string, promptID?: string): Promise<void> => {
+  const runs = meantRuns(queues, sessionID, promptID);
+  for (const { controller } of runs) controller.abort(new RunAborted({ isByStop: queues.isStopped }));
+  await Promise.all(runs.map(({ ended }) => ended.promise));
+};
+
+const abort = async (queues: Queues, sessionID: string, promptID?: string): Promise<void> => {
+  const isHere = promptID !== undefined && meantRuns(queues, sessionID, promptID).length > 0;
+  const elsewhere = isHere ? undefined : queues.leases.abort(sessionID, promptID);
+  await Promise.all([abortHere(queues, sessionID, promptID), elsewhere]);
+};
+
+const whileAccepting = async <T>({ accepting }: Queues, begin: () => Promise<T>): Promise<T> => {
+  const over = Promise.withResolvers<void>();
+  accepting.add(over.promise);
+  try {
+    return await begin();
+  } finally {
+    accepting.delete(over.promise);
+    over.resolve();
+  }
+};
+
+/** The run queue of this server. Leases keep other servers out of a session while it runs here. */
+export const createRunQueue = (needs: RunQueueNeeds): RunQueue => {
+  const queues: Queues = {
+    ...needs,
+    bySession: new Map(),
+    closing: new Set(),
+    accepting: new Set(),
+    isStopped: false,
   };
-  const runsHere = (sessionID: string): readonly QueuedRun[] => [...(queues.get(sessionID)?.runs ?? [])];
-  const abortAll = async (runs: readonly QueuedRun[]): Promise<void> => {
-    for (const { controller } of runs) controller.abort(new RunAborted({ isByStop: isStopped }));
-    await Promise.all(runs.map(({ ended }) => ended.promise));
-  };
-  const isMeant =
-    (promptID: string | undefined) =>
-    ({ user }: QueuedRun): boolean =>
-      promptID === undefined || user.id === promptID;
-  const abortHere = (sessionID: string, promptID?: string): Promise<void> =>
-    abortAll(runsHere(sessionID).filter(isMeant(promptID)));
-  const abort = async (sessionID: string, promptID?: string): Promise<void> => {
-    const isHere = promptID !== undefined && runsHere(sessionID).some(isMeant(promptID));
-    await Promise.all([abortHere(sessionID, promptID), isHere ? undefined : leases.abort(sessionID, promptID)]);
-  };
+  const { bySession, closing, accepting } = queues;
+  const runs = (): readonly QueuedRun[] => [...bySession.values()].flatMap((queue) => queue.runs);
   return {
-    run(session, user, { isOwed = true, asksForAnswer = false, span } = {}) {
+    run(session, user, { isOwed = true, asksForAnswer = false, span = undefined } = {}) {
       const done = Promise.withResolvers<AssistantMessage>();
-      // A rejection that no caller waits for must not end the process.
-      done.promise.catch(() => {});
-      const controller = new AbortController();
       const ended = Promise.withResolvers<void>();
-      const run: QueuedRun = { session, user, isOwed, asksForAnswer, span, controller, done, ended };
-      if (isStopped || closing.has(session.id)) run.controller.abort(new RunAborted({ isByStop: isStopped }));
-      const queue = queues.get(session.id);
-      if (queue !== undefined) queue.runs.push(run);
-      else {
-        const created: SessionQueue = { runs: [run], status: { type: 'busy' }, isIdlePublished: false };
-        queues.set(session.id, created);
-        void work(created, session.id);
-      }
+      const controller = new AbortController();
+      enqueue(queues, { session, user, isOwed, asksForAnswer, span, controller, done, ended });
       return done.promise;
     },
-    isBusyHere: (sessionID) => queues.has(sessionID),
+    isBusyHere: (sessionID) => bySession.has(sessionID),
     async statuses() {
-      const elsewhere = await leases.statuses();
-      return { ...elsewhere, ...Object.fromEntries([...queues].map(([id, { status }]) => [id, status])) };
+      const elsewhere = await needs.leases.statuses();
+      return { ...elsewhere, ...Object.fromEntries([...bySession].map(([id, { status }]) => [id, status])) };
     },
-    counts() {
-      const runs = [...queues.values()].reduce((sum, queue) => sum + queue.runs.length, 0);
-      return { running: queues.size, waiting: runs - queues.size };
-    },
-    abort,
-    abortHere,
+    counts: () => ({ running: bySession.size, waiting: runs().length - bySession.size }),
+    abort: (sessionID, promptID) => abort(queues, sessionID, promptID),
+    abortHere: (sessionID, promptID) => abortHere(queues, sessionID, promptID),
     async close(sessionID) {
       closing.add(sessionID);
-      await abort(sessionID);
-      while (queues.has(sessionID)) await abort(sessionID);
+      await abort(queues, sessionID);
+      while (bySession.has(sessionID)) await abort(queues, sessionID);
     },
     isClosing: (sessionID) => closing.has(sessionID),
     open: (sessionID) => void closing.delete(sessionID),
-    async whileAccepting(work) {
-      const over = Promise.withResolvers<void>();
-      accepting.add(over.promise);
-      try {
-        return await work();
-      } finally {
-        accepting.delete(over.promise);
-        over.resolve();
-      }
-    },
+    whileAccepting: (begin) => whileAccepting(queues, begin),
     async idle() {
-      while (queues.size + accepting.size > 0) {
-        const runs = [...queues.values()].flatMap((queue) => queue.runs);
-        await Promise.all([...accepting, ...runs.map(({ ended }) => ended.promise)]);
-      }
+      while (bySession.size + accepting.size > 0)
+        await Promise.all([...accepting, ...runs().map(({ ended }) => ended.promise)]);
     },
     async stop() {
-      isStopped = true;
-      while (queues.size > 0) await Promise.all([...queues.keys()].map((id) => abortHere(id)));
+      queues.isStopped = true;
+      while (bySession.size > 0) await Promise.all([...bySession.keys()].map((id) => abortHere(queues, id)));
     },
   };
 };

@@ -1,15 +1,16 @@
 import type { ByteBudget } from '../../core/byte-budget.ts';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
-import type { Publication, Publisher } from '../events/publisher.ts';
+import type { Publication } from '../events/publisher.ts';
 import { TEXT_TYPE } from '../model/ai-sdk-input.ts';
-import { type Ids, isId } from '../protocol/ids.ts';
+import { isId } from '../protocol/ids.ts';
 import { parseDataUrl } from '../protocol/part-schemas.ts';
 import type { PromptBody } from '../protocol/request-schemas.ts';
 import { type ModelRef, NO_TOKENS, type Rule, type Session } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import { StaleSessionError } from '../store/errors.ts';
 import type { MessageOutline, Store } from '../store/store.ts';
+import type { RunQueue } from './run-queue.ts';
 
 /** What a session is created with. */
 type NewSession = {
@@ -21,13 +22,7 @@ type NewSession = {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly permission?: readonly Rule[] | undefined;
 };
-type SessionsNeeds = {
-  readonly store: Store;
-  readonly publisher: Publisher;
-  readonly ids: Ids;
-  readonly clock: Clock;
-  readonly version: string;
-};
+type SessionsNeeds = Pick<AgentRuntime, 'store' | 'publisher' | 'ids' | 'clock' | 'version'>;
 
 /** Creates, reads, changes and removes sessions, and publishes each change. */
 export type Sessions = {
@@ -49,6 +44,9 @@ export type Sessions = {
   ) => Promise<Session>;
   readonly remove: (id: string) => Promise<void>;
 };
+
+/** What changes sessions, and what runs in them. */
+export type SessionParts = AgentRuntime & { readonly sessions: Sessions; readonly runs: RunQueue };
 
 /** A session's title before anyone or any model has given it one. */
 export const isDefaultTitle = (title: string): boolean =>

@@ -1,7 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { Publication } from '../events/publisher.ts';
-import type { Ids } from '../protocol/ids.ts';
 import { actionForAll } from '../protocol/permission-rules.ts';
 import {
   type AlwaysRefusal,
@@ -14,6 +12,7 @@ import {
   type PermissionRequest,
   rulesOfAlways,
 } from '../protocol/permissions.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import type { PermissionBoard } from '../store/cluster.ts';
 import { isStoreFailure } from '../store/errors.ts';
 import { createStandingRules, type StandingRules } from './standing-rules.ts';
@@ -56,15 +55,11 @@ export type Approvals = {
   readonly count: () => number;
 };
 
-type ApprovalNeeds = {
+type ApprovalNeeds = Pick<AgentRuntime, 'ids' | 'clock' | 'digest'> & {
   readonly board: PermissionBoard;
-  readonly ids: Ids;
-  readonly clock: Clock;
   readonly timeoutMs: number;
   /** Patterns of the names of tools whose calls each need a decision of their own. */
   readonly onceOnly: readonly string[];
-  /** SHA-256 in hexadecimal. */
-  readonly digest: (text: string) => string;
   readonly publish: (directory: string, fact: Publication) => Promise<unknown>;
 };
 

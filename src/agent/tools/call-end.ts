@@ -1,8 +1,8 @@
 import type { Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
-import type { Ids } from '../protocol/ids.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
-import { limitOutput, type OutputLimits } from './output-limit.ts';
+import type { AgentRuntime } from '../runtime.ts';
+import { limitOutput } from './output-limit.ts';
 import type { ToolOutcome } from './tool.ts';
 
 type EndedCall = {
@@ -13,7 +13,7 @@ type EndedCall = {
 
 /** Stores a call with its outcome, and sends it. Of a long output the part has the beginning, and the whole is stored beside it. */
 export const callEndPublication = (
-  { ids, outputLimits }: { readonly ids: Ids; readonly outputLimits: OutputLimits },
+  { ids, outputLimits }: Pick<AgentRuntime, 'ids' | 'outputLimits'>,
   { part, outcome, time }: EndedCall,
 ): Publication => {
   const { input } = part.state;

@@ -1,15 +1,13 @@
-import type { Clock } from '../../core/clock.ts';
 import type { Span } from '../../core/http/tracing.ts';
 import { nearName } from '../../core/identifier.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
-import type { AgentMetrics, ToolCallRecord } from '../metrics.ts';
-import type { Ids } from '../protocol/ids.ts';
+import type { ToolCallRecord } from '../metrics.ts';
 import type { ToolPart, ToolState } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import { createFileCapacity } from './attachments.ts';
 import { callEndPublication } from './call-end.ts';
 import type { LoopGuard } from './loop-guard.ts';
-import type { OutputLimits } from './output-limit.ts';
 import { createPermissionCheck, errorOutcome, type PermissionCheckNeeds } from './permission-check.ts';
 import { type AgentTool, type RequestedCall, type ToolOutcome, unreadableArguments } from './tool.ts';
 
@@ -26,23 +24,18 @@ const runConcurrently = async <Item>(
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 };
 
-type CallNeeds = PermissionCheckNeeds & {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly guard: LoopGuard;
-  /** The tools that run at the client: their calls do not come here to be run. */
-  readonly clientTools: readonly string[];
-  readonly outputLimits: OutputLimits;
-  /** The size of the session's messages as they are stored. */
-  readonly storedBytes: () => Promise<number>;
-  readonly sessionLimitBytes: number;
-  readonly publish: (fact: Publication) => Promise<unknown>;
-  readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
-  /** The turn in its trace; each call that is made is a span below it. */
-  readonly span: Span | undefined;
-  /** Called when a tool fails unexpectedly. The model gets an error, and the turn goes on. */
-  readonly onBug: (error: unknown) => void;
-};
+/** What the calls of one turn work with. */
+type CallNeeds = AgentRuntime &
+  PermissionCheckNeeds & {
+    readonly guard: LoopGuard;
+    /** The tools that run at the client: their calls do not come here to be run. */
+    readonly clientTools: readonly string[];
+    /** The size of the session's messages as they are stored. */
+    readonly storedBytes: () => Promise<number>;
+    readonly publish: (fact: Publication) => Promise<unknown>;
+    /** The turn in its trace; each call that is made is a span below it. */
+    readonly span: Span | undefined;
+  };
 
 /** Whether the turn goes on after a call: a person's bare rejection ends it, and so does a model that repeats itself. */
 export type CallEnd = 'done' | 'rejected' | 'looping';
@@ -67,7 +60,8 @@ const REPEATED =
 export const LATE = 'The turn has no step left for this call, so it was not made.';
 /** What the model reads of a call that is one too many. */
 export const TOO_MANY = `One step makes at most ${MAX_CALLS_PER_STEP} calls, so this one was not made. Ask for it again in the next step if it is still needed.`;
-const OVER = 'The turn ended with another call of this step, so this one was not made.';
+/** What the model reads of a call of a turn that has ended with another one. */
+export const OVER = 'The turn ended with another call of this step, so this one was not made.';
 
 const unknownToolOutcome = (name: string, known: readonly string[]): ToolOutcome => {
   const missing = nearName(name, known) === undefined ? 'There is no tool of this name' : `There is no tool "${name}"`;
@@ -87,131 +81,140 @@ const beginToolCall = (parent: Span | undefined, { name, origin }: AgentTool): S
     ...(origin === undefined ? {} : { 'mcp.method.name': 'tools/call' }),
   });
 
-/** Runs the tool calls of one step. Each ends as a part that is completed or failed, whatever happens. */
-export const createCallRunner = (needs: CallNeeds) => {
-  const { clock, ids, agent, tools, guard, outputLimits, publish } = needs;
-  const checkPermission = createPermissionCheck(needs);
-  const storeWithFiles = createFileCapacity({ storedBytes: needs.storedBytes, limitBytes: needs.sessionLimitBytes });
+/** `CallNeeds`, with what all calls of a turn share. */
+type Calls = CallNeeds & {
+  readonly checkPermission: ReturnType<typeof createPermissionCheck>;
+  readonly storeWithFiles: ReturnType<typeof createFileCapacity>;
+};
 
-  const endFact = (part: ToolPart, start: number, outcome: ToolOutcome): Publication =>
-    callEndPublication({ ids, outputLimits }, { part, outcome, time: { start, end: clock.now() } });
-  const finish = (part: ToolPart, start: number, outcome: ToolOutcome): Promise<unknown> =>
-    storeWithFiles(outcome, (stored) => publish(endFact(part, start, stored)));
-  const count = ({ part }: RequestedCall, outcome: ToolCallRecord['outcome']): void => {
-    const tool = tools.find(({ name }) => name === part.tool);
-    const unlisted = needs.clientTools.includes(part.tool) ? 'client' : 'none';
-    needs.metrics.toolCallEnded({
-      server: tool?.origin?.server ?? (tool === undefined ? unlisted : 'gatehouse'),
-      outcome,
-    });
-  };
-  /** Ends all of these calls as failed, without running them. `why` is for the model. */
-  const refuse = async (calls: readonly RequestedCall[], why: string): Promise<void> => {
-    if (calls.length === 0) return;
-    for (const one of calls) count(one, 'refused');
-    const fact = joinPublications(...calls.map(({ part }) => endFact(part, clock.now(), errorOutcome(why))));
-    // No one else ends them, so this is tried again if the store fails.
-    await publish(fact).catch(() => publish(fact));
-  };
-  const runTool = async (part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<ToolOutcome> => {
-    const { sessionID, messageID, callID } = part;
-    const span = beginToolCall(needs.span, tool);
-    try {
-      const outcome = await tool.run(part.state.input, {
-        sessionID,
-        messageID,
-        callID,
-        agent,
-        signal,
-        ...(span && { span }),
-      });
-      span?.end(outcome.isError ? { 'error.type': 'tool_error' } : {});
-      return outcome;
-    } catch (error) {
-      span?.end({ 'error.type': signal.aborted ? 'aborted' : 'bug' });
-      signal.throwIfAborted();
-      needs.onBug(error);
-      return errorOutcome('The tool failed in a way it should not. Whether it did anything is not known.');
-    }
-  };
-  const checkAndRun = async ({ part, input, raw }: RequestedCall, signal: AbortSignal): Promise<CallResult> => {
-    const start = clock.now();
-    const tool = tools.find(({ name }) => name === part.tool);
-    if (tool === undefined) {
-      return {
-        part: { ...part, tool: 'invalid' },
-        start,
-        outcome: unknownToolOutcome(part.tool, [...tools.map(({ name }) => name), ...needs.clientTools]),
-        end: 'done',
-        isRefused: true,
-      };
-    }
-    if (input === undefined) {
-      return { part, start, outcome: errorOutcome(unreadableArguments(raw)), end: 'done', isRefused: true };
-    }
-    const refusal = await checkPermission(part, tool, signal);
-    if (refusal !== undefined) return { part, start, ...refusal, isRefused: true };
-    const running: ToolState = { status: 'running', input, title: tool.name, time: { start } };
-    await publish(partPublication({ ...part, state: running }, clock.now()));
-    return { part, start, outcome: await runTool(part, tool, signal), end: 'done' };
-  };
-  const runCall = async (requested: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
+const endFact = (calls: Calls, { part, start, outcome }: Pick<CallResult, 'part' | 'start' | 'outcome'>): Publication =>
+  callEndPublication(calls, { part, outcome, time: { start, end: calls.clock.now() } });
+
+const finish = (calls: Calls, { part, start, outcome }: Pick<CallResult, 'part' | 'start' | 'outcome'>) =>
+  calls.storeWithFiles(outcome, (stored) => calls.publish(endFact(calls, { part, start, outcome: stored })));
+
+const toolOf = ({ tools }: Calls, { tool: name }: ToolPart): AgentTool | undefined =>
+  tools.find((tool) => tool.name === name);
+
+const count = (calls: Calls, { part }: RequestedCall, outcome: ToolCallRecord['outcome']): void => {
+  const tool = toolOf(calls, part);
+  const unlisted = calls.clientTools.includes(part.tool) ? 'client' : 'none';
+  const server = tool?.origin?.server ?? (tool === undefined ? unlisted : 'gatehouse');
+  calls.metrics.toolCallEnded({ server, outcome });
+};
+
+/** Ends all of these calls as failed, without running them. `why` is for the model. */
+const refuse = async (calls: Calls, refused: readonly RequestedCall[], why: string): Promise<void> => {
+  if (refused.length === 0) return;
+  for (const one of refused) count(calls, one, 'refused');
+  const start = calls.clock.now();
+  const ends = refused.map(({ part }) => endFact(calls, { part, start, outcome: errorOutcome(why) }));
+  const fact = joinPublications(...ends);
+  // No one else ends them, so this is tried again if the store fails.
+  await calls.publish(fact).catch(() => calls.publish(fact));
+};
+
+const runTool = async (calls: Calls, part: ToolPart, tool: AgentTool, signal: AbortSignal): Promise<ToolOutcome> => {
+  const { sessionID, messageID, callID } = part;
+  const span = beginToolCall(calls.span, tool);
+  try {
+    const context = { sessionID, messageID, callID, agent: calls.agent, signal, span };
+    const outcome = await tool.run(part.state.input, context);
+    span?.end(outcome.isError ? { 'error.type': 'tool_error' } : {});
+    return outcome;
+  } catch (error) {
+    span?.end({ 'error.type': signal.aborted ? 'aborted' : 'bug' });
     signal.throwIfAborted();
-    const { tool } = requested.part;
-    const input = requested.input ?? requested.raw;
-    const decision = guard.decide(tool, input);
-    if (decision !== 'run') {
-      await refuse([requested], REPEATED);
-      return decision === 'stop' ? 'looping' : 'done';
-    }
-    const { part, start, outcome, end, isRefused } = await checkAndRun(requested, signal);
-    guard.record(tool, input, outcome.output);
-    await finish(part, start, outcome);
-    count(requested, isRefused === true ? 'refused' : outcome.isError ? 'failed' : 'completed');
-    return end;
+    calls.onBug(error);
+    return errorOutcome('The tool failed in a way it should not. Whether it did anything is not known.');
+  }
+};
+
+const checkAndRun = async (
+  calls: Calls,
+  { part, input, raw }: RequestedCall,
+  signal: AbortSignal,
+): Promise<CallResult> => {
+  const start = calls.clock.now();
+  const refused = { part, start, end: 'done', isRefused: true } as const;
+  const tool = toolOf(calls, part);
+  if (tool === undefined) {
+    const known = [...calls.tools.map(({ name }) => name), ...calls.clientTools];
+    return { ...refused, part: { ...part, tool: 'invalid' }, outcome: unknownToolOutcome(part.tool, known) };
+  }
+  if (input === undefined) return { ...refused, outcome: errorOutcome(unreadableArguments(raw)) };
+  const refusal = await calls.checkPermission(part, tool, signal);
+  if (refusal !== undefined) return { ...refused, ...refusal };
+  const running: ToolState = { status: 'running', input, title: tool.name, time: { start } };
+  await calls.publish(partPublication({ ...part, state: running }, calls.clock.now()));
+  return { part, start, outcome: await runTool(calls, part, tool, signal), end: 'done' };
+};
+
+const runCall = async (calls: Calls, requested: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
+  signal.throwIfAborted();
+  const { tool } = requested.part;
+  const input = requested.input ?? requested.raw;
+  const decision = calls.guard.decide(tool, input);
+  if (decision !== 'run') {
+    await refuse(calls, [requested], REPEATED);
+    return decision === 'stop' ? 'looping' : 'done';
+  }
+  const result = await checkAndRun(calls, requested, signal);
+  const { outcome, end, isRefused } = result;
+  calls.guard.record(tool, input, outcome.output);
+  await finish(calls, result);
+  count(calls, requested, isRefused === true ? 'refused' : outcome.isError ? 'failed' : 'completed');
+  return end;
+};
+
+/** A call that fails or is aborted still ends as a part of its own. */
+const runAndClose = async (calls: Calls, requested: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
+  try {
+    return await runCall(calls, requested, signal);
+  } catch (error) {
+    const why = signal.aborted ? 'The call was aborted' : 'The call failed in a way it should not';
+    count(calls, requested, signal.aborted ? 'aborted' : 'failed');
+    const { part } = requested;
+    await finish(calls, { part, start: calls.clock.now(), outcome: errorOutcome(why) }).catch(() => {});
+    throw error;
+  }
+};
+
+const runAll = async (calls: Calls, requested: readonly RequestedCall[], signal: AbortSignal): Promise<CallEnd> => {
+  const ends: CallEnd[] = [];
+  let failure: { readonly error: unknown } | undefined;
+  const isOver = (): boolean => failure !== undefined || ends.some((end) => end !== 'done');
+  const attempt = (work: Promise<void>): Promise<void> =>
+    work.catch((error: unknown) => {
+      failure ??= { error };
+    });
+  const runUnlessOver = async (one: RequestedCall): Promise<void> => {
+    if (isOver() && !signal.aborted) await refuse(calls, [one], OVER);
+    else ends.push(await runAndClose(calls, one, signal));
   };
-  /** A call that fails or is aborted still ends as a part of its own. */
-  const runAndClose = async (requested: RequestedCall, signal: AbortSignal): Promise<CallEnd> => {
-    try {
-      return await runCall(requested, signal);
-    } catch (error) {
-      const why = signal.aborted ? 'The call was aborted' : 'The call failed in a way it should not';
-      count(requested, signal.aborted ? 'aborted' : 'failed');
-      await finish(requested.part, clock.now(), errorOutcome(why)).catch(() => {});
-      throw error;
-    }
+  await attempt(refuse(calls, requested.slice(MAX_CALLS_PER_STEP), TOO_MANY));
+  await runConcurrently(requested.slice(0, MAX_CALLS_PER_STEP), MAX_CONCURRENT_CALLS, (one) =>
+    attempt(runUnlessOver(one)),
+  );
+  if (failure !== undefined) throw failure.error;
+  return ends.find((end) => end === 'looping') ?? ends.find((end) => end === 'rejected') ?? 'done';
+};
+
+/** Runs the tool calls of one turn, step after step. Each ends as a part that is completed or failed, whatever happens. */
+export const createCallRunner = (needs: CallNeeds) => {
+  const { storedBytes, sessionLimitBytes: limitBytes } = needs;
+  const calls: Calls = {
+    ...needs,
+    checkPermission: createPermissionCheck(needs),
+    storeWithFiles: createFileCapacity({ storedBytes, limitBytes }),
   };
   return {
-    /** Refuses all of them, because the turn has no step left. */
-    async refuseAll(calls: readonly RequestedCall[]): Promise<CallEnd> {
-      await refuse(calls, LATE);
-      return 'done';
-    },
-    /** Refuses all of them, because the turn ended with another call. */
-    refuseAfterEnd: (calls: readonly RequestedCall[]): Promise<void> => refuse(calls, OVER),
-    refuse,
+    /** Ends all of these calls as failed, without running them. `why` is for the model. */
+    refuse: (refused: readonly RequestedCall[], why: string) => refuse(calls, refused, why),
     /**
      * Runs several at the same time and none any more once one has ended the turn. Returns the strongest end of them.
      * Rejects with the signal's reason, or another failure, once every call has ended.
      */
-    async runAll(calls: readonly RequestedCall[], signal: AbortSignal): Promise<CallEnd> {
-      const ends: CallEnd[] = [];
-      let failure: { readonly error: unknown } | undefined;
-      const isOver = (): boolean => failure !== undefined || ends.some((end) => end !== 'done');
-      const attempt = (work: Promise<void>): Promise<void> =>
-        work.catch((error: unknown) => {
-          failure ??= { error };
-        });
-      const runUnlessOver = async (requested: RequestedCall): Promise<void> => {
-        if (isOver() && !signal.aborted) await refuse([requested], OVER);
-        else ends.push(await runAndClose(requested, signal));
-      };
-      await attempt(refuse(calls.slice(MAX_CALLS_PER_STEP), TOO_MANY));
-      await runConcurrently(calls.slice(0, MAX_CALLS_PER_STEP), MAX_CONCURRENT_CALLS, (requested) =>
-        attempt(runUnlessOver(requested)),
-      );
-      if (failure !== undefined) throw failure.error;
-      return ends.find((end) => end === 'looping') ?? ends.find((end) => end === 'rejected') ?? 'done';
-    },
+    runAll: (requested: readonly RequestedCall[], signal: AbortSignal) => runAll(calls, requested, signal),
   };
 };

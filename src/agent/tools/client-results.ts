@@ -1,33 +1,24 @@
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { notFoundText } from '../../core/identifier.ts';
-import type { CompileSchema } from '../../core/json.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, messagePublication } from '../events/records.ts';
-import type { AgentMetrics } from '../metrics.ts';
 import { CLIENT_TOOL, isClientCall } from '../protocol/call-metadata.ts';
-import { type Ids, isClientCallID } from '../protocol/ids.ts';
+import { isClientCallID } from '../protocol/ids.ts';
 import type { ClientToolResultsBody } from '../protocol/tool-schemas.ts';
 import type { ClientTools, OutputFormat, Session, ToolPart, UserMessage } from '../protocol/types.ts';
-import { CALL_NOT_AWAITED, endAwaitedCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
+import type { AgentRuntime } from '../runtime.ts';
+import { endExpiredCalls, readAwaitedCalls, withoutAwaitedCalls } from '../session/awaited-calls.ts';
 import { readMessagePages } from '../session/message-shapes.ts';
 import { usableFormat } from '../session/prompt.ts';
 import { notFound, type Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { callEndPublication } from './call-end.ts';
 import type { UsableClientTools } from './client-tools-check.ts';
-import type { OutputLimits } from './output-limit.ts';
 import type { ToolOutcome } from './tool.ts';
 
-type ResultsNeeds = {
-  readonly store: Pick<Store, 'message' | 'messages' | 'messageOutlines'>;
-  readonly sessions: Pick<Sessions, 'get' | 'update'>;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly ids: Ids;
-  readonly outputLimits: OutputLimits;
+type ResultsNeeds = AgentRuntime & {
+  readonly sessions: Sessions;
   readonly usableClientTools: UsableClientTools;
-  readonly compileSchema: CompileSchema;
-  readonly metrics: Pick<AgentMetrics, 'toolCallEnded'>;
   /** Whether a session is being removed: it accepts no results any more. */
   readonly isClosing: (sessionID: string) => boolean;
 };
@@ -121,9 +112,7 @@ export const createClientResults = (needs: ResultsNeeds) => {
     // An empty list, and the format of a text: none from here on.
     const tools = body.clientTools && { now: usableClientTools(body.clientTools) };
     const output = body.format && { now: usableFormat(body, compileSchema) };
-    const isExpired = ({ awaitedCalls }: Session): boolean =>
-      awaitedCalls !== undefined && awaitedCalls.expiresAt <= clock.now();
-    const before = await endAwaitedCalls(needs, sessionID, { why: CALL_NOT_AWAITED.expired, isMeant: isExpired });
+    const before = await endExpiredCalls(needs, sessionID);
     const named = new Map(results.map((result): [string, Result] => [result.callID, result]).reverse());
     const callIDs = [...new Set(results.map(({ callID }) => callID))];
     let taken: Omit<TakenResults, 'resumed'> = { accepted: [], settled: callIDs, waiting: [] };

@@ -1,13 +1,13 @@
 import { Fault } from '../../core/fault.ts';
-import { type CompileSchema, SchemaError } from '../../core/json.ts';
+import { SchemaError } from '../../core/json.ts';
 import type { ClientToolsBody } from '../protocol/tool-schemas.ts';
 import type { ClientTools } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 
 const wrong = (param: string, message: string): Fault =>
   new Fault({ kind: 'bad-input', code: 'invalid_body', param, message: `${param}: ${message}` });
 
-type ClientToolsNeeds = {
-  readonly compileSchema: CompileSchema;
+type ClientToolsNeeds = AgentRuntime & {
   /** The names of all tools that the agents have, hidden or not. */
   readonly ownNames: () => readonly string[];
 };

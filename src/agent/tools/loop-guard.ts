@@ -1,18 +1,10 @@
+import { canonicalJson } from '../../core/json.ts';
+
 /** What to do with a tool call that repeats itself. */
 type LoopDecision = 'run' | 'refuse' | 'stop';
 
 const MAX_EQUAL_RUNS = 3;
 const MAX_REFUSALS = 3;
-
-const sortKeys = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([left], [right]) => (left < right ? -1 : 1))
-      .map(([name, part]) => [name, sortKeys(part)]),
-  );
-};
 
 /**
  * Detects, over all steps of a turn, a model that repeats one call. The same call with the same outcome may run three
@@ -21,7 +13,7 @@ const sortKeys = (value: unknown): unknown => {
 export const createLoopGuard = () => {
   const seen = new Map<string, { runs: number; outcome: string | undefined }>();
   let refusals = 0;
-  const signatureOf = (name: string, input: unknown): string => JSON.stringify([name, sortKeys(input)]);
+  const signatureOf = (name: string, input: unknown): string => canonicalJson([name, input]);
   return {
     /** Counts the call at once: calls that run at the same time must not all count as the first. */
     decide(name: string, input: unknown): LoopDecision {

@@ -1,5 +1,4 @@
-/** How much of a tool's output a model gets; the defaults are in `config/load.ts`. The whole output is stored. */
-export type OutputLimits = { readonly maxLines: number; readonly maxBytes: number };
+import type { OutputLimits } from '../config/types.ts';
 
 type LimitedOutput = { readonly shown: string; readonly isCut: boolean };
 

@@ -85,6 +85,7 @@ export const previewMetadata = async ({ tool, tools, input, readMessages }: Prev
 /** What the permission rules say at this moment: they may change while a turn runs. `allowed`: what people allowed besides. */
 export type CurrentAction = (tool: string, patterns: readonly string[], allowed?: readonly Rule[]) => Promise<Action>;
 
+/** Who makes calls, and what decides about them. */
 export type PermissionCheckNeeds = {
   readonly directory: string;
   /** The agent that makes the calls. */
@@ -138,13 +139,11 @@ export const createPermissionCheck =
     return { outcome: errorOutcome(`${CALL_REFUSED.rejected} Their message: ${reply.message}`), end: 'done' };
   };
 
-type PermissionActionNeeds = {
-  readonly store: Pick<Store, 'session'>;
-  readonly taskTracker: Pick<TaskTracker, 'parentOf'>;
-};
-
 /** What the rules say of a call now, and not when its turn began. A session that was removed allows nothing. */
-export const createPermissionActions = ({ store, taskTracker }: PermissionActionNeeds) => {
+export const createPermissionActions = (
+  { store }: { readonly store: Pick<Store, 'session'> },
+  taskTracker: Pick<TaskTracker, 'parentOf'>,
+) => {
   /** The sessions that this one works for at the moment. */
   const ancestorsOf = async (sessionID: string): Promise<readonly Session[]> => {
     const parentID = taskTracker.parentOf(sessionID);

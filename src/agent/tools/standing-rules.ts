@@ -1,8 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Ids } from '../protocol/ids.ts';
 import { type AlwaysRefusal, isSameTool, type PermissionDecision, type StandingRule } from '../protocol/permissions.ts';
 import type { Rule } from '../protocol/types.ts';
 import { wildcard } from '../protocol/wildcard.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import type { PermissionBoard } from '../store/cluster.ts';
 import type { AgentTool } from './tool.ts';
 
@@ -24,10 +23,8 @@ export type StandingRules = {
   readonly revoke: (requestID: string) => Promise<boolean>;
 };
 
-type StandingRulesNeeds = {
-  readonly board: Pick<PermissionBoard, 'standing' | 'use' | 'revoke'>;
-  readonly ids: Ids;
-  readonly clock: Clock;
+type StandingRulesNeeds = Pick<AgentRuntime, 'ids' | 'clock'> & {
+  readonly board: PermissionBoard;
   /** Patterns of the names of tools whose calls each need a decision of their own. */
   readonly onceOnly: readonly string[];
 };

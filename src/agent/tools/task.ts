@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { Fault } from '../../core/fault.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
-import type { AgentCatalog, KnownAgent } from '../agents/catalog.ts';
+import type { KnownAgent } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
 import { actionFor, appliesToTool } from '../protocol/permission-rules.ts';
 import type { Message, Part, Rule, Session, UserMessage } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import type { AcceptPrompt } from '../session/prompt.ts';
 import type { RunQueue } from '../session/run-queue.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -80,10 +81,8 @@ const inheritedRules = (session: Session, user: UserMessage | undefined, subagen
   ];
 };
 
-type TaskNeeds = {
+type TaskNeeds = AgentRuntime & {
   readonly sessions: Sessions;
-  readonly store: Store;
-  readonly catalog: AgentCatalog;
   readonly accept: AcceptPrompt;
   readonly runs: () => RunQueue;
   readonly taskTracker: TaskTracker;

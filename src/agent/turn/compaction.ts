@@ -15,11 +15,10 @@ import { type ChatModel, ModelError, type ModelMessage } from '../model/types.ts
 import type { AssistantMessage, UserMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import type { MessageWithParts } from '../store/store.ts';
-import { isExpectedEnd, toMessageError } from './errors.ts';
+import { isExpectedEnd, toMessageError, withStoredUsage } from './errors.ts';
 import { toModelHistory, truncateMessages } from './history.ts';
-import { callModel, type ModelCallNeeds, type ModelCallResult } from './model-call.ts';
+import { callModel, type ModelCallResult } from './model-call.ts';
 import { createResponseParts, type ResponseParts } from './response-parts.ts';
-import { withStoredUsage } from './stored-usage.ts';
 import { createTurnMessages } from './turn-messages.ts';
 import type { TurnContext } from './types.ts';
 
@@ -29,7 +28,6 @@ const INSTRUCTION =
 /** How long each text of a conversation may be in a request for a summary; if that is still too long, the second value is tried. */
 const TEXT_LIMITS_CHARS = [8000, 800] as const;
 
-type SummariseNeeds = ModelCallNeeds & Pick<TurnContext, 'addUsage' | 'ids' | 'store'>;
 type History = readonly MessageWithParts[];
 /** A conversation, and the message whose answer needs space in the context. */
 type Summarised = { readonly asked: Answered; readonly history: History };
@@ -61,7 +59,7 @@ type SummaryOutput = { readonly parts: ResponseParts; readonly onSent: () => voi
 
 /** Requests the text of a summary from the model, and once more with shorter texts if the conversation is too long. */
 const requestText = async (
-  needs: ModelCallNeeds,
+  needs: TurnContext,
   { asked: { session, user, responder }, history, parts, onSent }: Summarised & SummaryOutput,
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
@@ -102,14 +100,13 @@ type SummaryRequest = {
 
 /** Answers a request for a summary. Rejects when the model fails; the message is closed in any case. */
 const writeSummary = async (
-  needs: SummariseNeeds,
+  needs: TurnContext,
   { request, close, asked: answered, withHistory }: SummaryRequest,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { clock, ids, publish, chance, metrics, span, onFailedAttempt, show } = needs;
+  const { clock, ids, publish } = needs;
   const responder = toSummarisingResponder(answered.responder);
-  const model = modelFor(needs.model, answered.responder);
-  const modelCall = { clock, chance, metrics, span, onFailedAttempt, publish, show, model };
+  const modelCall = { ...needs, model: modelFor(needs.model, answered.responder) };
   const asked = { ...answered, responder };
   const sessionID = asked.session.id;
   // Waiting prompts come after the request.
@@ -150,7 +147,7 @@ const writeSummary = async (
  * Replaces the conversation so far by a summary. Rejects when the model fails; the conversation then stays as it was.
  */
 export const summarise = async (
-  needs: SummariseNeeds,
+  needs: TurnContext,
   { asked, history }: Summarised,
   signal: AbortSignal,
 ): Promise<void> => {

@@ -1,8 +1,10 @@
 import { Fault } from '../../core/fault.ts';
+import type { Publication } from '../events/publisher.ts';
 import { ModelError } from '../model/types.ts';
-import type { MessageError } from '../protocol/types.ts';
+import type { AssistantMessage, MessageError } from '../protocol/types.ts';
 import { ABORTED_ERROR, RunAborted, SERVER_STOPPED_ERROR } from '../session/run-queue.ts';
 import { isStoreFailure, LeaseLostError } from '../store/errors.ts';
+import type { Store } from '../store/store.ts';
 
 /** Why a turn ended that took too long. */
 export class TurnTimeout extends Error {
@@ -62,3 +64,23 @@ export const noStructuredOutput = (reason: string, retries: number): MessageErro
 
 /** The error of a turn that the server itself ended. */
 export const serverEndedTurn = (message: string): MessageError => ({ name: 'UnknownError', data: { message } });
+
+/**
+ * The message with the usage that the store has for it, after a failure. A commit that failed because the store was away may
+ * have been stored, and the message then has its cost, as its session has: closed without it, the two would differ.
+ */
+export const withStoredUsage = async (
+  { publish, store }: { readonly publish: (fact: Publication) => Promise<unknown>; readonly store: Store },
+  message: AssistantMessage,
+  failure: unknown,
+): Promise<AssistantMessage> => {
+  if (!isStoreFailure(failure)) return message;
+  try {
+    // A commit waits for a store that is away, and a read does not.
+    await publish({});
+    const stored = (await store.message(message.sessionID, message.id))?.info;
+    return stored?.role === 'assistant' ? { ...message, cost: stored.cost, tokens: stored.tokens } : message;
+  } catch {
+    return message;
+  }
+};

@@ -8,22 +8,25 @@ const failureFields = ({ kind, code, statusCode }: ModelError): LogFields =>
 
 /** The log of what fails in one turn, without any text of a model or a user. */
 export type FailureLog = {
-  /** A request to the model failed. `restMs` is the delay before it is sent again; undefined when it is not. */
+  /** A request is sent to the model, for the first time or again. */
+  readonly onAttempt: (count: number) => void;
+  /** It failed. `restMs` is the delay before it is sent again; undefined when it is not. */
   readonly onFailedAttempt: (error: ModelError, restMs: number | undefined) => void;
   /** The turn has ended with this message. An aborted turn is no warning: someone asked for it. */
   readonly onEnd: (message: AssistantMessage) => void;
 };
 
 /** Logs the first failed attempt of a request at once, because all attempts together take a minute or more, and then the turn. */
-export const createFailureLog = (
-  log: Log,
-  { session, model, attempts }: { readonly session: string; readonly model: string; readonly attempts: () => number },
-): FailureLog => {
+export const createFailureLog = (log: Log, session: string, model: string): FailureLog => {
   let final: ModelError | undefined;
+  let attempts = 0;
   return {
+    onAttempt(count) {
+      attempts = count;
+    },
     onFailedAttempt(error, restMs) {
       final = restMs === undefined ? error : undefined;
-      if (restMs !== undefined && attempts() === 1)
+      if (restMs !== undefined && attempts === 1)
         log('warn', 'model-call-failed', { session, model, ...failureFields(error), restMs });
     },
     onEnd({ providerID, modelID, error }) {
@@ -34,7 +37,7 @@ export const createFailureLog = (
         model: `${providerID}/${modelID}`,
         fault: error.name,
         ...(error.name === 'APIError' && final !== undefined ? failureFields(final) : {}),
-        count: attempts(),
+        count: attempts,
       });
     },
   };

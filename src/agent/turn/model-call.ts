@@ -1,12 +1,12 @@
 import { pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Span, TraceContext } from '../../core/http/tracing.ts';
+import type { TraceContext } from '../../core/http/tracing.ts';
 import type { Publication } from '../events/publisher.ts';
-import { type AgentMetrics, countModelCall } from '../metrics.ts';
-import { type ChatModel, ModelError, type ModelRequest } from '../model/types.ts';
-import type { Finish, MessageTokens, SessionStatus } from '../protocol/types.ts';
-import type { FailureLog } from './failure-log.ts';
+import { countModelCall } from '../metrics.ts';
+import { ModelError, type ModelRequest } from '../model/types.ts';
+import type { Finish, MessageTokens } from '../protocol/types.ts';
 import type { ResponseParts } from './response-parts.ts';
+import type { TurnContext } from './types.ts';
 
 const ATTEMPT_LIMIT = 5;
 const FIRST_DELAY_MS = 2000;
@@ -115,20 +115,6 @@ export async function* readBatches<Item>(
   }
 }
 
-/** What a request to a model needs: the model, and where its output and its retries are shown. */
-export type ModelCallNeeds = {
-  readonly clock: Clock;
-  readonly model: ChatModel;
-  /** From 0 to 1, for spreading retries. */
-  readonly chance: () => number;
-  readonly metrics: Pick<AgentMetrics, 'modelCallEnded'>;
-  /** The turn in its trace; each attempt is a span below it. */
-  readonly span: Span | undefined;
-  readonly onFailedAttempt: FailureLog['onFailedAttempt'];
-  readonly publish: (fact: Publication) => Promise<unknown>;
-  readonly show: (status: SessionStatus) => Promise<unknown>;
-};
-
 /** How a request to a model ended. */
 export type ModelCallResult = {
   readonly finish: Finish;
@@ -152,11 +138,11 @@ type ModelCall = {
 
 /** Calls the model for one step, with retries where they may help, and publishes its output as it arrives. */
 export const callModel = async (
-  { clock, model, chance, metrics, span, onFailedAttempt, publish, show }: ModelCallNeeds,
+  needs: TurnContext,
   { request, parts, onSent }: ModelCall,
   signal: AbortSignal,
 ): Promise<ModelCallResult> => {
-  // One object for all attempts, by which they are counted.
+  const { clock, model, failures, publish } = needs;
   const sent: ModelRequest = onSent === undefined ? request : { ...request, onSent };
   const once = async (trace: TraceContext | undefined): Promise<ModelCallResult> => {
     const batching = { clock, gatherMs: GATHER_MS, intervalMs: BATCH_INTERVAL_MS, limit: READ_AHEAD };
@@ -174,17 +160,18 @@ export const callModel = async (
   for (let attempt = 1; ; attempt++) {
     try {
       signal.throwIfAborted();
-      return await countModelCall({ clock, metrics }, request, { signal, span, ask: once });
+      failures.onAttempt(attempt);
+      return await countModelCall(needs, request, { signal, span: needs.span, ask: once });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ModelError)) throw error;
-      const delayMs = retryDelayMs(error, attempt, chance());
-      onFailedAttempt(error, delayMs);
+      const delayMs = retryDelayMs(error, attempt, needs.chance());
+      failures.onFailedAttempt(error, delayMs);
       if (delayMs === undefined) throw error;
       await publish(parts.end('The step was restarted', true));
-      await show({ type: 'retry', attempt, message: error.message, next: clock.now() + delayMs });
+      await needs.show({ type: 'retry', attempt, message: error.message, next: clock.now() + delayMs });
       await pause(clock, delayMs, signal);
-      await show({ type: 'busy' });
+      await needs.show({ type: 'busy' });
     }
   }
 };

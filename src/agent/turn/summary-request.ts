@@ -1,24 +1,12 @@
-import type { Clock } from '../../core/clock.ts';
-import { type AgentCatalog, requireModel } from '../agents/catalog.ts';
+import { requireModel } from '../agents/catalog.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, messagePublication, partPublication } from '../events/records.ts';
-import type { Ids } from '../protocol/ids.ts';
 import type { CompactionPart, ModelRef, Session, UserMessage } from '../protocol/types.ts';
 import { createMessageIDs } from '../session/message-ids.ts';
 import { agentFor } from '../session/prompt.ts';
 import { revertedRemoval, withoutRevert } from '../session/revert.ts';
-import { notFound, type Sessions } from '../session/sessions.ts';
-import type { MessageWithParts, Store } from '../store/store.ts';
-
-type SummaryRequestNeeds = {
-  readonly store: Pick<Store, 'messages' | 'messageOutlines'>;
-  readonly sessions: Pick<Sessions, 'get' | 'update'>;
-  readonly catalog: AgentCatalog;
-  readonly ids: Ids;
-  readonly clock: Clock;
-  /** Whether a session is being removed: it accepts nothing any more. */
-  readonly isClosing: (sessionID: string) => boolean;
-};
+import { notFound, type SessionParts } from '../session/sessions.ts';
+import type { MessageWithParts } from '../store/store.ts';
 
 /** Whether a message asks for a summary rather than for an answer. */
 export const isSummaryRequest = ({ parts }: Pick<MessageWithParts, 'parts'>): boolean =>
@@ -29,7 +17,7 @@ export const isSummaryRequest = ({ parts }: Pick<MessageWithParts, 'parts'>): bo
  * the session has no message yet.
  */
 export const requestSummary = async (
-  { store, sessions, catalog, ids, clock, isClosing }: SummaryRequestNeeds,
+  { store, sessions, catalog, ids, clock, runs }: SessionParts,
   sessionID: string,
   requested: ModelRef,
 ): Promise<{ readonly session: Session; readonly user: UserMessage } | undefined> => {
@@ -44,7 +32,7 @@ export const requestSummary = async (
   let dropped: Publication = {};
   const continueSession = async (session: Session): Promise<Session> => {
     dropped = await revertedRemoval(store, session);
-    if (isClosing(sessionID)) throw notFound('session', sessionID);
+    if (runs.isClosing(sessionID)) throw notFound('session', sessionID);
     return withoutRevert(session);
   };
   const owed = answerStatePublication(user, 'owed');

@@ -1,12 +1,10 @@
-import type { Clock } from '../../core/clock.ts';
 import type { Span, TraceContext } from '../../core/http/tracing.ts';
-import type { AgentCatalog } from '../agents/catalog.ts';
 import type { Titler } from '../agents/types.ts';
-import { countModelCall, type ModelCallMetrics } from '../metrics.ts';
+import { countModelCall } from '../metrics.ts';
 import type { ChatModel } from '../model/types.ts';
 import type { MessageTokens, UserMessage } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import { isDefaultTitle, type Sessions } from '../session/sessions.ts';
-import type { Store } from '../store/store.ts';
 
 const TITLE_LIMIT_CHARS = 100;
 const PROMPT_LIMIT_CHARS = 4000;
@@ -23,7 +21,7 @@ export const parseTitle = (output: string): string | undefined => {
   return line === undefined ? undefined : [...line].slice(0, TITLE_LIMIT_CHARS).join('');
 };
 
-type TitleNeeds = ModelCallMetrics & { readonly model: ChatModel };
+type TitleNeeds = AgentRuntime & { readonly model: ChatModel; readonly sessions: Sessions };
 type TitleRequest = {
   readonly titler: Titler;
   readonly prompt: string;
@@ -33,7 +31,7 @@ type TitleRequest = {
 
 /** Asks a model for a title of a conversation that began with `prompt`; undefined when it gives none. */
 const generateTitle = async (
-  { model, clock, metrics }: TitleNeeds,
+  needs: TitleNeeds,
   { titler, prompt, sessionID, span }: TitleRequest,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
@@ -49,49 +47,42 @@ const generateTitle = async (
   const ask = async (trace: TraceContext | undefined) => {
     let output = '';
     let tokens: MessageTokens | undefined;
-    for await (const event of model(request, signal, trace)) {
+    for await (const event of needs.model(request, signal, trace)) {
       if (event.kind === 'text') output += event.delta;
       if (event.kind === 'finished') tokens = event.tokens;
     }
     return { output, tokens };
   };
-  const { output } = await countModelCall({ clock, metrics }, request, { signal, span, ask });
+  const { output } = await countModelCall(needs, request, { signal, span, ask });
   return parseTitle(output);
-};
-
-type NamerNeeds = TitleNeeds & {
-  readonly clock: Clock;
-  readonly store: Pick<Store, 'message'>;
-  readonly sessions: Pick<Sessions, 'update'>;
-  readonly catalog: Pick<AgentCatalog, 'titlerFor'>;
-  /** Aborts when the server stops: no one waits for a title any more then. */
-  readonly ending: AbortSignal;
 };
 
 const TITLE_TIMEOUT_MS = 30_000;
 
 /** Replaces the default title of a session by one that a model makes from a prompt. Rejects when the model fails. The call is made in `span`. */
-export const createSessionNamer =
-  (needs: NamerNeeds) =>
-  async ({ id, sessionID, model: ref }: UserMessage, span: Span | undefined): Promise<void> => {
-    const { clock, store, sessions, catalog, ending } = needs;
-    const titler = catalog.titlerFor(ref);
-    const parts = (await store.message(sessionID, id))?.parts ?? [];
-    const prompt = parts
-      .map((part) => (part.type === 'text' ? part.text : ''))
-      .join('\n')
-      .trim();
-    if (titler === undefined || prompt === '') return;
-    const controller = new AbortController();
-    const onTimeout = () => controller.abort(new Error('The title took too long'));
-    const cancel = clock.after(TITLE_TIMEOUT_MS, onTimeout);
-    ending.addEventListener('abort', onTimeout, { once: true });
-    try {
-      const title = await generateTitle(needs, { titler, prompt, sessionID, span }, controller.signal);
-      if (title === undefined) return;
-      await sessions.update(sessionID, (now) => (isDefaultTitle(now.title) ? { ...now, title } : now));
-    } finally {
-      cancel();
-      ending.removeEventListener('abort', onTimeout);
-    }
-  };
+export const nameSession = async (
+  needs: TitleNeeds,
+  { id, sessionID, model: ref }: UserMessage,
+  span: Span | undefined,
+): Promise<void> => {
+  const { clock, store, sessions, catalog, ending } = needs;
+  const titler = catalog.titlerFor(ref);
+  const parts = (await store.message(sessionID, id))?.parts ?? [];
+  const prompt = parts
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('\n')
+    .trim();
+  if (titler === undefined || prompt === '') return;
+  const controller = new AbortController();
+  const onTimeout = () => controller.abort(new Error('The title took too long'));
+  const cancel = clock.after(TITLE_TIMEOUT_MS, onTimeout);
+  ending.addEventListener('abort', onTimeout, { once: true });
+  try {
+    const title = await generateTitle(needs, { titler, prompt, sessionID, span }, controller.signal);
+    if (title === undefined) return;
+    await sessions.update(sessionID, (now) => (isDefaultTitle(now.title) ? { ...now, title } : now));
+  } finally {
+    cancel();
+    ending.removeEventListener('abort', onTimeout);
+  }
+};

@@ -54,7 +54,7 @@ export const runTurn = async (
       const { id: messageID, sessionID } = message;
       const start = partPublication({ id: ids('part'), sessionID, messageID, type: 'step-start' }, clock.now());
       await publish(joinPublications(count === 1 ? begun : {}, messagePublication(message), start));
-      const ended = await step(message, earlier + count >= asked.responder.agent.steps);
+      const ended = await step({ message, isLast: earlier + count >= asked.responder.agent.steps });
       if (ended !== undefined) return ended;
     }
   } finally {

@@ -1,14 +1,13 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
-import { bytesAsJson, FileBody } from '../protocol/part-schemas.ts';
+import { GivenMessage, GivenResult, GivenUser } from '../protocol/given-messages.ts';
+import { bytesAsJson } from '../protocol/part-schemas.ts';
 import { PromptBody } from '../protocol/request-schemas.ts';
 import { TITLE_CHARS } from '../protocol/title.ts';
 import { NAME_CHARS, TextUpTo } from '../protocol/tool-schemas.ts';
 
 const HISTORY_LIMIT = 5000;
 const INPUT_LIMIT = 256;
-const PARTS_LIMIT = 100;
-const CALLS_LIMIT = 128;
 const NAME_LIMIT = 512;
 const LONGEST_ABORT_MS = 3_600_000;
 const ABORT_AFTER_MS = 10_000;
@@ -21,32 +20,7 @@ const Metadata = v.pipe(
   v.check((value) => bytesAsJson(value) <= METADATA_BYTES, `expected an object of at most ${METADATA_BYTES} bytes`),
 );
 
-const { mime, url } = FileBody.entries;
-const filename = v.exactOptional(TextUpTo(TITLE_CHARS));
-const GivenFile = v.object({ type: v.literal('file'), mime, url, filename });
-const GivenText = v.object({ type: v.literal('text'), text: v.string() });
-const GivenUser = v.object({
-  role: v.literal('user'),
-  parts: v.pipe(v.array(v.variant('type', [GivenText, GivenFile])), v.minLength(1), v.maxLength(PARTS_LIMIT)),
-});
-const GivenResult = v.object({
-  role: v.literal('tool'),
-  callID: TextUpTo(NAME_CHARS),
-  output: v.string(),
-  isError: v.exactOptional(v.boolean()),
-  files: v.exactOptional(v.pipe(v.array(GivenFile), v.maxLength(PARTS_LIMIT))),
-});
-const GivenCallBody = v.object({ id: TextUpTo(NAME_CHARS), name: TextUpTo(NAME_CHARS), arguments: v.string() });
-const GivenAnswer = v.object({
-  role: v.literal('assistant'),
-  text: v.exactOptional(v.string()),
-  reasoning: v.exactOptional(v.string()),
-  calls: v.exactOptional(v.pipe(v.array(GivenCallBody), v.maxLength(CALLS_LIMIT))),
-});
-const GivenMessages = v.pipe(
-  v.array(v.variant('role', [GivenUser, GivenAnswer, GivenResult])),
-  v.maxLength(HISTORY_LIMIT),
-);
+const GivenMessages = v.pipe(v.array(GivenMessage), v.maxLength(HISTORY_LIMIT));
 
 const Decisions = v.pipe(
   v.array(

@@ -1,32 +1,44 @@
+import type { PermissionRequest } from '../protocol/permissions.ts';
 import type { Turn } from '../protocol/turns.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import { readAncestors, topSession } from '../session/family.ts';
-import type { Store } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { DecisionsBody, TurnBody } from './body.ts';
 import { turnRefusal } from './refusals.ts';
 
-type DecisionNeeds = {
-  readonly store: Pick<Store, 'turns' | 'sessionsByID' | 'owed'>;
-  readonly approvals: Pick<Approvals, 'open' | 'reply'>;
-};
+type DecisionNeeds = AgentRuntime & { readonly approvals: Approvals };
 type Decisions = DecisionsBody['decisions'];
 
-/** The session in whose family all of these requests are open. */
-const sessionOf = async ({ store, approvals }: DecisionNeeds, decisions: Decisions): Promise<string> => {
-  const open = await approvals.open();
-  const requests = open.filter(({ id }) => decisions.some(({ requestID }) => requestID === id));
-  if (requests.length < new Set(decisions.map(({ requestID }) => requestID)).size) throw turnRefusal('no_such_request');
+/** The highest sessions above those in which these requests are open. */
+const topSessions = async (
+  { store }: DecisionNeeds,
+  requests: readonly PermissionRequest[],
+): Promise<ReadonlySet<string>> => {
   const sessionIDs = requests.map(({ sessionID }) => sessionID);
   const known = await readAncestors(store, sessionIDs);
-  const tops = new Set(
-    sessionIDs.map((id) => {
+  return new Set(
+    sessionIDs.flatMap((id) => {
       const session = known.get(id);
-      return session && topSession(session, known).id;
+      return session === undefined ? [] : [topSession(session, known).id];
     }),
   );
-  const [top] = tops;
-  if (tops.size !== 1 || top === undefined) throw turnRefusal('no_such_request');
+};
+
+/** The session in whose family all of these requests are open. */
+const sessionOf = async (needs: DecisionNeeds, decisions: Decisions): Promise<string> => {
+  const open = await needs.approvals.open();
+  const requests = open.filter(({ id }) => decisions.some(({ requestID }) => requestID === id));
+  const [top, ...others] = await topSessions(needs, requests);
+  const isMissing = requests.length < new Set(decisions.map(({ requestID }) => requestID)).size;
+  if (isMissing || top === undefined || others.length > 0) throw turnRefusal('no_such_request');
   return top;
+};
+
+/** The turn that is answered in a session now, if it is one of this owner. */
+const runningTurn = async ({ store }: DecisionNeeds, owner: string, sessionID: string): Promise<Turn | undefined> => {
+  const running = (await store.owed(sessionID)).find(({ isBegun }) => isBegun);
+  const turn = running && (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
+  return turn?.owner === owner ? turn : undefined;
 };
 
 const isInConversation = async (
@@ -46,42 +58,20 @@ export const findDecided = async (
   owner: string,
   { decisions, conversation }: Pick<TurnBody, 'decisions' | 'conversation'>,
 ): Promise<Turn> => {
-  const sessionID = await sessionOf(needs, decisions);
-  const running = (await needs.store.owed(sessionID)).find(({ isBegun }) => isBegun);
-  const turn = running && (await needs.store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
-  if (turn?.owner !== owner || !(await isInConversation(needs, turn, conversation)))
-    throw turnRefusal('no_such_request');
+  const turn = await runningTurn(needs, owner, await sessionOf(needs, decisions));
+  if (turn === undefined || !(await isInConversation(needs, turn, conversation))) throw turnRefusal('no_such_request');
   return turn;
 };
 
 /** The turns of an owner that wait for decisions. */
-export const waitingTurns = async (
-  { store, approvals }: Omit<DecisionNeeds, 'approvals'> & { readonly approvals: Pick<Approvals, 'open'> },
-  owner: string,
-): Promise<readonly Turn[]> => {
-  const sessionIDs = (await approvals.open()).map(({ sessionID }) => sessionID);
-  const known = await readAncestors(store, sessionIDs);
-  const tops = new Set(
-    sessionIDs.flatMap((id) => {
-      const session = known.get(id);
-      return session === undefined ? [] : [topSession(session, known).id];
-    }),
-  );
-  const turns: Turn[] = [];
-  for (const sessionID of tops) {
-    const running = (await store.owed(sessionID)).find(({ isBegun }) => isBegun);
-    const turn = running && (await store.turns.ofPrompt(sessionID, running.promptID)).at(-1);
-    if (turn?.owner === owner) turns.push(turn);
-  }
-  return turns;
+export const waitingTurns = async (needs: DecisionNeeds, owner: string): Promise<readonly Turn[]> => {
+  const tops = await topSessions(needs, await needs.approvals.open());
+  const turns = await Promise.all([...tops].map((sessionID) => runningTurn(needs, owner, sessionID)));
+  return turns.filter((turn) => turn !== undefined);
 };
 
 /** Replies to all of them. One that was decided meanwhile stays as it was decided. */
-export const replyToAll = async (
-  { approvals }: Pick<DecisionNeeds, 'approvals'>,
-  decisions: Decisions,
-  by: string,
-): Promise<void> => {
+export const replyToAll = async ({ approvals }: DecisionNeeds, decisions: Decisions, by: string): Promise<void> => {
   for (const { requestID, reply, message } of decisions)
     await approvals.reply(
       requestID,

@@ -1,10 +1,10 @@
-import type { Clock } from '../../core/clock.ts';
 import { withConversationName } from '../protocol/conversation-name.ts';
-import type { Ids } from '../protocol/ids.ts';
-import type { ChainEnd, Conversation, GivenMessage, Turn } from '../protocol/turns.ts';
+import type { GivenMessage } from '../protocol/given-messages.ts';
+import type { ChainEnd, Conversation, Turn } from '../protocol/turns.ts';
 import type { Session } from '../protocol/types.ts';
+import type { AgentRuntime } from '../runtime.ts';
 import { giveUpFork, prepareForkThrough } from '../session/fork.ts';
-import type { Sessions } from '../session/sessions.ts';
+import type { SessionParts } from '../session/sessions.ts';
 import { CHAIN_ENDS, type Store } from '../store/store.ts';
 import { longestKnown, type Place, placeInConversation } from './history/place.ts';
 import { stepOf } from './output/log.ts';
@@ -26,12 +26,8 @@ export type Located = {
   readonly chain: string | undefined;
 };
 
-type LocateNeeds = {
-  readonly store: Store;
-  readonly sessions: Pick<Sessions, 'get' | 'build'>;
-  readonly ids: Ids;
-  readonly clock: Clock;
-};
+/** A request, and the directory of a session that is made for it. */
+type Asked = { readonly request: AskedTurn; readonly directory: string };
 
 /** The message with which a turn ended. */
 const lastMessageOf = async (store: Pick<Store, 'messageHeads' | 'owed'>, turn: Turn): Promise<string> => {
@@ -49,151 +45,180 @@ const placeIn = (session: Session, conversation: Conversation): Pick<Located, 'c
   session: withConversationName(session, conversation),
 });
 
-/** Creates the function that finds the place of a request, and prepares a fork where it needs one. */
-export const createLocate = ({ store, sessions, ids, clock }: LocateNeeds) => {
-  const newConversation = (
-    owner: string,
-    sessionID: string,
-    known: Pick<Conversation, 'name' | 'originID'> = {},
-  ): Conversation => ({
-    id: ids('conversation'),
-    owner,
-    ...known,
-    sessionID,
-    isOfClient: false,
-    metadata: {},
-    createdMs: clock.now(),
-  });
-  const on = async (before: Conversation, request: AskedTurn): Promise<Located> => {
-    const { lastTurnID, sessionID } = before;
-    const isEmpty = lastTurnID === undefined && (await store.messageOutlines(sessionID, { limit: 1 })).length === 0;
-    return {
-      conversation: before,
-      before,
-      session: await sessions.get(sessionID),
-      opened: undefined,
-      rest: request.body.isAppended ? request.history : [],
-      chain: lastTurnID === undefined ? (isEmpty ? '' : undefined) : (await store.turns.chainOf(lastTurnID))?.digest,
-    };
-  };
-  /** `before`: the conversation that moves to the new session. */
-  const inNewSession = (
-    { owner, body, history }: AskedTurn,
-    { before, name, directory }: { before?: Conversation; name?: string; directory: string },
-  ): Located => {
-    const session = sessions.build({ directory, title: body.title });
-    const conversation = before
-      ? { ...before, sessionID: session.id }
-      : newConversation(owner, session.id, name === undefined ? {} : { name });
-    return { ...placeIn(session, conversation), before, opened: 'new', rest: history, chain: '' };
-  };
-  const inFork = async (
-    { owner, history }: AskedTurn,
-    end: Pick<ChainEnd, 'turnID' | 'sessionID'> & { readonly digest?: string | undefined },
-    { before, count }: { readonly before?: Conversation | undefined; readonly count: number },
-  ): Promise<Located> => {
-    const original = await sessions.get(end.sessionID);
-    const turn = await requireTurn(store, owner, end.turnID);
-    const { originID = turn.conversationID } = (await store.turns.conversation(owner, turn.conversationID)) ?? {};
-    const session = await prepareForkThrough({ store, ids, clock }, original, await lastMessageOf(store, turn));
-    const conversation = before
-      ? { ...before, sessionID: session.id }
-      : newConversation(owner, session.id, { originID });
-    return {
-      ...placeIn(session, conversation),
-      before,
-      opened: 'forked',
-      rest: history.slice(count),
-      chain: end.digest,
-    };
-  };
-  const at = (place: Place, request: AskedTurn, before: Conversation, moves: boolean, directory: string) => {
-    if (place.kind === 'on') return on(before, request);
-    const moved = moves ? { before } : {};
-    if (place.kind === 'forked') return inFork(request, place.end, { ...moved, count: place.count });
-    return inNewSession(request, { ...moved, directory });
-  };
-  const compared = async (request: AskedTurn): Promise<readonly ChainEnd[]> =>
-    store.turns.chains(
-      request.owner,
-      request.chains.map(({ digest }) => digest),
-    );
-  const isCompared = ({ history, body }: AskedTurn): boolean =>
-    (history.length > 0 || body.isCompared) && !body.isAppended;
+const newConversation = (
+  { ids, clock }: AgentRuntime,
+  owner: string,
+  known: Pick<Conversation, 'sessionID' | 'name' | 'originID'>,
+): Conversation => ({
+  id: ids('conversation'),
+  owner,
+  ...known,
+  isOfClient: false,
+  metadata: {},
+  createdMs: clock.now(),
+});
 
-  const afterTurn = async (request: AskedTurn, turnID: string, directory: string): Promise<Located> => {
-    const { owner } = request;
-    const turn = await requireTurn(store, owner, turnID);
-    const conversation = await store.turns.conversation(owner, turn.conversationID);
-    if (conversation === undefined) throw turnRefusal('turn_not_found');
-    const digest = (await store.turns.chainOf(turnID))?.digest;
-    const within = { sessionID: turn.sessionID, tip: digest };
-    const place: Place = isCompared(request)
-      ? placeInConversation(request.chains, await compared(request), within)
-      : { kind: 'on' };
-    const isLast = conversation.lastTurnID === turnID && conversation.sessionID === turn.sessionID;
-    if (place.kind !== 'on' || isLast) return at(place, request, conversation, false, directory);
-    const count = request.body.isAppended ? 0 : request.history.length;
-    return inFork(request, { turnID, sessionID: turn.sessionID, digest }, { count });
-  };
-  const inConversation = async (request: AskedTurn, before: Conversation, directory: string): Promise<Located> => {
-    const { sessionID, lastTurnID } = before;
-    if (!isCompared(request) || (request.history.length === 0 && lastTurnID === undefined)) return on(before, request);
-    const tip = lastTurnID === undefined ? undefined : (await store.turns.chainOf(lastTurnID))?.digest;
-    const place = placeInConversation(request.chains, await compared(request), { sessionID, tip });
-    return at(place, request, before, true, directory);
-  };
-  /** Whether a session is as a turn has left it. */
-  const isTip = async (conversation: Conversation, { turnID, sessionID, promptID }: ChainEnd): Promise<boolean> => {
-    if (conversation.lastTurnID !== turnID || conversation.sessionID !== sessionID) return false;
-    if ((await store.owed(sessionID)).length > 0) return false;
-    const [last] = await store.messageHeads(sessionID, { limit: 1 });
-    return last?.info.role === 'assistant' && last.info.parentID === promptID;
-  };
-  /** The conversation that rests where a history ends: the only one, or the newest where all were forked from one. */
-  const restingAt = async ({ owner, chains }: AskedTurn, ends: readonly ChainEnd[]) => {
-    const whole = ends.filter(({ digest }) => digest === chains.at(-1)?.digest);
-    // There may be more.
-    if (whole.length >= CHAIN_ENDS) return undefined;
-    const resting = await Promise.all(
-      whole.map(async (end) => {
-        const turn = await store.turns.turn(owner, end.turnID);
-        const conversation = turn && (await store.turns.conversation(owner, turn.conversationID));
-        return conversation && (await isTip(conversation, end)) ? [conversation] : [];
-      }),
-    );
-    const [newest, ...others] = resting.flat().toSorted((one, two) => (one.id < two.id ? 1 : -1));
-    const originOf = ({ id, originID = id }: Conversation): string => originID;
-    return newest && others.every((one) => originOf(one) === originOf(newest)) ? newest : undefined;
-  };
-  const byHistory = async (request: AskedTurn, directory: string): Promise<Located> => {
-    const { body } = request;
-    if (!isCompared(request) || body.isNew) return inNewSession(request, { directory });
-    const ends = await compared(request);
-    const resting = await restingAt(request, ends);
-    if (resting !== undefined) return on(resting, request);
-    const known = longestKnown(request.chains, ends);
-    if (known === undefined) return inNewSession(request, { directory });
-    return inFork(request, known.end, { count: known.count });
-  };
-
-  const find = async (request: AskedTurn, directory: string): Promise<Located> => {
-    const { owner, body } = request;
-    const asked = body.conversation;
-    if (asked === undefined) return byHistory(request, directory);
-    if ('after' in asked) return afterTurn(request, asked.after, directory);
-    const found =
-      'id' in asked
-        ? await store.turns.conversation(owner, asked.id)
-        : await store.turns.conversationByName(owner, asked.name);
-    if (found !== undefined) return inConversation(request, found, directory);
-    if ('id' in asked) throw turnRefusal('conversation_not_found');
-    return inNewSession(request, { name: asked.name, directory });
-  };
+const on = async ({ store, sessions }: SessionParts, before: Conversation, request: AskedTurn): Promise<Located> => {
+  const { lastTurnID, sessionID } = before;
+  const isEmpty = lastTurnID === undefined && (await store.messageOutlines(sessionID, { limit: 1 })).length === 0;
   return {
-    find,
-    /** Removes what was prepared in vain. */
-    giveUp: ({ session, opened }: Located): Promise<void> =>
-      opened === undefined ? Promise.resolve() : giveUpFork({ store }, session),
+    conversation: before,
+    before,
+    session: await sessions.get(sessionID),
+    opened: undefined,
+    rest: request.body.isAppended ? request.history : [],
+    chain: lastTurnID === undefined ? (isEmpty ? '' : undefined) : (await store.turns.chainOf(lastTurnID))?.digest,
   };
+};
+
+/** `before`: the conversation that moves to the new session. */
+const inNewSession = (
+  needs: SessionParts,
+  { request: { owner, body, history }, directory }: Asked,
+  { before, name }: { readonly before?: Conversation; readonly name?: string } = {},
+): Located => {
+  const session = needs.sessions.build({ directory, title: body.title });
+  const place = { sessionID: session.id, ...(name === undefined ? {} : { name }) };
+  const conversation = before ? { ...before, sessionID: session.id } : newConversation(needs, owner, place);
+  return { ...placeIn(session, conversation), before, opened: 'new', rest: history, chain: '' };
+};
+
+const inFork = async (
+  needs: SessionParts,
+  { owner, history }: AskedTurn,
+  {
+    end,
+    before,
+    count,
+  }: {
+    readonly end: Pick<ChainEnd, 'turnID' | 'sessionID'> & { readonly digest?: string | undefined };
+    readonly before?: Conversation | undefined;
+    /** How many messages of the history the fork has. */
+    readonly count: number;
+  },
+): Promise<Located> => {
+  const { store } = needs;
+  const original = await needs.sessions.get(end.sessionID);
+  const turn = await requireTurn(store, owner, end.turnID);
+  const { originID = turn.conversationID } = (await store.turns.conversation(owner, turn.conversationID)) ?? {};
+  const session = await prepareForkThrough(needs, original, await lastMessageOf(store, turn));
+  const place = { sessionID: session.id, originID };
+  const conversation = before ? { ...before, sessionID: session.id } : newConversation(needs, owner, place);
+  return {
+    ...placeIn(session, conversation),
+    before,
+    opened: 'forked',
+    rest: history.slice(count),
+    chain: end.digest,
+  };
+};
+
+/** `moves`: where it does not go on in its session, the conversation moves. */
+const at = (
+  needs: SessionParts,
+  asked: Asked,
+  { place, before, moves }: { readonly place: Place; readonly before: Conversation; readonly moves: boolean },
+) => {
+  if (place.kind === 'on') return on(needs, before, asked.request);
+  const moved = moves ? { before } : {};
+  if (place.kind === 'forked') return inFork(needs, asked.request, { ...place, ...moved });
+  return inNewSession(needs, asked, moved);
+};
+
+const knownEnds = ({ store }: AgentRuntime, { owner, chains }: AskedTurn): Promise<readonly ChainEnd[]> =>
+  store.turns.chains(
+    owner,
+    chains.map(({ digest }) => digest),
+  );
+
+const isCompared = ({ history, body }: AskedTurn): boolean =>
+  (history.length > 0 || body.isCompared) && !body.isAppended;
+
+const afterTurn = async (needs: SessionParts, asked: Asked, turnID: string): Promise<Located> => {
+  const { store } = needs;
+  const { request } = asked;
+  const { owner } = request;
+  const turn = await requireTurn(store, owner, turnID);
+  const { sessionID } = turn;
+  const before = await store.turns.conversation(owner, turn.conversationID);
+  if (before === undefined) throw turnRefusal('turn_not_found');
+  const digest = (await store.turns.chainOf(turnID))?.digest;
+  const place: Place = isCompared(request)
+    ? placeInConversation(request.chains, await knownEnds(needs, request), { sessionID, tip: digest })
+    : { kind: 'on' };
+  const isLast = before.lastTurnID === turnID && before.sessionID === sessionID;
+  if (place.kind !== 'on' || isLast) return at(needs, asked, { place, before, moves: false });
+  const count = request.body.isAppended ? 0 : request.history.length;
+  return inFork(needs, request, { end: { turnID, sessionID, digest }, count });
+};
+
+const inConversation = async (needs: SessionParts, asked: Asked, before: Conversation): Promise<Located> => {
+  const { request } = asked;
+  const { sessionID, lastTurnID } = before;
+  if (!isCompared(request) || (request.history.length === 0 && lastTurnID === undefined))
+    return on(needs, before, request);
+  const tip = lastTurnID === undefined ? undefined : (await needs.store.turns.chainOf(lastTurnID))?.digest;
+  const place = placeInConversation(request.chains, await knownEnds(needs, request), { sessionID, tip });
+  return at(needs, asked, { place, before, moves: true });
+};
+
+/** Whether a session is as a turn has left it. */
+const isTip = async (
+  { store }: AgentRuntime,
+  conversation: Conversation,
+  { turnID, sessionID, promptID }: ChainEnd,
+): Promise<boolean> => {
+  if (conversation.lastTurnID !== turnID || conversation.sessionID !== sessionID) return false;
+  if ((await store.owed(sessionID)).length > 0) return false;
+  const [last] = await store.messageHeads(sessionID, { limit: 1 });
+  return last?.info.role === 'assistant' && last.info.parentID === promptID;
+};
+
+/** The conversation that rests where a history ends: the only one, or the newest where all were forked from one. */
+const restingAt = async (runtime: AgentRuntime, { owner, chains }: AskedTurn, ends: readonly ChainEnd[]) => {
+  const { turns } = runtime.store;
+  const whole = ends.filter(({ digest }) => digest === chains.at(-1)?.digest);
+  // There may be more.
+  if (whole.length >= CHAIN_ENDS) return undefined;
+  const resting = await Promise.all(
+    whole.map(async (end) => {
+      const turn = await turns.turn(owner, end.turnID);
+      const conversation = turn && (await turns.conversation(owner, turn.conversationID));
+      return conversation && (await isTip(runtime, conversation, end)) ? [conversation] : [];
+    }),
+  );
+  const [newest, ...others] = resting.flat().toSorted((one, two) => (one.id < two.id ? 1 : -1));
+  const originOf = ({ id, originID = id }: Conversation): string => originID;
+  return newest && others.every((one) => originOf(one) === originOf(newest)) ? newest : undefined;
+};
+
+const byHistory = async (needs: SessionParts, asked: Asked): Promise<Located> => {
+  const { request } = asked;
+  if (!isCompared(request) || request.body.isNew) return inNewSession(needs, asked);
+  const ends = await knownEnds(needs, request);
+  const resting = await restingAt(needs, request, ends);
+  if (resting !== undefined) return on(needs, resting, request);
+  const known = longestKnown(request.chains, ends);
+  return known === undefined ? inNewSession(needs, asked) : inFork(needs, request, known);
+};
+
+/** Finds the place of a request, and prepares a fork where it needs one. */
+export const locate = async (needs: SessionParts, request: AskedTurn, directory: string): Promise<Located> => {
+  const asked = { request, directory };
+  const { owner, body } = request;
+  const given = body.conversation;
+  if (given === undefined) return byHistory(needs, asked);
+  if ('after' in given) return afterTurn(needs, asked, given.after);
+  const { turns } = needs.store;
+  const found = await ('id' in given
+    ? turns.conversation(owner, given.id)
+    : turns.conversationByName(owner, given.name));
+  if (found !== undefined) return inConversation(needs, asked, found);
+  if ('id' in given) throw turnRefusal('conversation_not_found');
+  return inNewSession(needs, asked, { name: given.name });
+};
+
+/** Removes what was prepared in vain. */
+export const giveUpPlace = async ({ store }: AgentRuntime, { session, opened }: Located): Promise<void> => {
+  if (opened !== undefined) await giveUpFork(store, session);
 };

@@ -1,40 +1,20 @@
-import type { Clock } from '../../core/clock.ts';
 import type { Span } from '../../core/http/tracing.ts';
-import type { RunInSlices } from '../../core/time-slices.ts';
-import type { AgentCatalog } from '../agents/catalog.ts';
-import type { Publisher } from '../events/publisher.ts';
-import type { Ids } from '../protocol/ids.ts';
 import type { Turn } from '../protocol/turns.ts';
 import type { AcceptPrompt } from '../session/prompt.ts';
-import type { RunQueue } from '../session/run-queue.ts';
-import type { Sessions } from '../session/sessions.ts';
-import type { Store, StoreChange } from '../store/store.ts';
+import type { SessionParts } from '../session/sessions.ts';
+import type { StoreChange } from '../store/store.ts';
 import type { Approvals } from '../tools/approvals.ts';
 import type { createClientResults } from '../tools/client-results.ts';
-import type { ImportMessages } from './history/import.ts';
-import { UNREAD_LIFE_MS } from './leaving.ts';
 import type { Located } from './locate.ts';
 import { readFacts, type TurnFacts } from './output/view.ts';
 import { changeTurn, withReader } from './records.ts';
 import type { AskedTurn } from './request.ts';
 
 /** What turns work with. */
-export type TurnNeeds = {
-  readonly store: Store;
-  readonly publisher: Pick<Publisher, 'publish'>;
-  readonly sessions: Sessions;
+export type TurnNeeds = SessionParts & {
   readonly approvals: Approvals;
-  readonly runs: RunQueue;
-  readonly catalog: AgentCatalog;
-  readonly ids: Ids;
-  readonly clock: Clock;
-  readonly digest: (text: string) => string;
-  readonly runInSlices: RunInSlices;
   readonly acceptPrompt: AcceptPrompt;
   readonly takeClientResults: ReturnType<typeof createClientResults>;
-  readonly importMessages: ImportMessages;
-  readonly clientToolTimeoutMs: number;
-  readonly onBug: (error: unknown) => void;
 };
 
 /** Who asks, and from where. */
@@ -65,6 +45,9 @@ type NewTurn = Pick<Turn, 'id' | 'sessionID' | 'promptID' | 'from' | 'messageIDs
   readonly chain: string | undefined;
   readonly reader: string;
 };
+
+/** What is not stored is removed so long after its last reader has left, or its request has come. */
+export const UNREAD_LIFE_MS = 600_000;
 
 /** The record of a turn that begins. */
 export const createTurn = ({ owner, body, results }: AskedTurn, { chain, reader, ...given }: NewTurn): Turn => ({
@@ -106,7 +89,7 @@ export const turnChanges = (
 
 /** A request becomes one more reader of a turn. `isFirstOnly`: only if no other one has joined since the turn was found. */
 export const joinTurn = async (
-  needs: Pick<TurnNeeds, 'store' | 'approvals'>,
+  needs: TurnNeeds,
   found: Turn,
   reader: string,
   { isFirstOnly = false }: { readonly isFirstOnly?: boolean | undefined } = {},

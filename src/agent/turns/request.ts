@@ -1,6 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { Steps } from '../../core/time-slices.ts';
-import type { GivenMessage } from '../protocol/turns.ts';
+import type { GivenMessage } from '../protocol/given-messages.ts';
 import type { TurnBody } from './body.ts';
 import { type Chain, chainsOf, extendChain } from './history/digests.ts';
 

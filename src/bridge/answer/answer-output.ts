@@ -1,10 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { isBridgeFault, toAnswerFailure } from '../errors.ts';
-import type { ApprovalRequest, OutputEvent } from '../output.ts';
+import { type ApprovalRequest, NO_USAGE, type OutputEvent } from '../output.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
 import type { TurnEvent, TurnEvents, TurnSnapshot } from '../turns/port.ts';
 import { approvalRequestsOf, endWithRequests, endWithTurn, type OwnTexts, ownText } from './answer-end.ts';
+import { toApprovalText } from './approvals/text.ts';
 import { createEntryReader } from './entry-reader.ts';
 
 /** An answer of a turn, as one client reads it. */
@@ -46,7 +47,6 @@ const idsOf = ({ status, waiting }: TurnSnapshot): string =>
 export const readTurn = ({ clock, turn, events, reading, signal, reject, texts, goesOn }: AnswerNeeds): TurnAnswer => {
   const reader = createEntryReader(turn.from);
   const ready: OutputEvent[] = [...ownText('opening', texts.opening ?? '')];
-  let next = 0;
   let shown: readonly ApprovalRequest[] = [];
   let askedFor = '';
   let rejectedFor = '';
@@ -95,7 +95,7 @@ export const readTurn = ({ clock, turn, events, reading, signal, reject, texts, 
     if (event.kind === 'turn') takeView(event.turn);
     else if (event.kind === 'end') endWith(endWithTurn(reader, event.turn, texts));
     else {
-      for (const entry of event.entries) for (const made of reader.read(entry)) ready.push(made);
+      for (const entry of event.entries) ready.push(...reader.read(entry));
       notify();
     }
   };
@@ -111,7 +111,7 @@ export const readTurn = ({ clock, turn, events, reading, signal, reject, texts, 
       for await (const event of events) {
         if (isEnded) return;
         take(event);
-        while (!isEnded && ready.length - next > AHEAD) {
+        while (!isEnded && ready.length > AHEAD) {
           taken = Promise.withResolvers();
           await taken.promise;
         }
@@ -140,19 +140,12 @@ export const readTurn = ({ clock, turn, events, reading, signal, reject, texts, 
       poll() {
         if (isStopped) return undefined;
         if (signal.aborted && !isEnded) fail(signal.reason);
-        const event = ready[next];
-        if (event !== undefined) {
-          next += 1;
-          if (next === ready.length) {
-            ready.length = 0;
-            next = 0;
-          }
-          if (ready.length - next <= AHEAD) taken.resolve();
-          return event;
-        }
+        const event = ready.shift();
+        if (ready.length <= AHEAD) taken.resolve();
+        if (event !== undefined) return event;
         return failure === undefined ? undefined : takeFailure();
       },
-      isOver: () => isStopped || (isEnded && failure === undefined && next === ready.length),
+      isOver: () => isStopped || (isEnded && failure === undefined && ready.length === 0),
       onChange(listener) {
         notify = () => {
           if (!isStopped) listener();
@@ -167,20 +160,23 @@ export const readTurn = ({ clock, turn, events, reading, signal, reject, texts, 
   };
 };
 
-/** An answer of the bridge itself, which may end with permission requests that are shown again. */
-export const ownAnswer = (text: string, approvalText: string, requests: readonly ApprovalRequest[]): PolledOutput => {
-  const usage = { prompt: 0, cached: 0, cacheWritten: 0, completion: 0, reasoning: 0 };
-  const events: OutputEvent[] = [
-    ...ownText('gatehouse', text),
-    ...ownText('closing', approvalText),
-    { kind: 'end', end: { finish: 'stop', usage, approvalRequests: requests } },
-  ];
+/** The output of these events, all of which are there. */
+export const outputOf = (given: readonly OutputEvent[]): PolledOutput => {
+  let next = 0;
   return {
-    poll: () => events.shift(),
-    isOver: () => events.length === 0,
+    poll: () => given[next++],
+    isOver: () => next >= given.length,
     onChange() {},
     stop() {
-      events.length = 0;
+      next = given.length;
     },
   };
 };
+
+/** An answer of the bridge itself, which may end with permission requests that are shown again. */
+export const ownAnswer = (text: string, approvalRequests: readonly ApprovalRequest[]): PolledOutput =>
+  outputOf([
+    ...ownText('gatehouse', text),
+    ...ownText('closing', toApprovalText(approvalRequests)),
+    { kind: 'end', end: { finish: 'stop', usage: NO_USAGE, approvalRequests } },
+  ]);

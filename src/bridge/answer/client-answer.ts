@@ -3,7 +3,6 @@ import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import { isNotFound } from '../agent/errors.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
-import type { AgentModel } from '../agent/types.ts';
 import { answerIDOf, conversationIDOf, responseIDOf } from '../ids.ts';
 import { type BridgeRequest, isOneOff } from '../request.ts';
 import type { PolledOutput } from '../stream/polled-output.ts';
@@ -12,18 +11,8 @@ import { approvalRequestsOf, type OwnTexts } from './answer-end.ts';
 import { ownAnswer, readTurn } from './answer-output.ts';
 import type { ReadDecision } from './approvals/decisions.ts';
 import { toProblemText } from './approvals/replies.ts';
-import { toApprovalText } from './approvals/text.ts';
-import { type DisconnectPolicy, placeOfName, type RequestIdentity, type TurnPlace } from './turn-request.ts';
-import { isTurnRefused, unreadTexts } from './waiting-turn.ts';
-
-export type AnswerSettings = {
-  /** Which of the agent's agents answers. Undefined: the agent's default. */
-  readonly agentName: string | undefined;
-  /** Whether the user is asked for approval in the chat. Else all permission requests are rejected. */
-  readonly asksInChat: boolean;
-  readonly onDisconnect: DisconnectPolicy;
-  readonly matching: 'prefix' | 'named';
-};
+import { type AnswerSettings, type PreparedRequest, placeOfName } from './turn-request.ts';
+import { isTurnRefused, unlessRefused, unreadTexts } from './waiting-turn.ts';
 
 export type AnswersNeeds = {
   readonly turns: TurnsPort;
@@ -36,6 +25,9 @@ export type AnswersNeeds = {
   /** Of this bridge. */
   readonly version: string;
 };
+
+/** What makes the answers. `leaving`: how many readers the agent is being told of. */
+export type AnswersState = AnswersNeeds & { leaving: number };
 
 /** An answer as one client reads it. Who reads it again gets the same ids and time. */
 export type ClientAnswer = {
@@ -58,34 +50,10 @@ export type ClientAnswer = {
   readonly delivery: { readonly finish: () => void; readonly leave: () => void };
 };
 
-export type AnswerRequest = {
-  readonly request: BridgeRequest;
-  readonly owner: string;
-  readonly identity: RequestIdentity;
-  /** Aborts when the client disconnects or the bridge stops. */
-  readonly signal: AbortSignal;
-};
-
 /** The message with which permission requests are rejected where no one can answer them. */
 const REJECTION = 'Nobody can be asked for approval here, so this was not allowed. Say what you would have done.';
 const FINGERPRINT_CHARS = 10;
 const TOKEN_CHARS = 12;
-
-/** A request on its way to the agent. */
-export type PreparedRequest = AnswerRequest & {
-  readonly by: TurnCaller;
-  readonly reading: AbortController;
-  readonly model: AgentModel;
-  readonly place: TurnPlace;
-  /** The requests that its history shows. */
-  readonly shown: readonly string[];
-  /** The turn that is known to come before it. */
-  readonly before: TurnSnapshot | undefined;
-  readonly ownKey: string;
-};
-
-type Unclear = Extract<ReadDecision, { readonly kind: 'unclear' }>;
-type Running = Extract<BegunTurn, { readonly outcome: 'begun' | 'joined' }>;
 
 /** The last turn of the conversation that a request names. */
 const lastTurnOf = async (
@@ -104,104 +72,110 @@ const lastTurnOf = async (
   }
 };
 
-/** Creates what makes the answers of clients: of turns, and of the bridge alone. */
-export const createAnswerMaker = (needs: AnswersNeeds) => {
-  const { turns, clock, log, newToken, digest, settings } = needs;
-  let leaving = 0;
+/** Tells the agent of a reader that reads no more. */
+const leaveTurn = (
+  state: AnswersState,
+  turnID: string,
+  owner: string,
+  reader: Parameters<TurnsPort['leave']>[1],
+): void => {
+  state.leaving += 1;
+  state.turns
+    .leave(turnID, reader, { owner, signal: new AbortController().signal })
+    .catch((error: unknown) =>
+      state.log('warn', 'reader-not-left', { reason: error instanceof Fault ? error.detail.kind : 'bug' }),
+    )
+    .finally(() => {
+      state.leaving -= 1;
+    });
+};
 
-  const fingerprintOf = (model: AgentModel): string =>
-    `fp_${digest(JSON.stringify([needs.version, settings.agentName ?? null, model])).slice(0, FINGERPRINT_CHARS)}`;
+/** What an answer says of its model. */
+const modelFacts = ({ digest, version, settings }: AnswersNeeds, { model }: PreparedRequest) => ({
+  model: modelNameOf(model),
+  variants: model.variants,
+  fingerprint: `fp_${digest(JSON.stringify([version, settings.agentName ?? null, model])).slice(0, FINGERPRINT_CHARS)}`,
+});
 
-  const leave = (turnID: string, owner: string, reader: Parameters<TurnsPort['leave']>[1]): void => {
-    leaving += 1;
-    const { signal } = new AbortController();
-    const failed = (error: unknown): void =>
-      log('warn', 'reader-not-left', { reason: error instanceof Fault ? error.detail.kind : 'bug' });
-    turns
-      .leave(turnID, reader, { owner, signal })
-      .catch(failed)
-      .finally(() => {
-        leaving -= 1;
-      });
-  };
-  const factsOf = ({ model }: PreparedRequest) => ({
-    model: modelNameOf(model),
-    variants: model.variants,
-    fingerprint: fingerprintOf(model),
+const nameOf = ({ conversationName, conversationID }: TurnSnapshot): string =>
+  conversationName ?? conversationIDOf(conversationID);
+
+/** Rejects the permission requests with which a turn waits. */
+const rejectAll = async ({ id, waiting }: TurnSnapshot, turns: TurnsPort, by: TurnCaller): Promise<void> => {
+  const rejection = { reply: 'reject' as const, message: REJECTION };
+  const decisions = waiting.map((request) => ({ requestID: request.id, ...rejection }));
+  await turns.decide(id, decisions, by).catch(unlessRefused('no_such_request'));
+};
+
+/** The answer of a turn that a request has begun or joined. */
+export const answerOfTurn = (
+  state: AnswersState,
+  asked: PreparedRequest,
+  { turn, reader, events }: Extract<BegunTurn, { readonly outcome: 'begun' | 'joined' }>,
+  texts: OwnTexts = {},
+): ClientAnswer => {
+  const { clock, settings, turns } = state;
+  const { request, owner, signal, reading, by } = asked;
+  // No later request could carry an approval of a one-off.
+  const rejects = !settings.asksInChat || isOneOff(request);
+  // In the background it goes on without its client, and an equal request begins another one.
+  const isBackground = request.isBackground === true;
+  const answer = readTurn({
+    ...{ clock, turn, events, reading, signal, texts, goesOn: isBackground },
+    reject: rejects ? (now) => rejectAll(now, turns, by) : undefined,
   });
-  const reject = async ({ id, waiting }: TurnSnapshot, by: TurnCaller): Promise<void> => {
-    const decisions = waiting.map((request) => ({
-      requestID: request.id,
-      reply: 'reject' as const,
-      message: REJECTION,
-    }));
-    await turns.decide(id, decisions, by).catch((error: unknown) => {
-      if (!isTurnRefused(error, 'no_such_request')) throw error;
-    });
+  let isLeft = false;
+  const leaveOnce = (hasAll: boolean): void => {
+    if (isLeft) return;
+    isLeft = true;
+    const shownIDs = answer.shown().map(({ id }) => id);
+    leaveTurn(state, turn.id, owner, { id: reader, ...(hasAll ? { readTo: answer.position(), shownIDs } : {}) });
   };
+  state.log('debug', 'answer-begun', { model: modelNameOf(asked.model) });
+  return {
+    ...modelFacts(state, asked),
+    conversationName: nameOf(turn),
+    answerID: answerIDOf(turn.id),
+    responseID: responseIDOf(answerIDOf(turn.id)),
+    sessionID: turn.sessionID,
+    createdSeconds: Math.floor(turn.createdMs / 1000),
+    output: answer.output,
+    delivery: {
+      // A failure that the end of the bridge made is not the turn's.
+      finish: () => leaveOnce(isBackground || !signal.aborted),
+      leave: () => leaveOnce(isBackground),
+    },
+  };
+};
 
-  const running = (asked: PreparedRequest, { turn, reader, events }: Running, texts: OwnTexts): ClientAnswer => {
-    const { request, owner, signal, reading, by } = asked;
-    // No later request could carry an approval of a one-off.
-    const rejects = !settings.asksInChat || isOneOff(request);
-    // In the background it goes on without its client, and an equal request begins another one.
-    const isBackground = request.isBackground === true;
-    const answer = readTurn({
-      ...{ clock, turn, events, reading, signal, texts, goesOn: isBackground },
-      reject: rejects ? (now) => reject(now, by) : undefined,
-    });
-    let isLeft = false;
-    const leaveOnce = (hasAll: boolean): void => {
-      if (isLeft) return;
-      isLeft = true;
-      const shownIDs = answer.shown().map(({ id }) => id);
-      leave(turn.id, owner, { id: reader, ...(hasAll ? { readTo: answer.position(), shownIDs } : {}) });
-    };
-    log('debug', 'answer-begun', { model: modelNameOf(asked.model) });
-    return {
-      ...factsOf(asked),
-      conversationName: turn.conversationName ?? conversationIDOf(turn.conversationID),
-      answerID: answerIDOf(turn.id),
-      responseID: responseIDOf(answerIDOf(turn.id)),
-      sessionID: turn.sessionID,
-      createdSeconds: Math.floor(turn.createdMs / 1000),
-      output: answer.output,
-      delivery: {
-        // A failure that the end of the bridge made is not the turn's.
-        finish: () => leaveOnce(isBackground || !signal.aborted),
-        leave: () => leaveOnce(isBackground),
-      },
-    };
+/** An answer of the bridge alone: why a message decided nothing, with the requests that are still open in the turn that waits. */
+export const explanation = async (
+  state: AnswersState,
+  asked: PreparedRequest,
+  { problem, decisions }: Pick<Extract<ReadDecision, { readonly kind: 'unclear' }>, 'problem' | 'decisions'>,
+  waiting?: TurnSnapshot,
+): Promise<ClientAnswer> => {
+  const { turns, newToken } = state;
+  const { request, owner, by, before } = asked;
+  const open = waiting === undefined ? [] : approvalRequestsOf(waiting);
+  const last = waiting ?? before ?? (await lastTurnOf(request, turns, by));
+  const unread = open.length > 0 ? [] : await unreadTexts(last, turns, by);
+  if (last !== undefined && (open.length > 0 || unread.length > 0)) {
+    const readTo = unread.length > 0 ? last.position : (last.readTo ?? last.from);
+    leaveTurn(state, last.id, owner, { id: 'none', readTo, shownIDs: open.map(({ id }) => id) });
+  }
+  const { conversation } = request;
+  const token = newToken().slice(0, TOKEN_CHARS);
+  const answerID = newToken();
+  const ownName = conversation.kind === 'named' ? conversation.id : conversationIDOf(answerID);
+  return {
+    ...modelFacts(state, asked),
+    conversationName: last === undefined ? ownName : nameOf(last),
+    answerID,
+    responseID: last === undefined ? responseIDOf(answerID) : responseIDOf(answerIDOf(last.id), token),
+    sessionID: undefined,
+    createdSeconds: Math.floor(state.clock.now() / 1000),
+    output: ownAnswer([toProblemText(problem, decisions), ...unread].join('\n\n'), open),
+    delivery: { finish() {}, leave() {} },
   };
-  /** An answer of the bridge alone: why a message decided nothing, with the requests that are still open. */
-  const explained = async (
-    asked: PreparedRequest,
-    { problem, decisions }: Unclear,
-    waiting?: TurnSnapshot,
-  ): Promise<ClientAnswer> => {
-    const { request, owner, by, before } = asked;
-    const open = waiting === undefined ? [] : approvalRequestsOf(waiting);
-    const last = waiting ?? before ?? (await lastTurnOf(request, turns, by));
-    const unread = open.length > 0 ? [] : await unreadTexts(last, turns, by);
-    if (last !== undefined && (open.length > 0 || unread.length > 0)) {
-      const readTo = unread.length > 0 ? last.position : (last.readTo ?? last.from);
-      leave(last.id, owner, { id: 'none', readTo, shownIDs: open.map(({ id }) => id) });
-    }
-    const text = [toProblemText(problem, decisions), ...unread].join('\n\n');
-    const { conversation } = request;
-    const token = newToken().slice(0, TOKEN_CHARS);
-    const answerID = newToken();
-    const ownName = conversation.kind === 'named' ? conversation.id : conversationIDOf(answerID);
-    return {
-      ...factsOf(asked),
-      conversationName: last === undefined ? ownName : (last.conversationName ?? conversationIDOf(last.conversationID)),
-      answerID,
-      responseID: last === undefined ? responseIDOf(answerID) : responseIDOf(answerIDOf(last.id), token),
-      sessionID: undefined,
-      createdSeconds: Math.floor(clock.now() / 1000),
-      output: ownAnswer(text, toApprovalText(open), open),
-      delivery: { finish() {}, leave() {} },
-    };
-  };
-  return { running, explained, leaving: () => leaving };
 };

@@ -30,27 +30,33 @@ const reasonOf = ({ name, data }: MessageErrorRecord): string => {
   return message.slice(0, MESSAGE_CHARS).toWellFormed();
 };
 
+type Finish = Extract<TurnEnd, { readonly kind: 'answered' }>['finish'];
+
+const answered = (finish: Finish): TurnEnd => ({ kind: 'answered', finish });
 const failed = (failure: AnswerFailure): TurnEnd => ({ kind: 'failed', failure });
 
-const toBackendFailure = (error: MessageErrorRecord): AnswerFailure => {
+const backendFailure = (error: MessageErrorRecord): TurnEnd => {
   const status = error.data.statusCode;
   if (status === 429)
-    return { status: 429, code: 'rate_limit_exceeded', message: "The agent's model is out of requests for now" };
-  const answered = status === undefined ? '' : ` (HTTP ${status})`;
-  return { status: 502, code: 'model_error', message: `The agent's model failed${answered}: ${reasonOf(error)}` };
+    return failed({
+      status: 429,
+      code: 'rate_limit_exceeded',
+      message: "The agent's model is out of requests for now",
+    });
+  const how = status === undefined ? '' : ` (HTTP ${status})`;
+  return failed({ status: 502, code: 'model_error', message: `The agent's model failed${how}: ${reasonOf(error)}` });
 };
 
-const toFailedEnd = (error: MessageErrorRecord): TurnEnd => {
+const endWithError = (error: MessageErrorRecord): TurnEnd => {
   switch (error.name) {
     case 'MessageAbortedError':
-      return { kind: 'answered', finish: 'stop' };
-    case 'MessageOutputLengthError':
-      return { kind: 'answered', finish: 'length' };
-    case 'ContentFilterError':
-      return { kind: 'answered', finish: 'content_filter' };
     // The answer's reader sees that there is no value, and says so.
     case 'StructuredOutputError':
-      return { kind: 'answered', finish: 'stop' };
+      return answered('stop');
+    case 'MessageOutputLengthError':
+      return answered('length');
+    case 'ContentFilterError':
+      return answered('content_filter');
     case 'ProviderAuthError':
       return failed({
         status: 502,
@@ -64,7 +70,7 @@ const toFailedEnd = (error: MessageErrorRecord): TurnEnd => {
         message: 'The conversation is too long for this model',
       });
     case 'APIError':
-      return failed(toBackendFailure(error));
+      return backendFailure(error);
     default:
       return failed({ status: 502, code: 'agent_error', message: `The agent's turn failed: ${reasonOf(error)}` });
   }
@@ -76,11 +82,10 @@ const hasServerStopped = (error: MessageErrorRecord): boolean =>
 
 /** How a turn that has ended did so. */
 export const turnEndOf = ({ status, error, finish }: Pick<TurnSnapshot, 'status' | 'error' | 'finish'>): TurnEnd => {
-  if (error !== undefined) return hasServerStopped(error) ? failed(INTERRUPTED_FAILURE) : toFailedEnd(error);
+  if (error !== undefined) return hasServerStopped(error) ? failed(INTERRUPTED_FAILURE) : endWithError(error);
   if (status === 'failed') return failed(INTERRUPTED_FAILURE);
-  if (finish === 'length') return { kind: 'answered', finish: 'length' };
-  if (finish === 'content-filter') return { kind: 'answered', finish: 'content_filter' };
-  return { kind: 'answered', finish: 'stop' };
+  if (finish === 'length') return answered('length');
+  return answered(finish === 'content-filter' ? 'content_filter' : 'stop');
 };
 
 /** A failed answer as a fault. Not retryable, because a retry would run the turn again. */

@@ -1,5 +1,5 @@
 import type { AgentModel } from '../agent/types.ts';
-import { badInput, type PromptFile } from '../request.ts';
+import { type PromptFile, unsupportedValue } from '../request.ts';
 
 /** Agents send these as texts, which every model can read. */
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
@@ -37,11 +37,10 @@ const KINDS = [
 export const refuseUnsupportedFiles = (files: readonly PromptFile[], model: FileModel): void => {
   const refused = files.find(({ mime }) => !isTaken(mime, model));
   if (refused === undefined) return;
-  const { at = null } = refused;
+  const { at = 'messages' } = refused;
   const taken = ['texts', ...KINDS.flatMap(([mime, name]) => (isTaken(mime, model) ? [name] : []))].join(', ');
-  throw badInput(
-    'unsupported_value',
+  throw unsupportedValue(
     at,
-    `Unsupported value at '${at}': this model takes ${taken}. Send one of these (its data: URL or its filename says what it is), or choose another model`,
+    `this model takes ${taken}. Send one of these (its data: URL or its filename says what it is), or choose another model`,
   );
 };

@@ -1,5 +1,5 @@
 import { isBridgeFault } from '../errors.ts';
-import { type BridgeRequest, badInput, type RequestTools } from '../request.ts';
+import { type BridgeRequest, invalidValue, type RequestTools, unsupportedValue } from '../request.ts';
 import type { TurnsPort } from '../turns/port.ts';
 
 /** A request as the agent can take it. `areToolsIgnored`: the client's tools have no effect, because the agent takes none. */
@@ -7,10 +7,9 @@ export type ForAgent = <Request extends BridgeRequest>(
   request: Request,
 ) => Promise<{ readonly request: Request; readonly areToolsIgnored: boolean }>;
 
-const NO_CHOICE = badInput(
-  'unsupported_value',
+const NO_CHOICE = unsupportedValue(
   'tool_choice',
-  "Unsupported value at 'tool_choice': this agent server takes no functions of clients, so none of several can be required",
+  'this agent server takes no functions of clients, so none of several can be required',
 );
 
 /** A forced call of one function as a form of the answer, whose arguments are the value. */
@@ -34,11 +33,7 @@ export const createForAgent =
   };
 
 const TOOL_PATH = /^clientTools(?:\.tools(?:\[(\d{1,3})\]\.(name|description|inputSchema))?)?/;
-const TOO_MANY_TOOLS = badInput(
-  'invalid_value',
-  'tools',
-  "Invalid value at 'tools': the agent server does not take so many, or such long schemas together",
-);
+const TOO_MANY_TOOLS = invalidValue('tools', 'the agent server does not take so many, or such long schemas together');
 
 /** A refusal of the client's tools with the path in its body; any other error as it is. */
 export const toToolFault = (error: unknown, clientTools: RequestTools | undefined): unknown => {
@@ -51,13 +46,8 @@ export const toToolFault = (error: unknown, clientTools: RequestTools | undefine
   const tool = index === undefined ? undefined : clientTools.tools[Number(index)];
   if (tool === undefined) return TOO_MANY_TOOLS;
   const at = `${tool.at}.${member === 'inputSchema' ? 'parameters' : member}`;
-  if (member === 'name')
-    return badInput(
-      'invalid_value',
-      at,
-      `Invalid value at '${at}': the agent has a tool of this name. Use another name`,
-    );
+  if (member === 'name') return invalidValue(at, 'the agent has a tool of this name. Use another name');
   // The agent's words, which say what is expected and where.
   const [, reason = 'the agent server does not take it'] = detail.message.split(`${detail.path}: `);
-  return badInput('invalid_value', at, `Invalid value at '${at}': ${reason}`);
+  return invalidValue(at, `${reason}`);
 };

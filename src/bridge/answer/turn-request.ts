@@ -4,7 +4,14 @@ import type { AgentModel } from '../agent/types.ts';
 import { conversationInID } from '../ids.ts';
 import type { ApprovalRequest } from '../output.ts';
 import { type AnswerFormat, type BridgeRequest, isOneOff, type RequestTools, userTextIn } from '../request.ts';
-import type { BeginRequest, ConversationPlace, SentMessage, TurnDecision, TurnTools } from '../turns/port.ts';
+import type {
+  BeginRequest,
+  ConversationPlace,
+  SentMessage,
+  TurnCaller,
+  TurnSnapshot,
+  TurnTools,
+} from '../turns/port.ts';
 
 /** What makes a request known again. */
 export type RequestIdentity = {
@@ -18,14 +25,39 @@ export type RequestIdentity = {
 /** What happens to a run that no client reads any more. */
 export type DisconnectPolicy = { readonly kind: 'abort' | 'detach' } | { readonly kind: 'grace'; readonly ms: number };
 
+export type AnswerSettings = {
+  /** Which of the agent's agents answers. Undefined: the agent's default. */
+  readonly agentName: string | undefined;
+  /** Whether the user is asked for approval in the chat. Else all permission requests are rejected. */
+  readonly asksInChat: boolean;
+  readonly onDisconnect: DisconnectPolicy;
+  /** Whether a conversation is found by its history. */
+  readonly matching: 'prefix' | 'named';
+};
+
+export type AnswerRequest = {
+  readonly request: BridgeRequest;
+  readonly owner: string;
+  readonly identity: RequestIdentity;
+  /** Aborts when the client disconnects or the bridge stops. */
+  readonly signal: AbortSignal;
+};
+
 /** Where a request belongs, and what comes before it. */
 export type TurnPlace = Pick<BeginRequest, 'conversation' | 'history'>;
 
-type TurnSettings = {
-  readonly agentName: string | undefined;
-  readonly abortAfterMs: number | null;
-  /** Whether a conversation is found by its history. */
-  readonly matching: 'prefix' | 'named';
+/** A request on its way to the agent. */
+export type PreparedRequest = AnswerRequest & {
+  readonly by: TurnCaller;
+  readonly reading: AbortController;
+  readonly model: AgentModel;
+  readonly place: TurnPlace;
+  /** The requests that its history shows. */
+  readonly shown: readonly string[];
+  /** The turn that is known to come before it. */
+  readonly before: TurnSnapshot | undefined;
+  /** A key of this request alone. */
+  readonly ownKey: string;
 };
 
 const TITLE_CHARS = 60;
@@ -74,23 +106,6 @@ export const placeOfName = (
   return id === undefined ? { name } : { id };
 };
 
-/** What is kept with a turn, for whoever reads it again. */
-export type TurnMetadata = {
-  readonly isBackground: boolean;
-  /** Whether its answer has to be one JSON value. */
-  readonly hasFormat: boolean;
-  /** The names of its custom tools. */
-  readonly custom: readonly string[];
-  /** The permission requests with which the turn before it has ended, as a person saw them: it goes on after decisions. */
-  readonly asked: readonly ApprovalRequest[];
-};
-
-/** A turn keeps little beside its messages. */
-const ASKED_CHARS = 8000;
-
-const asKept = (asked: readonly ApprovalRequest[]): readonly ApprovalRequest[] =>
-  JSON.stringify(asked).length <= ASKED_CHARS ? asked : [];
-
 const AskedRequest = v.object({
   id: v.string(),
   sessionID: v.string(),
@@ -102,52 +117,60 @@ const AskedRequest = v.object({
     v.object({ id: v.string(), partID: v.exactOptional(v.string()), name: v.string(), input: v.string() }),
   ),
 });
-const Asked = v.fallback(v.array(AskedRequest), []);
+const TurnMetadata = v.object({
+  isBackground: v.fallback(v.boolean(), false),
+  /** Whether its answer has to be one JSON value. */
+  hasFormat: v.fallback(v.boolean(), false),
+  /** The names of its custom tools. */
+  custom: v.fallback(v.array(v.string()), []),
+  /** The permission requests with which the turn before it has ended, as a person saw them: it goes on after decisions. */
+  asked: v.fallback(v.array(AskedRequest), []),
+});
+/** What is kept with a turn, for whoever reads it again. */
+type TurnMetadata = v.InferOutput<typeof TurnMetadata>;
+
+/** The metadata that a bridge has given to a turn. */
+export const readTurnMetadata = ({ metadata }: Pick<TurnSnapshot, 'metadata'>): TurnMetadata =>
+  v.parse(TurnMetadata, metadata);
+
+/** A turn keeps little beside its messages. */
+const ASKED_CHARS = 8000;
 
 const metadataOf = (
   { isBackground = false, format, clientTools }: BridgeRequest,
   asked: readonly ApprovalRequest[],
-): TurnMetadata => ({
+) => ({
   isBackground,
   hasFormat: format !== undefined,
   custom: (clientTools?.tools ?? []).flatMap(({ name, isCustom }) => (isCustom ? [name] : [])),
-  asked: asKept(asked),
+  asked: JSON.stringify(asked).length <= ASKED_CHARS ? asked : [],
 });
 
-/** The metadata that a bridge has given to a turn. */
-export const readTurnMetadata = (metadata: Readonly<Record<string, unknown>>): TurnMetadata => ({
-  isBackground: metadata.isBackground === true,
-  hasFormat: metadata.hasFormat === true,
-  custom: Array.isArray(metadata.custom) ? metadata.custom.filter((name) => typeof name === 'string') : [],
-  asked: v.parse(Asked, metadata.asked ?? []),
-});
-
-type Given = {
-  readonly request: BridgeRequest;
-  readonly identity: RequestIdentity;
-  /** A key of this request alone. */
-  readonly ownKey: string;
-  readonly model: AgentModel;
-  readonly place: TurnPlace;
+const abortAfterMsOf = (policy: DisconnectPolicy): number | null => {
+  if (policy.kind === 'grace') return policy.ms;
+  return policy.kind === 'detach' ? null : 0;
 };
 
-/** A request as it begins a turn. Decisions continue a turn that waits, and bring no messages. */
+/**
+ * A request as it begins a turn, but for `more`. Decisions continue a turn that waits, and bring no messages. `asked`: with which that
+ * turn has ended.
+ */
 export const toTurnRequest = (
-  { request, identity, ownKey, model, place }: Given,
-  { agentName, abortAfterMs, matching }: TurnSettings,
-  decisions: readonly TurnDecision[] = [],
+  { request, identity, ownKey, model, place }: PreparedRequest,
+  { agentName, onDisconnect, matching }: AnswerSettings,
+  more: Partial<BeginRequest> = {},
   asked: readonly ApprovalRequest[] = [],
 ): BeginRequest => {
   const { conversation, effort } = request;
   const isNamed = conversation.kind === 'named';
-  const isDecision = decisions.length > 0;
+  const isDecision = more.decisions !== undefined;
   return {
     ...place,
     isAppended: isNamed ? conversation.appends === true : conversation.kind !== 'unnamed',
     isCompared: isNamed && !conversation.isIncremental && conversation.appends !== true && !isDecision,
     isNew: conversation.kind === 'unnamed' && (isOneOff(request) || matching === 'named'),
     input: isDecision ? [] : request.input,
-    decisions,
+    decisions: [],
     ifWaiting: 'refuse',
     isJoinOnly: false,
     agent: agentName,
@@ -162,9 +185,10 @@ export const toTurnRequest = (
     isKeyOfClient: identity.key !== undefined,
     digest: identity.digest,
     isRetry: identity.isRetry,
-    abortAfterMs: request.isBackground === true ? null : abortAfterMs,
+    abortAfterMs: request.isBackground === true ? null : abortAfterMsOf(onDisconnect),
     isStored: !isOneOff(request),
     metadata: metadataOf(request, asked),
     span: request.span,
+    ...more,
   };
 };

@@ -9,7 +9,7 @@ import {
   turnOfResponseID,
 } from '../ids.ts';
 import type { ApprovalRequest } from '../output.ts';
-import { type BridgeRequest, badInput, type ConversationReference, userTextIn } from '../request.ts';
+import { type BridgeRequest, badInput, type ConversationReference, invalidValue, userTextIn } from '../request.ts';
 import type { TurnCaller, TurnSnapshot, TurnsPort } from '../turns/port.ts';
 import { approvalRequestsOf, hasEnded } from './answer-end.ts';
 import { type DecidableRequests, type ReadDecision, readDecision } from './approvals/decisions.ts';
@@ -34,15 +34,21 @@ const unknownItem = (): Fault =>
 
 /** For a request that goes on after a response whose approval was decided: that goes on itself. */
 const previousDecided = (continuedBy: string): Fault =>
-  badInput(
-    'invalid_value',
+  invalidValue(
     'previous_response_id',
-    `Invalid value at 'previous_response_id': the approval that this response asked for was decided before, and its turn went on. Go on from ${responseIDOf(answerIDOf(continuedBy))}`,
+    `the approval that this response asked for was decided before, and its turn went on. Go on from ${responseIDOf(answerIDOf(continuedBy))}`,
   );
 
 /** Whether the turns refused something for this reason. */
 export const isTurnRefused = (error: unknown, code: TurnRefusalCode): boolean =>
   isBridgeFault(error) && error.detail.kind === 'turn-refused' && error.detail.code === code;
+
+/** Passes over an error where the turns refused something for this reason, such as what is gone already; throws any other. */
+export const unlessRefused =
+  (code: TurnRefusalCode) =>
+  (error: unknown): undefined => {
+    if (!isTurnRefused(error, code)) throw error;
+  };
 
 /** The turn after which a request goes on, which a response or an item names. */
 export const turnAfter = async (

@@ -14,13 +14,12 @@ import type { BridgeMetrics } from '../metrics.ts';
 import type { Endpoint } from '../openai/endpoint.ts';
 import type { ActiveRequest } from '../openai/tracked.ts';
 import type { AnswerEnd, ApprovalRequest } from '../output.ts';
-import { type BridgeRequest, badInput, isSentAgain, userTextIn } from '../request.ts';
+import { type BridgeRequest, badInput, invalidValue, isSentAgain, userTextIn } from '../request.ts';
 import { filterLeadingEcho } from '../stream/echo-filter.ts';
 import { withoutReasoning } from '../stream/hidden-reasoning.ts';
 import { type PolledOutput, waitForEach } from '../stream/polled-output.ts';
 import { withoutRepeatedBeginning } from '../stream/repeated-beginning.ts';
 import { shapeOutput, showValue } from '../stream/structured.ts';
-import { readIdempotencyKey } from './idempotency-key.ts';
 import { type MeasurementOptions, measureOutput } from './measured-output.ts';
 import type { SendStream } from './send-stream.ts';
 
@@ -50,6 +49,16 @@ type BodyNeeds = {
   readonly measurement: MeasurementOptions;
   readonly signal: AbortSignal;
   readonly headers: Readonly<Record<string, string>>;
+};
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
+
+/** The key by which a client repeats a request; undefined without one. Faults with `bad-input` for one that cannot be a key. */
+const readIdempotencyKey = (headers: Headers): string | undefined => {
+  const key = headers.get('idempotency-key') ?? undefined;
+  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
+  const name = 'Idempotency-Key';
+  throw badInput('invalid_idempotency_key', name, `${name}: expected 1 to 256 printable characters without blanks`);
 };
 
 const LONG_BYTES = 65_536;
@@ -93,7 +102,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error;
       const { schemaAt } = format;
-      throw badInput('invalid_value', schemaAt, `Invalid value at '${schemaAt}': ${error.message}`);
+      throw invalidValue(schemaAt, `${error.message}`);
     }
   };
 

@@ -1,6 +1,9 @@
 import { Fault } from '../../core/fault.ts';
+import { jsonTextResponse } from '../../core/http/response.ts';
+import { writeJson } from '../../core/json.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
-import type { ActiveRequest, TrackRequest } from '../openai/tracked.ts';
+import type { RunInSlices } from '../../core/time-slices.ts';
+import type { ActiveRequest, OwnerRoute } from '../openai/tracked.ts';
 
 /** The requests that are being answered. */
 export type ActiveRequests = {
@@ -44,14 +47,24 @@ export const createActiveRequests = (): ActiveRequests => {
   };
 };
 
-/** Routes whose requests are tracked while they are answered. */
-export const trackRequests =
-  (activeRequests: Pick<ActiveRequests, 'track'>): TrackRequest =>
+/** A client that has left by then waits for nothing, and the rest of the writing is short. */
+const never = new AbortController().signal;
+
+type OwnerRouteNeeds = {
+  readonly track: ActiveRequests['track'];
+  readonly authenticate: (request: Request) => string;
+  readonly runInSlices: RunInSlices;
+};
+
+/** Routes for owners, whose requests are tracked while they are answered. */
+export const createOwnerRoute =
+  ({ track, authenticate, runInSlices }: OwnerRouteNeeds): OwnerRoute =>
   (handle) =>
   async (request, params) => {
-    const { signal, end } = activeRequests.track(request);
+    const { signal, end } = track(request);
     try {
-      return await handle(request, params, signal);
+      const answer = await handle(request, { owner: authenticate(request), signal }, params);
+      return answer instanceof Response ? answer : jsonTextResponse(200, await runInSlices(writeJson(answer), never));
     } finally {
       end();
     }

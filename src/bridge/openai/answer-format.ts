@@ -1,11 +1,11 @@
 import { isRecord, isSchemaTooLong, SCHEMA_LIMIT_BYTES } from '../../core/json.ts';
-import { type AnswerFormat, badInput } from '../request.ts';
+import { type AnswerFormat, invalidValue, unsupportedValue, wrongType } from '../request.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A model gives the value in the arguments of a call, which are an object. */
 export const parseObjectSchema = (schema: unknown, at: string): JsonObject => {
-  const refused = (expected: string) => badInput('invalid_value', at, `Invalid value at '${at}': expected ${expected}`);
+  const refused = (expected: string) => invalidValue(at, `expected ${expected}`);
   if (!isRecord(schema) || schema.type !== 'object') throw refused('a JSON Schema with "type": "object"');
   if (isSchemaTooLong(schema)) throw refused(`a JSON Schema of at most ${SCHEMA_LIMIT_BYTES} bytes`);
   return schema;
@@ -14,7 +14,7 @@ export const parseObjectSchema = (schema: unknown, at: string): JsonObject => {
 /** `response_format` of chat completions, or `text.format` of responses; undefined for a text. `at` is its path in the body. */
 export const parseTextFormat = (format: unknown, at: string): AnswerFormat | undefined => {
   if (format === undefined || format === null) return undefined;
-  if (!isRecord(format)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
+  if (!isRecord(format)) throw wrongType(at, 'Object');
   switch (format.type) {
     case 'text':
       return undefined;
@@ -28,10 +28,6 @@ export const parseTextFormat = (format: unknown, at: string): AnswerFormat | und
       return { kind: 'text', schema: parseObjectSchema(schema, schemaAt), schemaAt };
     }
     default:
-      throw badInput(
-        'unsupported_value',
-        `${at}.type`,
-        `Unsupported value at '${at}.type': expected text, json_schema or json_object`,
-      );
+      throw unsupportedValue(`${at}.type`, 'expected text, json_schema or json_object');
   }
 };

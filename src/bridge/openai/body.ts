@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import { isNestedBeyond, isRecord, NESTING_LIMIT } from '../../core/json.ts';
-import { badInput } from '../request.ts';
+import { badInput, invalidValue } from '../request.ts';
 
 /** Joins two paths: `messages` and `[2].role` are `messages[2].role`. */
 const joinPath = (at: string, path: string): string =>
@@ -38,8 +38,7 @@ const PARTS_LIMIT = 1000;
 /** Members of messages and items that hold lists. */
 const LISTS: readonly string[] = ['content', 'output', 'tool_calls'];
 
-const tooMany = (at: string, limit: number, what: string) =>
-  badInput('invalid_value', at, `Invalid value at '${at}': there are more than ${limit} ${what}`);
+const tooMany = (at: string, limit: number, what: string) => invalidValue(at, `there are more than ${limit} ${what}`);
 
 /**
  * Refuses so many messages or items that parsing them would block other requests. One part in a message is as cheap as a text,
@@ -65,14 +64,3 @@ export const parseBodyObject = (body: unknown): Readonly<Record<string, unknown>
     throw badInput('invalid_value', null, `Expected a body with at most ${NESTING_LIMIT} levels of objects and lists`);
   return body;
 };
-
-/** Whether a value makes no difference, so that it need not be reported as ignored. */
-export type HasNoEffect = (value: unknown) => boolean;
-
-export const isOneOf =
-  (...neutral: readonly unknown[]): HasNoEffect =>
-  (value) =>
-    neutral.includes(value);
-export const isNever: HasNoEffect = () => false;
-export const isEmpty: HasNoEffect = (value) =>
-  value === '' || (Array.isArray(value) && value.length === 0) || (isRecord(value) && Object.keys(value).length === 0);

@@ -1,5 +1,5 @@
 import { isRecord, parseJsonValue } from '../../core/json.ts';
-import { badInput, type RequestTool, type RequestTools } from '../request.ts';
+import { invalidValue, type RequestTool, type RequestTools, unsupportedValue, wrongType } from '../request.ts';
 import { parseObjectSchema } from './answer-format.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -11,11 +11,7 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** The parameters of a function that names none. */
 const EMPTY = { type: 'object', properties: {} };
 
-const invalid = (at: string, expected: string) =>
-  badInput('invalid_value', at, `Invalid value at '${at}': expected ${expected}`);
-const unsupported = (at: string, why: string) =>
-  badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
-
+const invalid = (at: string, expected: string) => invalidValue(at, `expected ${expected}`);
 type NamedTool = {
   readonly name: string;
   readonly members: JsonObject;
@@ -74,8 +70,7 @@ const parseTool = ({ name, members, isCustom, at }: NamedTool): RequestTool => {
 };
 
 const parseTools = (tools: unknown): readonly RequestTool[] => {
-  if (tools !== undefined && tools !== null && !Array.isArray(tools))
-    throw badInput('invalid_type', 'tools', "Invalid type at 'tools': expected an array");
+  if (tools !== undefined && tools !== null && !Array.isArray(tools)) throw wrongType('tools', 'an array');
   const named = namedToolsIn(tools);
   if (named.length > TOOLS_LIMIT) throw invalid('tools', `at most ${TOOLS_LIMIT} functions`);
   const names = new Set<string>();
@@ -97,14 +92,15 @@ type ToolChoice = {
 const toolChoiceOf = (choice: unknown): ToolChoice => {
   if (choice === undefined || choice === null) return { mode: 'auto' };
   if (choice === 'none' || choice === 'auto' || choice === 'required') return { mode: choice };
-  if (!isRecord(choice)) throw unsupported('tool_choice', 'expected none, auto, required or a function');
+  if (!isRecord(choice)) throw unsupportedValue('tool_choice', 'expected none, auto, required or a function');
   if (choice.type === 'allowed_tools') {
     const { mode, tools } = isRecord(choice.allowed_tools) ? choice.allowed_tools : choice;
     const allowed = namedToolsIn(tools).map(({ name }) => name);
     return { mode: mode === 'required' ? 'required' : 'auto', ...(allowed.length === 0 ? {} : { allowed }) };
   }
   const named = readTool(choice, 'tool_choice');
-  if (named === undefined) throw unsupported('tool_choice', 'only a call of a function or a custom tool can be forced');
+  if (named === undefined)
+    throw unsupportedValue('tool_choice', 'only a call of a function or a custom tool can be forced');
   return { mode: 'required', name: named.name };
 };
 
@@ -116,7 +112,7 @@ export const parseClientTools = ({ tools, tool_choice, parallel_tool_calls }: Js
   const { mode, name, allowed } = toolChoiceOf(tool_choice);
   const found = parseTools(tools).filter((tool) => allowed?.includes(tool.name) ?? true);
   if (mode === 'required' && (name === undefined ? found.length === 0 : found.every((tool) => tool.name !== name)))
-    throw unsupported('tool_choice', 'there is no such function in tools');
+    throw unsupportedValue('tool_choice', 'there is no such function in tools');
   if (found.length === 0 || mode === 'none') return undefined;
   const [only, ...others] = found;
   const forced = name ?? (mode === 'required' && others.length === 0 ? only?.name : undefined);

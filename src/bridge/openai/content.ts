@@ -1,5 +1,13 @@
 import * as v from 'valibot';
-import { badInput, type PromptFile, type PromptPart } from '../request.ts';
+import {
+  badInput,
+  invalidValue,
+  missingMember,
+  type PromptFile,
+  type PromptPart,
+  unsupportedValue,
+  wrongType,
+} from '../request.ts';
 import { parseMember } from './body.ts';
 
 const DATA_URL = /^data:([\w.+-]{1,99}\/[\w.+-]{1,99})(?:;[\w.+-]+=[\w.+-]*)*;base64,/;
@@ -63,39 +71,31 @@ const parseBase64 = (data: string, mime: string, at: string): Pick<PromptFile, '
   const given = dataUrlMime(data);
   if (given !== undefined) return { mime: given, url: data };
   if (isBase64(data)) return { mime, url: `data:${mime};base64,${data}` };
-  throw badInput('invalid_value', at, `Invalid value at '${at}': expected base64, or a data: URL in base64`);
+  throw invalidValue(at, 'expected base64, or a data: URL in base64');
 };
 
 /** A recording, as OpenAI's `input_audio` holds it. */
 const parseAudio = ({ data, format }: { data: string; format: string }, at: string): PromptFile => {
-  if (!/^[\w.+-]{1,40}$/.test(format))
-    throw badInput('invalid_value', `${at}.format`, `Invalid value at '${at}.format': expected a format such as "wav"`);
+  if (!/^[\w.+-]{1,40}$/.test(format)) throw invalidValue(`${at}.format`, 'expected a format such as "wav"');
   const name = format.toLowerCase();
   return { type: 'file', at, ...parseBase64(data, AUDIO_MIMES.get(name) ?? `audio/${name}`, `${at}.data`) };
 };
 
 const isGiven = (value: string | null | undefined): boolean => value !== undefined && value !== null;
 
-const unsupported = (at: string, why: string) =>
-  badInput('unsupported_value', at, `Unsupported value at '${at}': ${why}`);
-
 /** Files that are named by an id were uploaded to a server that stores them. */
-const unknownFile = (at: string, next: string) => unsupported(at, `no files are stored here. ${next}`);
+const unknownFile = (at: string, next: string) => unsupportedValue(at, `no files are stored here. ${next}`);
 
-type FileInput = {
-  readonly file_data?: string | null | undefined;
-  readonly filename?: string | null | undefined;
-  readonly file_id?: string | null | undefined;
-  readonly file_url?: string | null | undefined;
-};
+const maybeText = v.nullish(v.string());
+const File = v.object({ file_data: maybeText, filename: maybeText, file_id: maybeText, file_url: maybeText });
 
 /** A file in the request. One that is only named by an id or a URL is refused: none are stored here, and none fetched. */
-const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: string): PromptFile => {
+const parseFile = ({ file_data, filename, file_id, file_url }: v.InferOutput<typeof File>, at: string): PromptFile => {
   if (file_data === undefined || file_data === null) {
     if (isGiven(file_id)) throw unknownFile(`${at}.file_id`, "Send the file itself in 'file_data', in base64");
     if (isGiven(file_url))
-      throw unsupported(`${at}.file_url`, "files are not fetched. Send the file itself in 'file_data', in base64");
-    throw badInput('missing_required_parameter', `${at}.file_data`, `Missing required parameter: '${at}.file_data'`);
+      throw unsupportedValue(`${at}.file_url`, "files are not fetched. Send the file itself in 'file_data', in base64");
+    throw missingMember(`${at}.file_data`);
   }
   const name = filename?.trim().slice(-NAME_CHARS) ?? '';
   const mime = MIMES.get(/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? UNKNOWN_MIME;
@@ -107,9 +107,6 @@ const parseFile = ({ file_data, filename, file_id, file_url }: FileInput, at: st
   };
 };
 
-const maybeText = v.nullish(v.string());
-const FILE = { file_data: maybeText, filename: maybeText, file_id: maybeText, file_url: maybeText };
-
 /** The parts of chat completions and, beginning with `input_` and `output_`, those of responses. */
 const Part = v.variant('type', [
   v.object({ type: v.picklist(['text', 'input_text', 'output_text']), text: v.string() }),
@@ -117,8 +114,8 @@ const Part = v.variant('type', [
   v.object({ type: v.literal('image_url'), image_url: v.object({ url: v.string() }) }),
   v.object({ type: v.literal('input_image'), image_url: maybeText, file_id: maybeText }),
   v.object({ type: v.literal('input_audio'), input_audio: v.object({ data: v.string(), format: v.string() }) }),
-  v.object({ type: v.literal('file'), file: v.object(FILE) }),
-  v.object({ type: v.literal('input_file'), ...FILE }),
+  v.object({ type: v.literal('file'), file: File }),
+  v.object({ type: v.literal('input_file'), ...File.entries }),
 ]);
 
 const parsePart = (value: unknown, at: string): PromptPart => {
@@ -152,7 +149,7 @@ const isBlank = (part: PromptPart): boolean => part.type === 'text' && part.text
 export const parseContent = (content: unknown, at: string): readonly PromptPart[] => {
   if (content === undefined || content === null) return [];
   if (typeof content !== 'string' && !Array.isArray(content))
-    throw badInput('invalid_type', at, `Invalid type at '${at}': expected a string, an array of parts or null`);
+    throw wrongType(at, 'a string, an array of parts or null');
   const parts: readonly PromptPart[] =
     typeof content === 'string'
       ? [{ type: 'text', text: content }]

@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { badInput, type ConversationReference } from '../request.ts';
+import { type ConversationReference, invalidValue, wrongType } from '../request.ts';
 
 /** Headers of clients that rely on the bridge to store the conversation. */
 const HEADERS = ['x-session-id', 'x-conversation-id', 'x-chat-id', 'x-hermes-session-id', 'x-letta-chat-key'];
@@ -19,7 +19,8 @@ const ID_CHARS = 200;
 /** What templates leave where a value is missing. As an id it would put different users into one conversation. */
 const PLACEHOLDER = /^(?:null|undefined|none|new|\{\{.*\}\}|\$\{.*\})$/i;
 
-const UNNAMED: ConversationReference = { kind: 'unnamed' };
+/** Of a request that names none. */
+export const UNNAMED: ConversationReference = { kind: 'unnamed' };
 
 const isValidID = (id: string): boolean => id !== '' && id.length <= ID_CHARS && !/\p{C}/u.test(id);
 
@@ -32,11 +33,11 @@ const namedConversation = (id: string, remembers: boolean): ConversationReferenc
 const parseID = (value: unknown, at: string): string | undefined => {
   if (value === undefined || value === null) return undefined;
   const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
-  if (typeof id !== 'string') throw badInput('invalid_type', at, `Invalid type at '${at}': expected string`);
+  if (typeof id !== 'string') throw wrongType(at, 'string');
   const trimmed = id.trim();
   if (PLACEHOLDER.test(trimmed)) return undefined;
   if (isValidID(trimmed)) return trimmed;
-  throw badInput('invalid_value', at, `Invalid value at '${at}': expected 1 to ${ID_CHARS} printable characters`);
+  throw invalidValue(at, `expected 1 to ${ID_CHARS} printable characters`);
 };
 
 type RequestBody = Readonly<Record<string, unknown>>;
@@ -55,14 +56,13 @@ const idInFrontEndHeader = (headers: Headers, name: string): string | undefined 
 const metadataOf = ({ metadata }: RequestBody): RequestBody => {
   if (metadata === undefined || metadata === null) return {};
   if (isRecord(metadata)) return metadata;
-  throw badInput('invalid_type', 'metadata', "Invalid type at 'metadata': expected Object");
+  throw wrongType('metadata', 'Object');
 };
 
 /** A hint for caches, so an invalid one is ignored. */
 const cacheKeyOf = ({ prompt_cache_key: key }: RequestBody): string | undefined => {
   if (key === undefined || key === null) return undefined;
-  if (typeof key !== 'string')
-    throw badInput('invalid_type', 'prompt_cache_key', "Invalid type at 'prompt_cache_key': expected string");
+  if (typeof key !== 'string') throw wrongType('prompt_cache_key', 'string');
   const id = key.trim();
   return isValidID(id) && !PLACEHOLDER.test(id) ? id : undefined;
 };
@@ -83,15 +83,14 @@ function* conversationReferences(
 }
 
 /**
- * The conversation that a client names: the first of many headers and members of the body. The id of a user names none, and a
- * background task belongs to none. Faults with `bad-input` for an invalid id.
+ * The conversation that a client names: the first of many headers and members of the body. The id of a user names none. Faults with
+ * `bad-input` for an invalid id.
  */
 export const parseConversationReference = (
   headers: Headers,
   body: RequestBody,
-  { isStreamed, isTask }: { readonly isStreamed: boolean; readonly isTask: boolean },
+  isStreamed: boolean,
 ): ConversationReference => {
-  if (isTask) return UNNAMED;
   for (const place of conversationReferences(headers, body, isStreamed)) if (place !== undefined) return place;
   return UNNAMED;
 };

@@ -1,3 +1,6 @@
+import type { RouteTable } from '../../core/http/router.ts';
+import type { TurnCaller } from '../turns/port.ts';
+
 /** A request that is being answered. */
 export type ActiveRequest = {
   /** Aborts when the client disconnects or the service stops. The reason is always a `Fault`. */
@@ -11,9 +14,9 @@ export type ActiveRequest = {
 type Params = Readonly<Record<string, string>>;
 
 /**
- * Makes a route of a function that takes a signal in place of the request's own. It aborts with a `Fault` when the client disconnects or the
- * bridge stops, and the bridge waits for the route before it stops.
+ * Makes a route of a function from a request, its owner and its path to what is answered: a response, or an object that is written as
+ * JSON. The owner's signal aborts with a `Fault` when the client disconnects or the bridge stops, which waits for the route before.
  */
-export type TrackRequest = (
-  handle: (request: Request, params: Params, signal: AbortSignal) => Promise<Response>,
-) => (request: Request, params: Params) => Promise<Response>;
+export type OwnerRoute = (
+  handle: (request: Request, by: TurnCaller, params: Params) => Promise<object>,
+) => RouteTable[string][string];

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ChatRequestBody } from '../openai/chat/request.ts';
-import { CompletionRequestBody } from '../openai/completions/request.ts';
+import { CompletionRequestBody } from '../openai/completions.ts';
 import { ResponsesRequestBody } from '../openai/responses/request.ts';
 
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));

@@ -11,6 +11,7 @@ import type { Store } from '../../../src/agent/store/store.ts';
 import type { AgentTool, ToolOutcome } from '../../../src/agent/tools/tool.ts';
 import { isRecord } from '../../../src/core/json.ts';
 import { createLog } from '../../../src/core/log.ts';
+import { createTimeSlices } from '../../../src/core/time-slices.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
 import { type CatalogGiven, catalogOf } from './catalog.ts';
@@ -126,7 +127,8 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     clock,
     log: createLog({ level: 'debug', service: 'agent', clock, write: (line) => void logged.push(line) }),
     ids,
-    newRequestId: () => 'req-test',
+    newId: () => 'req-test',
+    runInSlices: createTimeSlices(clock),
     chance: () => 0,
     digest: nodeHexDigest,
     compileSchema: createSchemaCompiler(),

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { EventDraft } from '../../../src/agent/protocol/events.ts';
 import { createIds } from '../../../src/agent/protocol/ids.ts';
-import { type AssistantMessage, NO_TOKENS, type Part, type Session } from '../../../src/agent/protocol/types.ts';
+import type { Part } from '../../../src/agent/protocol/types.ts';
 
 import type { Store } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
@@ -9,7 +9,7 @@ import { createFakeClock } from '../../fake-clock.ts';
 import { ask, callsOf, eventsOf, isQuiet, messagesOf, outputOf, textOf } from '../harness/permission-requests.ts';
 import { createAgentWorld, replying } from '../harness/world.ts';
 import { createMemoryStore } from '../store/memory-store.ts';
-import { permissionRequest } from '../store/samples.ts';
+import { answer, permissionRequest, sessionOf, userMessage } from '../store/samples.ts';
 
 const SESSION = 'ses_000000000000aaaaaaaaaaaaaa';
 const ASKED = 'msg_000000000001aaaaaaaaaaaaaa';
@@ -20,34 +20,11 @@ const partID = (place: number): string => `prt_00000000000${place}aaaaaaaaaaaaaa
 const leftBehind = async (parts: readonly Part[]): Promise<Store> => {
   const ids = createIds(createFakeClock(), (count) => crypto.getRandomValues(new Uint8Array(count)));
   const store = createMemoryStore({ ids });
-  const time = { created: 1, updated: 1 };
-  const session: Session = {
-    id: SESSION,
-    slug: 's',
-    projectID: 'global',
-    directory: '/old',
-    title: 't',
-    version: '1',
-    cost: 0,
-    tokens: NO_TOKENS,
-    time,
-  };
+  const session = sessionOf(SESSION, { directory: '/old' });
   const model = { providerID: 'demo', modelID: 'main' };
-  const user = { id: ASKED, sessionID: SESSION, role: 'user', time: { created: 1 }, agent: 'build', model } as const;
+  const user = { ...userMessage(ASKED, SESSION), model };
   const text: Part = { id: partID(1), sessionID: SESSION, messageID: ASKED, type: 'text', text: 'asked before' };
-  const begun: AssistantMessage = {
-    id: BEGUN,
-    sessionID: SESSION,
-    role: 'assistant',
-    parentID: ASKED,
-    mode: 'build',
-    agent: 'build',
-    ...model,
-    path: { cwd: '/old', root: '/old' },
-    time: { created: 2 },
-    cost: 0,
-    tokens: NO_TOKENS,
-  };
+  const begun = answer(BEGUN, SESSION, { parentID: ASKED, time: { created: 2 }, ...model });
   const kept = [text, ...parts].map((part) => ({ kind: 'part' as const, part }));
   const [first, ...others] = kept;
   if (first === undefined) throw new Error('no part');

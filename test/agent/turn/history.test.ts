@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { ModelMessage } from '../../../src/agent/model/types.ts';
-import { type FilePart, NO_TOKENS, type Part, type ToolState } from '../../../src/agent/protocol/types.ts';
+import type { FilePart, Part, ToolState } from '../../../src/agent/protocol/types.ts';
 
 import type { MessageWithParts } from '../../../src/agent/store/store.ts';
 import { toModelHistory } from '../../../src/agent/turn/history.ts';
 import { describe } from '../../check.ts';
+import { answer as answerMessage, userMessage } from '../store/samples.ts';
 
-const time = { created: 1 };
 const placed = (messageID: string, id = `${messageID}-part`) => ({ id, sessionID: 's', messageID });
 const text = (messageID: string, words: string): Part => ({ ...placed(messageID), type: 'text', text: words });
 const tool = (messageID: string, callID: string, state: ToolState): Part => ({
@@ -18,24 +18,11 @@ const tool = (messageID: string, callID: string, state: ToolState): Part => ({
   state,
 });
 const user = (id: string, ...parts: readonly Part[]): MessageWithParts => ({
-  info: { id, sessionID: 's', role: 'user', time, agent: 'build', model: { providerID: 'p', modelID: 'm' } },
+  info: userMessage(id, 's'),
   parts: parts.length === 0 ? [text(id, id)] : parts,
 });
 const answer = (id: string, parentID: string, ...parts: readonly Part[]): MessageWithParts => ({
-  info: {
-    id,
-    sessionID: 's',
-    role: 'assistant',
-    parentID,
-    mode: 'build',
-    agent: 'build',
-    modelID: 'm',
-    providerID: 'p',
-    path: { cwd: '/', root: '/' },
-    time,
-    cost: 0,
-    tokens: NO_TOKENS,
-  },
+  info: answerMessage(id, 's', { parentID }),
   parts: parts.length === 0 ? [text(id, id)] : parts,
 });
 const span = { start: 1, end: 2 };

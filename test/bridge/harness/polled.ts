@@ -1,6 +1,6 @@
 import { type MeasurementOptions, measureOutput } from '../../../src/bridge/http/measured-output.ts';
-import { streamAnswer } from '../../../src/bridge/http/stream-answer.ts';
-import type { StreamEncoder } from '../../../src/bridge/openai/stream-encoder.ts';
+import { streamAnswer } from '../../../src/bridge/http/send-stream.ts';
+import type { StreamEncoder } from '../../../src/bridge/openai/endpoint.ts';
 import type { OutputEvent } from '../../../src/bridge/output.ts';
 import { filterLeadingEcho } from '../../../src/bridge/stream/echo-filter.ts';
 import { paceOutput } from '../../../src/bridge/stream/pacing.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { parseApprovalHeader } from '../../../src/bridge/openai/approval-header.ts';
+import { parseApprovalHeader } from '../../../src/bridge/openai/approvals.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';
 

@@ -98,12 +98,6 @@ describe('what a person asks', (check) => {
       for (const hasHistory of [true, false])
         assert.is(isBackgroundTask(signs({ promptText: words, hasHistory })), false, words);
   });
-  check('is none in the middle of a conversation, nor under instructions for all of it', () => {
-    for (const words of ALONE)
-      assert.is(isBackgroundTask(signs({ promptText: words, hasHistory: true })), false, words);
-    for (const system of INSTRUCTIONS) assert.is(isBackgroundTask(signs({ system, hasHistory: true })), false, system);
-    assert.is(isBackgroundTask(signs({ system: 'You give good titles. Generate a concise title when asked.' })), false);
-  });
   check("is none in a stream, even when it looks like one of Open WebUI's", () => {
     assert.is(isBackgroundTask(signs({ promptText: inTags('Generate tags.'), isStreamed: true })), false);
   });

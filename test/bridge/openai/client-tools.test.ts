@@ -66,14 +66,6 @@ describe('the functions that a client brings', (check) => {
     assert.is(areAllFunctions([{ ...flat, format: { type: 'text' } }]), true);
   });
 
-  check('are refused where a call of one that is not there is forced', () => {
-    const refused = (tool_choice: unknown, tools: readonly unknown[] = TOOLS) =>
-      refusalOf(() => parseClientTools({ tools, tool_choice }));
-    assert.is(refused({ type: 'function', function: { name: 'c' } }), 'unsupported_value at tool_choice');
-    assert.is(refused('required', []), 'unsupported_value at tool_choice');
-    assert.is(refused({ type: 'web_search' }), 'unsupported_value at tool_choice');
-  });
-
   check('need not say that their arguments are an object', () => {
     const schemaOf = (parameters: unknown) =>
       parseClientTools({ tools: [chatTool('a', { parameters })] })?.tools[0]?.inputSchema;

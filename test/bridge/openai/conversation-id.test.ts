@@ -5,8 +5,8 @@ import { refusalOf } from '../harness/recorded-outputs.ts';
 
 type Case = { readonly headers?: Record<string, string>; readonly body?: Record<string, unknown> };
 
-const place = ({ headers = {}, body = {} }: Case, isStreamed = true, isTask = false) =>
-  parseConversationReference(new Headers(headers), body, { isStreamed, isTask });
+const place = ({ headers = {}, body = {} }: Case, isStreamed = true) =>
+  parseConversationReference(new Headers(headers), body, isStreamed);
 const named = (given: Case, isStreamed = true): string => {
   const found = place(given, isStreamed);
   return found.kind === 'named' ? `${found.id}${found.isIncremental ? ' is remembered' : ''}` : found.kind;
@@ -14,8 +14,6 @@ const named = (given: Case, isStreamed = true): string => {
 const refused = (given: Case) => refusalOf(() => place(given));
 
 describe('the conversation that a client names', (check) => {
-  check('is none where nothing names one', () => assert.is(named({}), 'unnamed'));
-
   check('is never who the user is', () => {
     assert.is(named({ body: { user: 'u', safety_identifier: 's', metadata: { user_id: 'u' } } }), 'unnamed');
   });
@@ -59,12 +57,6 @@ describe('the conversation that a client names', (check) => {
     assert.is(named({ headers }, false), 'unnamed');
     assert.is(named({ headers, body: { session_id: 'mine' } }, false), 'mine is remembered');
     assert.is(named({ headers: { 'x-session-id': 'mine' } }, false), 'mine is remembered');
-  });
-
-  check('is none for a task', () => {
-    assert.equal(place({ headers: { 'x-session-id': 'a' }, body: { session_id: 'a' } }, true, true), {
-      kind: 'unnamed',
-    });
   });
 
   check('is none where a template was left unfilled, for it would be the same for everybody', () => {

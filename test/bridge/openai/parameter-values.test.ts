@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { parseChatRequest } from '../../../src/bridge/openai/chat/request.ts';
-import { parseCompletionRequest } from '../../../src/bridge/openai/completions/request.ts';
+import { parseCompletionRequest } from '../../../src/bridge/openai/completions.ts';
 import { parseResponsesRequest } from '../../../src/bridge/openai/responses/request.ts';
 import { describe } from '../../check.ts';
 import { refusalOf } from '../harness/recorded-outputs.ts';

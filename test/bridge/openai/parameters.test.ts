@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as assert from 'uvu/assert';
 import { parseChatRequest } from '../../../src/bridge/openai/chat/request.ts';
-import { parseCompletionRequest } from '../../../src/bridge/openai/completions/request.ts';
+import { parseCompletionRequest } from '../../../src/bridge/openai/completions.ts';
 import { parseResponsesRequest } from '../../../src/bridge/openai/responses/request.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { describe } from '../../check.ts';

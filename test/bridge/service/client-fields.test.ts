@@ -1,8 +1,3 @@
-import { createOpenAI } from '@ai-sdk/openai';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { UsageMetadata } from '@langchain/core/messages';
-import { ChatOpenAI } from '@langchain/openai';
-import { generateText, streamText } from 'ai';
 import OpenAI, { APIError } from 'openai';
 import * as assert from 'uvu/assert';
 import { outcome, type Script, toolNamed } from '../../agent/harness/world.ts';
@@ -149,48 +144,4 @@ describe("OpenAI's own client", (check) => {
       assert.is((await world.send('/nowhere', undefined, named.headers)).headers.get('x-request-id'), 'mine-7');
     }),
   );
-});
-
-describe("Vercel's AI SDK", (check) => {
-  const modelsOf = (world: BridgeWorld) => ({
-    chat: createOpenAICompatible({ ...placeOf(world), name: 'bridge', includeUsage: true })('demo/main'),
-    responses: createOpenAI(placeOf(world))('demo/main'),
-  });
-  for (const api of ['chat', 'responses'] as const) {
-    check(`reads the reasoning and the usage of ${api}`, () =>
-      withBridge(WORLD, async (world) => {
-        const { reasoningText, usage } = await generateText({ model: modelsOf(world)[api], prompt: 'How many?' });
-        assert.is(reasoningText, 'Let me look.');
-        assert.equal(
-          [usage.inputTokens, usage.outputTokens, usage.inputTokenDetails.cacheReadTokens],
-          [INPUT_TOKENS, OUTPUT_TOKENS, 130],
-        );
-        assert.is(usage.outputTokenDetails.reasoningTokens, 6);
-      }),
-    );
-
-    check(`reads the same of a stream of ${api}`, () =>
-      withBridge(WORLD, async (world) => {
-        const result = streamText({ model: modelsOf(world)[api], prompt: 'How many?' });
-        await result.consumeStream();
-        assert.match((await result.reasoningText) ?? '', 'Let me look.');
-        assert.is((await result.usage).outputTokenDetails.reasoningTokens, 6);
-      }),
-    );
-  }
-});
-
-describe('LangChain', (check) => {
-  for (const useResponsesApi of [false, true])
-    check(`reads the usage and the id of ${useResponsesApi ? 'a response' : 'a chat'}`, () =>
-      withBridge(WORLD, async (world) => {
-        const { baseURL, apiKey, fetch } = placeOf(world);
-        const settings = { model: 'demo/main', apiKey, configuration: { baseURL, fetch }, useResponsesApi };
-        const message = await new ChatOpenAI(settings).invoke('How many?');
-        const usage = message.usage_metadata as UsageMetadata | undefined;
-        assert.equal([usage?.input_tokens, usage?.output_tokens], [INPUT_TOKENS, OUTPUT_TOKENS]);
-        assert.equal([usage?.input_token_details?.cache_read, usage?.output_token_details?.reasoning], [130, 6]);
-        assert.match(message.id ?? '', useResponsesApi ? /^(msg_|resp_)/ : /^chatcmpl-/);
-      }),
-    );
 });

@@ -1,6 +1,3 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { ChatOpenAI } from '@langchain/openai';
-import { generateText, jsonSchema, Output } from 'ai';
 import OpenAI from 'openai';
 import * as assert from 'uvu/assert';
 import { STRUCTURED_OUTPUT_CALL } from '../../../src/bridge/stream/structured.ts';
@@ -170,34 +167,6 @@ describe('structured outputs', (check) => {
       assert.is(response.status, 400);
       assert.match(await response.text(), 'response_format.json_schema.schema');
       assert.is(world.agent.asked.length, 0);
-    }),
-  );
-
-  for (const method of ['functionCalling', 'jsonSchema', 'jsonMode'] as const)
-    check(`are what LangChain asks for (${method})`, () =>
-      withBridge(given(method === 'functionCalling' ? obeying(OSLO) : giving(OSLO)), async (world) => {
-        const configuration = { baseURL: 'http://bridge.test/v1', fetch: fetchOf(world) };
-        const model = new ChatOpenAI({ model: 'demo/main', apiKey: KEY, configuration, maxRetries: 0 });
-        const structured = model.withStructuredOutput(SCHEMA, { name: 'weather', method });
-        assert.equal(await structured.invoke('How cold is it in Oslo?'), OSLO);
-      }),
-    );
-
-  check("are what Vercel's AI SDK asks for", () =>
-    withBridge(given(giving(OSLO)), async (world) => {
-      const provider = createOpenAICompatible({
-        name: 'gatehouse',
-        apiKey: KEY,
-        baseURL: 'http://bridge.test/v1',
-        fetch: fetchOf(world),
-        supportsStructuredOutputs: true,
-      });
-      const { output } = await generateText({
-        model: provider('demo/main'),
-        prompt: 'How cold is it in Oslo?',
-        output: Output.object({ schema: jsonSchema(SCHEMA) }),
-      });
-      assert.equal(output, OSLO);
     }),
   );
 });

@@ -111,7 +111,7 @@ export const CASES: Readonly<Record<string, Values>> = {
       ...AGENT,
       replicaCount: 3,
       database: { existingSecret: 'agent-database', key: 'uri' },
-      env: { AGENT_LEASE_SECONDS: 8, AGENT_RETENTION_DAYS: 30, AGENT_RETENTION_SESSIONS: 100000 },
+      env: { AGENT_LEASE_SECONDS: 8, AGENT_RETENTION_DAYS: 30 },
       drainSeconds: 60,
     },
     bridge: BRIDGE,

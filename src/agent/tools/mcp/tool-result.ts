@@ -82,57 +82,14 @@ const toJson = (value: unknown): string => {
   }
 };
 
-/** How much of the texts is searched for what is in structured content. Beyond that it counts as something else. */
-const SEARCH_LIMIT_CHARS = 20_000_000;
-
-const WORD_END = /[\p{L}\p{N}_]$/u;
-const WORD_START = /^[\p{L}\p{N}_]/u;
-const NUMBER_BEFORE = /(?:\d[.,]|[-.])$/;
-const NUMBER_AFTER = /^[.,]\d/;
-/** After so many places inside something longer, a value counts as missing. */
-const PLACES_LIMIT = 1000;
-
-/** Whether a text stands in others as a whole: not inside a longer word, and as a number not inside a longer number. */
-const includesWhole = (texts: string, text: string, isNumber: boolean): boolean => {
-  const beginsWord = WORD_START.test(text);
-  const endsWord = WORD_END.test(text);
-  let start = texts.indexOf(text);
-  for (let places = 1; start !== -1 && places <= PLACES_LIMIT; places++) {
-    const end = start + text.length;
-    const before = texts.slice(Math.max(0, start - 2), start);
-    const after = texts.slice(end, end + 2);
-    const isInWord = (beginsWord && WORD_END.test(before)) || (endsWord && WORD_START.test(after));
-    if (!isInWord && !(isNumber && (NUMBER_BEFORE.test(before) || NUMBER_AFTER.test(after)))) return true;
-    start = texts.indexOf(text, start + 1);
-  }
-  return false;
-};
-
 /**
- * Whether texts say all that structured content says: each of its values stands in them, as it is or as JSON has it. Servers
- * repeat one in the other, mostly the content as JSON in the text, or the text as a member of the content. `json` is the
- * content as JSON.
+ * Whether a text says all that structured content says. Servers repeat one in the other: the content as JSON in the text, or the
+ * text as the only member of the content. `json` is the content as JSON.
  */
-const isRepeated = (content: Readonly<Record<string, unknown>>, json: string, texts: string): boolean => {
-  if (texts.trimStart().startsWith('{') && JSON.stringify(parseJsonValue(texts)) === json) return true;
-  let searchedChars = 0;
-  const isSaid = (value: unknown): boolean => {
-    const text = String(value);
-    searchedChars += texts.length;
-    if (searchedChars > SEARCH_LIMIT_CHARS) return false;
-    if (includesWhole(texts, text, typeof value === 'number')) return true;
-    return typeof value === 'string' && includesWhole(texts, JSON.stringify(text).slice(1, -1), false);
-  };
-  // A list in place of recursion, which deep content would end with an overflow of the stack.
-  const pending: unknown[] = [content];
-  while (pending.length > 0) {
-    const value = pending.pop();
-    if (value === '') continue;
-    if (typeof value !== 'object' || value === null) {
-      if (!isSaid(value)) return false;
-    } else for (const member of Object.values(value)) pending.push(member);
-  }
-  return true;
+const isRepeated = (content: Readonly<Record<string, unknown>>, json: string, text: string): boolean => {
+  if (JSON.stringify(parseJsonValue(text)) === json) return true;
+  const [only, ...others] = Object.values(content);
+  return others.length === 0 && typeof only !== 'object' && String(only) === text;
 };
 
 /**

@@ -1,6 +1,6 @@
-import type { Log } from '../../../core/log.ts';
-import type { AgentCatalog } from '../../agents/catalog.ts';
+import { toolPrefix } from '../../config/names.ts';
 import { wildcard } from '../../protocol/wildcard.ts';
+import type { AgentRuntime } from '../../runtime.ts';
 import type { McpStatus } from './connection.ts';
 import type { McpServers } from './servers.ts';
 
@@ -13,7 +13,6 @@ type RulesAndTools = {
   readonly statuses: Readonly<Record<string, McpStatus>>;
 };
 
-const toolPrefix = (server: string): string => `${server.replace(/[^\w-]/g, '_')}_`;
 const isLiteral = (permission: string): boolean => !/[*?]/.test(permission);
 
 /** Whether a rule could match tools with this prefix. */
@@ -38,18 +37,15 @@ export const findUnmatchedRules = ({ permissions, tools, statuses }: RulesAndToo
 
 const TOOLS_READY_LIMIT_MS = 60_000;
 
-type RuleLogNeeds = {
-  readonly mcp: Pick<McpServers, 'settled' | 'tools' | 'statuses'>;
-  readonly catalog: Pick<AgentCatalog, 'agents'>;
-  readonly log: Log;
-};
-
 /**
  * Logs the agents' rules that match no tool, once the tool servers are connected: a rule with a typing error in it denies
- * nothing. Rejects when the signal aborts before.
+ * nothing. Rejects when the server stops before.
  */
-export const logUnmatchedRules = async ({ mcp, catalog, log }: RuleLogNeeds, signal: AbortSignal): Promise<void> => {
-  await mcp.settled(TOOLS_READY_LIMIT_MS, signal);
+export const logUnmatchedRules = async (
+  { catalog, log, ending }: AgentRuntime,
+  mcp: Pick<McpServers, 'settled' | 'tools' | 'statuses'>,
+): Promise<void> => {
+  await mcp.settled(TOOLS_READY_LIMIT_MS, ending);
   const permissions = [...catalog.agents.values()].flatMap(({ rules }) => rules.map((rule) => rule.permission));
   const tools = ['task', ...mcp.tools().map(({ name }) => name)];
   for (const tool of findUnmatchedRules({ permissions, tools, statuses: mcp.statuses() }))

@@ -1,6 +1,6 @@
 import { cutText, withSingleBlanks } from '../../../core/text.ts';
 import type { Steps } from '../../../core/time-slices.ts';
-import type { GivenMessage, GivenPart } from '../../protocol/turns.ts';
+import type { GivenMessage, GivenPart } from '../../protocol/given-messages.ts';
 
 /** SHA-256 in hexadecimal. */
 type Digest = (text: string) => string;

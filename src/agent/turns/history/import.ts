@@ -2,16 +2,13 @@ import { isRecord, parseJsonValue } from '../../../core/json.ts';
 import { joinPublications, type Publication } from '../../events/publisher.ts';
 import { createAnswer, messagePublication, partPublication } from '../../events/records.ts';
 import { CLIENT_TOOL, UNANSWERED } from '../../protocol/call-metadata.ts';
-import type { Ids } from '../../protocol/ids.ts';
-import type { GivenCall, GivenMessage } from '../../protocol/turns.ts';
+import type { GivenCall, GivenMessage } from '../../protocol/given-messages.ts';
 import type { ModelRef, Part, ToolPart, UserMessage } from '../../protocol/types.ts';
+import type { AgentRuntime } from '../../runtime.ts';
 import { callEndPublication } from '../../tools/call-end.ts';
-import type { OutputLimits } from '../../tools/output-limit.ts';
 import { turnRefusal } from '../refusals.ts';
 
 const NO_RESULT = 'No result was given';
-
-type ImportNeeds = { readonly ids: Ids; readonly outputLimits: OutputLimits };
 
 /** Where messages of a history are stored, and who counts as having answered them. */
 type ImportPlace = {
@@ -54,70 +51,53 @@ const inputOf = (written: string): Readonly<Record<string, unknown>> => {
   return isRecord(value) ? value : { arguments: written };
 };
 
-/** Stores messages of clients as what they are: questions, answers, and calls with their results. */
-export const createImport = ({ ids, outputLimits }: ImportNeeds) => {
-  const callPublication = (part: ToolPart, result: Given<'tool'> | undefined, now: number): Publication => {
-    const time = { start: now, end: now };
-    if (result === undefined) {
-      const { input } = part.state;
-      return partPublication(
-        { ...part, state: { status: 'error', input, error: NO_RESULT, metadata: UNANSWERED, time } },
-        now,
-      );
-    }
-    const { output, isError = false, files = [] } = result;
-    const outcome = { output, title: part.tool, metadata: CLIENT_TOOL, isError, files };
-    return callEndPublication({ ids, outputLimits }, { part, outcome, time });
-  };
-  const answerPublication = (
-    { answer, results }: Answered,
-    { session, agent, model, now }: ImportPlace,
-    { id, promptID }: { readonly id: string; readonly promptID: string },
-  ): Publication => {
-    const { text = '', reasoning = '', calls = [] } = answer;
-    const location = () => ({ id: ids('part'), sessionID: session.id, messageID: id });
-    const time = { start: now, end: now };
-    const texts: Part[] = [
-      ...(reasoning === '' ? [] : [{ ...location(), type: 'reasoning' as const, text: reasoning, time }]),
-      ...(text === '' ? [] : [{ ...location(), type: 'text' as const, text, time }]),
-    ];
-    const made = calls.map((call) => {
-      const state = { status: 'pending' as const, input: inputOf(call.arguments), raw: call.arguments };
-      const part: ToolPart = { ...location(), type: 'tool', callID: call.id, tool: call.name, state };
-      return callPublication(part, results.get(call), now);
-    });
-    const opened = createAnswer({ session, user: { id: promptID } }, { agent, model }, { id, now });
-    const finish = calls.length > 0 ? ('tool-calls' as const) : ('stop' as const);
-    const info = { ...opened, finish, time: { created: now, completed: now } };
-    return joinPublications(messagePublication(info), ...texts.map((part) => partPublication(part, now)), ...made);
-  };
-  const userPublication = (parts: Given<'user'>['parts'], { session, agent, model, now }: ImportPlace, id: string) => {
-    const user: UserMessage = { id, sessionID: session.id, role: 'user', time: { created: now }, agent, model };
-    const stored = parts.map((part) => ({ ...part, id: ids('part'), sessionID: session.id, messageID: id }));
-    return joinPublications(messagePublication(user), ...stored.map((part) => partPublication(part, now)));
-  };
-  /** The messages one by one, each with the changes and events that store it. An answer at the beginning gets an empty question. */
-  return (messages: readonly GivenMessage[], place: ImportPlace): ImportedMessages => {
-    let { lastID, promptID } = place;
-    const publications: Publication[] = [];
-    const messageIDs: string[] = [];
-    const nextID = (): string => {
-      lastID = ids('message', lastID);
-      return lastID;
-    };
-    for (const one of pairResults(messages)) {
-      if ('role' in one || promptID === undefined) {
-        promptID = nextID();
-        publications.push(userPublication('role' in one ? one.parts : [], place, promptID));
-        if ('role' in one) messageIDs.push(promptID);
-      }
-      if ('role' in one) continue;
-      const id = nextID();
-      publications.push(answerPublication(one, place, { id, promptID }));
-      messageIDs.push(id);
-    }
-    return { publications, messageIDs, lastID };
-  };
+const callPublication = (
+  runtime: AgentRuntime,
+  part: ToolPart,
+  { result, now }: { readonly result: Given<'tool'> | undefined; readonly now: number },
+): Publication => {
+  const time = { start: now, end: now };
+  if (result === undefined) {
+    const { input } = part.state;
+    const state = { status: 'error' as const, input, error: NO_RESULT, metadata: UNANSWERED, time };
+    return partPublication({ ...part, state }, now);
+  }
+  const { output, isError = false, files = [] } = result;
+  const outcome = { output, title: part.tool, metadata: CLIENT_TOOL, isError, files };
+  return callEndPublication(runtime, { part, outcome, time });
+};
+
+const answerPublication = (
+  runtime: AgentRuntime,
+  { answer, results }: Answered,
+  { session, agent, model, now, id, promptID }: ImportPlace & { readonly id: string; readonly promptID: string },
+): Publication => {
+  const { text = '', reasoning = '', calls = [] } = answer;
+  const location = () => ({ id: runtime.ids('part'), sessionID: session.id, messageID: id });
+  const time = { start: now, end: now };
+  const texts: Part[] = [
+    ...(reasoning === '' ? [] : [{ ...location(), type: 'reasoning' as const, text: reasoning, time }]),
+    ...(text === '' ? [] : [{ ...location(), type: 'text' as const, text, time }]),
+  ];
+  const made = calls.map((call) => {
+    const state = { status: 'pending' as const, input: inputOf(call.arguments), raw: call.arguments };
+    const part: ToolPart = { ...location(), type: 'tool', callID: call.id, tool: call.name, state };
+    return callPublication(runtime, part, { result: results.get(call), now });
+  });
+  const opened = createAnswer({ session, user: { id: promptID } }, { agent, model }, { id, now });
+  const finish = calls.length > 0 ? ('tool-calls' as const) : ('stop' as const);
+  const info = { ...opened, finish, time: { created: now, completed: now } };
+  return joinPublications(messagePublication(info), ...texts.map((part) => partPublication(part, now)), ...made);
+};
+
+const userPublication = (
+  { ids }: AgentRuntime,
+  parts: Given<'user'>['parts'],
+  { session, agent, model, now, id }: ImportPlace & { readonly id: string },
+): Publication => {
+  const user: UserMessage = { id, sessionID: session.id, role: 'user', time: { created: now }, agent, model };
+  const stored = parts.map((part) => ({ ...part, id: ids('part'), sessionID: session.id, messageID: id }));
+  return joinPublications(messagePublication(user), ...stored.map((part) => partPublication(part, now)));
 };
 
 /** Messages to store, in their order. */
@@ -127,4 +107,33 @@ export type ImportedMessages = {
   readonly messageIDs: readonly string[];
   readonly lastID: string | undefined;
 };
-export type ImportMessages = ReturnType<typeof createImport>;
+
+/**
+ * Messages of clients as what they are: questions, answers, and calls with their results. One by one, each with the changes and
+ * events that store it. An answer at the beginning gets an empty question.
+ */
+export const importMessages = (
+  runtime: AgentRuntime,
+  messages: readonly GivenMessage[],
+  place: ImportPlace,
+): ImportedMessages => {
+  let { lastID, promptID } = place;
+  const publications: Publication[] = [];
+  const messageIDs: string[] = [];
+  const nextID = (): string => {
+    lastID = runtime.ids('message', lastID);
+    return lastID;
+  };
+  for (const one of pairResults(messages)) {
+    if ('role' in one || promptID === undefined) {
+      promptID = nextID();
+      publications.push(userPublication(runtime, 'role' in one ? one.parts : [], { ...place, id: promptID }));
+      if ('role' in one) messageIDs.push(promptID);
+    }
+    if ('role' in one) continue;
+    const id = nextID();
+    publications.push(answerPublication(runtime, one, { ...place, id, promptID }));
+    messageIDs.push(id);
+  }
+  return { publications, messageIDs, lastID };
+};

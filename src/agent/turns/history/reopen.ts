@@ -1,18 +1,9 @@
-import type { Clock } from '../../../core/clock.ts';
 import { joinPublications } from '../../events/publisher.ts';
 import { partPublication } from '../../events/records.ts';
 import { CLIENT_TOOL, isClientCall } from '../../protocol/call-metadata.ts';
 import type { Session, ToolPart } from '../../protocol/types.ts';
-import type { Sessions } from '../../session/sessions.ts';
-import type { Store } from '../../store/store.ts';
+import type { SessionParts } from '../../session/sessions.ts';
 import { turnRefusal } from '../refusals.ts';
-
-type ReopenNeeds = {
-  readonly store: Pick<Store, 'messages'>;
-  readonly sessions: Pick<Sessions, 'update'>;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly clientToolTimeoutMs: number;
-};
 
 const toRunning = (part: ToolPart, start: number): ToolPart => {
   const { input } = part.state;
@@ -27,7 +18,7 @@ const toRunning = (part: ToolPart, start: number): ToolPart => {
  * calls is not there.
  */
 export const reopenCalls = async (
-  { store, sessions, clock, clientToolTimeoutMs }: ReopenNeeds,
+  { store, sessions, clock, clientToolTimeoutMs }: SessionParts,
   session: Session,
   callIDs: readonly string[],
 ): Promise<Session> => {

@@ -1,7 +1,6 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { SendSse } from '../../../core/http/sse.ts';
 import type { AgentEvent } from '../../protocol/events.ts';
-import type { Store } from '../../store/store.ts';
+import type { AgentRuntime } from '../../runtime.ts';
 import type { Approvals } from '../../tools/approvals.ts';
 import { isOpenStatus } from '../joining.ts';
 import { requireTurn } from '../records.ts';
@@ -11,14 +10,7 @@ import { stepOf } from './log.ts';
 import type { FollowSession } from './session-events.ts';
 import { outputPosition, readFacts, readSteps, type ShownTurn, statusOf, type TurnFacts, toShownTurn } from './view.ts';
 
-type ReaderNeeds = {
-  readonly store: Store;
-  readonly approvals: Pick<Approvals, 'open'>;
-  readonly followSession: FollowSession;
-  readonly clock: Clock;
-  /** Aborts when the server stops. */
-  readonly ending: AbortSignal;
-};
+type ReaderNeeds = AgentRuntime & { readonly approvals: Approvals; readonly followSession: FollowSession };
 
 /** What is read: the output of a turn after a position. */
 type Following = {

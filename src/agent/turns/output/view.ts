@@ -69,17 +69,11 @@ export type ShownTurn = Pick<
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
 };
 
-type FactsNeeds = {
-  readonly store: Pick<
-    Store,
-    'turns' | 'session' | 'sessionsByID' | 'owed' | 'messageHeads' | 'message' | 'messages' | 'permissionEvents'
-  >;
-  readonly approvals: Pick<Approvals, 'open'>;
-};
+type FactsNeeds = { readonly store: Store; readonly approvals: Approvals };
 
 /** The open permission requests of a session and of those below it. */
 export const openRequestsOf = async (
-  { store, approvals }: Pick<FactsNeeds, 'approvals'> & { readonly store: Pick<Store, 'sessionsByID'> },
+  { store, approvals }: FactsNeeds,
   sessionID: string,
 ): Promise<readonly PermissionRequest[]> => {
   const open = await approvals.open();

@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '../../output.ts';
-import { textOfParts } from '../../request.ts';
+import { addAnswer, textOfParts } from '../../request.ts';
 import type { SentMessage } from '../../turns/port.ts';
 import { readDecision } from './decisions.ts';
 import { toProblemText } from './replies.ts';
@@ -11,8 +11,6 @@ import { splitApprovalText } from './text.ts';
 /** A history as the agent has it. `shown`: the short ids of the requests that its last answer shows. */
 type AgentHistory = { readonly messages: readonly SentMessage[]; readonly shown: readonly string[] };
 
-type Answer = Extract<SentMessage, { readonly role: 'assistant' }>;
-
 /** Ids as the texts show them: a decision may name the whole one. */
 const withShortIDs = (text: string): string => text.replace(/\bper_\w*?(\w{6})\b/gi, '$1');
 
@@ -21,8 +19,7 @@ const toRequest = ({ id, tool }: { readonly id: string; readonly tool: string })
 });
 
 const NONE_OPEN = toProblemText({ kind: 'none-open' }, []).slice(0, 50);
-const DECIDED =
-  /^(?:(?:Approved|Rejected|Not open any more|Not approved, because the input is cut): [^\n]*?\.(?= |\n\n|$) ?)+(?:\n\n|$)/;
+const DECIDED = /^(?:(?:Approved|Rejected|Not approved, because the input is cut): [^\n]*?\.(?= |\n\n|$) ?)+(?:\n\n|$)/;
 
 /** The rest of an answer after a text of the bridge with which it begins. */
 const without = (text: string, beginning: string): string => text.slice(beginning.length).trimStart();
@@ -48,21 +45,6 @@ const afterDecision = (text: string, asked: string, shown: readonly ApprovalRequ
   if (read?.kind !== 'decided') return undefined;
   const [line] = DECIDED.exec(text) ?? [];
   return line !== undefined && shown.some(({ id }) => line.includes(`(${id})`)) ? without(text, line) : text;
-};
-
-const joined = (texts: readonly (string | undefined)[]): { readonly text?: string } => {
-  const text = texts.filter((one) => one !== undefined && one !== '').join('\n\n');
-  return text === '' ? {} : { text };
-};
-
-/** The answer, as the rest of the one before it where that is one. */
-const addAnswer = (messages: SentMessage[], { text, calls = [], role }: Answer): void => {
-  const last = messages.at(-1);
-  if (last?.role === 'assistant') {
-    const all = [...(last.calls ?? []), ...calls];
-    messages[messages.length - 1] = { role, ...joined([last.text, text]), ...(all.length === 0 ? {} : { calls: all }) };
-  } else if (text || calls.length > 0)
-    messages.push({ role, ...joined([text]), ...(calls.length === 0 ? {} : { calls }) });
 };
 
 /**

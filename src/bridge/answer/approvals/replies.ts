@@ -60,21 +60,13 @@ export const toProblemText = (problem: ApprovalProblem, decisions: readonly Appr
 const toList = (requests: readonly ApprovalRequest[]): string =>
   requests.map(({ id, tool }) => `${tool} (${shortID(id)})`).join(', ');
 
-/** What has become of the decisions of a message. `closed`: requests that somebody else has answered, or that have expired. */
-export type DecisionOutcome = {
-  readonly done: readonly Verdict[];
-  readonly closed: readonly ApprovalRequest[];
-  readonly withheld: readonly ApprovalRequest[];
-};
-
-/** One line that says what was decided. */
-export const toDecisionText = ({ done, closed, withheld }: DecisionOutcome): string => {
+/** One line that says what was decided. `withheld`: what "approve all" has left out. */
+export const toDecisionText = (verdicts: readonly Verdict[], withheld: readonly ApprovalRequest[]): string => {
   const requestsWith = (reply: 'once' | 'reject') =>
-    done.filter((verdict) => verdict.reply.reply === reply).map(({ request }) => request);
+    verdicts.filter((verdict) => verdict.reply.reply === reply).map(({ request }) => request);
   const groups = [
     ['Approved', requestsWith('once')],
     ['Rejected', requestsWith('reject')],
-    ['Not open any more', closed],
     ['Not approved, because the input is cut', withheld],
   ] as const;
   return groups

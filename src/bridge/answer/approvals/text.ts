@@ -74,15 +74,13 @@ const inputOf = ({ metadata }: PermissionRecord): unknown => {
   return input ?? rest;
 };
 
-/** Whether a permission request has none of its call's arguments, as those of OpenCode for tools of an MCP server. */
-export const lacksInput = (request: PermissionRecord): boolean => {
-  const input = inputOf(request);
-  return request.tool !== undefined && isRecord(input) && Object.keys(input).length === 0;
-};
+/** Whether a permission request has none of its call's arguments, and nothing but the whole id approves it. */
+const lacksInput = ({ tool }: PermissionRecord, input: unknown): boolean =>
+  tool !== undefined && isRecord(input) && Object.keys(input).length === 0;
 
-/** The call that a request is about, with all of its arguments; none where they are not known. */
+/** The call that a request is about, with all of its arguments; none where that is one of a subagent. */
 const callOf = ({ tool, permission, metadata }: PermissionRecord, input: unknown): Pick<ApprovalRequest, 'call'> => {
-  if (tool === undefined || input === undefined) return {};
+  if (tool === undefined) return {};
   const name = typeof metadata.tool === 'string' ? metadata.tool : permission;
   return { call: { id: tool.callID, name, input: JSON.stringify(input).slice(0, SHOWN_CHARS) } };
 };
@@ -91,23 +89,20 @@ const UNKNOWN_INPUT = { input: '(the agent server did not send the arguments)', 
 
 /**
  * A permission request as the user sees it: the tool, its arguments, and the agent's notes about them. `turnSessionID`: the session
- * of the turn that waits for it. `callInput`: the arguments where the request lacks them; undefined if they are not known.
+ * of the turn that waits for it.
  */
-export const toApprovalRequest = (
-  request: PermissionRecord,
-  turnSessionID: string,
-  callInput?: unknown,
-): ApprovalRequest => {
+export const toApprovalRequest = (request: PermissionRecord, turnSessionID: string): ApprovalRequest => {
   const { id, sessionID, permission, metadata } = request;
-  const input = lacksInput(request) ? callInput : inputOf(request);
+  const input = inputOf(request);
+  const isUnknown = lacksInput(request, input);
   return {
     id,
     sessionID,
     // It is shown outside the fence, so it must contain no markup.
     tool: shortened(permission.replace(/[^\w.:/-]+/g, '?'), TOOL_CHARS),
-    ...(input === undefined ? UNKNOWN_INPUT : shortenInput(input)),
+    ...(isUnknown ? UNKNOWN_INPUT : shortenInput(input)),
     notes: toNotes(metadata.preview),
-    ...(sessionID === turnSessionID ? callOf(request, input) : {}),
+    ...(isUnknown || sessionID !== turnSessionID ? {} : callOf(request, input)),
   };
 };
 

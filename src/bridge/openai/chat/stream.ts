@@ -1,9 +1,19 @@
 import { internalErrorResponse } from '../../../core/http/response.ts';
+import type { ClientAnswer } from '../../answer/client-answer.ts';
 import { toFault } from '../../answer/failure.ts';
 import { bridgeErrorResponse, isBridgeFault } from '../../errors.ts';
 import { type AnswerEnd, createParagraphJoiner } from '../../output.ts';
-import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
-import { approvalsMember, type ChatAnswerHeader, openingMembers, toChatUsage, toToolCall } from './response.ts';
+import { customNamesIn } from '../client-tools.ts';
+import type { EncodedEvent, Endpoint, StreamEncoder } from '../endpoint.ts';
+import { type ParsedChatRequest, parseChatRequest } from './request.ts';
+import {
+  approvalsMember,
+  type ChatAnswerHeader,
+  createChatCompletion,
+  openingMembers,
+  toChatUsage,
+  toToolCall,
+} from './response.ts';
 
 export type ChatStreamHeader = ChatAnswerHeader & {
   readonly includeUsage: boolean;
@@ -91,5 +101,28 @@ export const createChatEncoder = (header: ChatStreamHeader): StreamEncoder => {
     },
     errorEvents,
     empty: () => ({ data: chunks.empty() }),
+  };
+};
+
+/** `POST /v1/chat/completions`. `showsTools`: streams show the calls of the agent's tools. */
+export const createChatEndpoint = ({ showsTools }: { readonly showsTools: boolean }): Endpoint<ParsedChatRequest> => {
+  const headerOf = (
+    { model, includeUsage, clientTools }: ParsedChatRequest,
+    answer: ClientAnswer,
+  ): ChatStreamHeader => ({
+    id: `chatcmpl-${answer.answerID}`,
+    model: model ?? answer.model,
+    createdSeconds: answer.createdSeconds,
+    fingerprint: answer.fingerprint,
+    includeUsage,
+    showsTools,
+    custom: customNamesIn(clientTools),
+  });
+  return {
+    name: 'chat',
+    effortMember: 'reasoning_effort',
+    parse: parseChatRequest,
+    toBody: (output, request, answer) => createChatCompletion(output, headerOf(request, answer)),
+    createEncoder: (request, answer) => createChatEncoder(headerOf(request, answer)),
   };
 };

@@ -48,26 +48,6 @@ const callsIn = ({ parts }: MessageRecord): readonly CallPart[] =>
 const argumentsOf = ({ state }: CallPart): string =>
   (state.status === 'pending' ? undefined : state.metadata?.arguments) ?? JSON.stringify(state.input);
 
-const callEvents = (part: CallPart): readonly OutputEvent[] => {
-  const { id: partID, callID: id, tool: name, state } = part;
-  const input = argumentsOf(part);
-  if (isClientCall(part)) return [{ kind: 'client-call', id, partID, name, input }];
-  if (name === STRUCTURED_OUTPUT_CALL && state.status === 'completed') return textEvents(partID, 'text', input);
-  const call = { id, partID, name, input: input.slice(0, SHOWN_CHARS) };
-  if (state.status === 'completed')
-    return [
-      { kind: 'call', call },
-      { kind: 'call-end', call, output: state.output.slice(0, SHOWN_CHARS), isError: false },
-    ];
-  const output = state.status === 'error' ? state.error : '';
-  return state.status === 'error'
-    ? [
-        { kind: 'call', call },
-        { kind: 'call-end', call, output: output.slice(0, SHOWN_CHARS), isError: true },
-      ]
-    : [{ kind: 'call', call }];
-};
-
 const textEvents = (id: string, kind: 'text' | 'reasoning', text: string): readonly OutputEvent[] =>
   text === ''
     ? []
@@ -75,6 +55,19 @@ const textEvents = (id: string, kind: 'text' | 'reasoning', text: string): reado
         { kind, id, text },
         { kind: `${kind}-end`, id },
       ];
+
+const callEvents = (part: CallPart): readonly OutputEvent[] => {
+  const { id: partID, callID: id, tool: name, state } = part;
+  const input = argumentsOf(part);
+  if (isClientCall(part)) return [{ kind: 'client-call', id, partID, name, input }];
+  if (name === STRUCTURED_OUTPUT_CALL && state.status === 'completed') return textEvents(partID, 'text', input);
+  const call = { id, partID, name, input: input.slice(0, SHOWN_CHARS) };
+  if (state.status === 'completed')
+    return [{ kind: 'call-end', call, output: state.output.slice(0, SHOWN_CHARS), isError: false }];
+  return state.status === 'error'
+    ? [{ kind: 'call-end', call, output: state.error.slice(0, SHOWN_CHARS), isError: true }]
+    : [{ kind: 'call', call }];
+};
 
 const eventsOf = (part: PartRecord, showsReasoning: boolean): readonly OutputEvent[] => {
   if (part.type === 'tool') return isShownCall(part) ? callEvents(part) : [];
@@ -104,35 +97,34 @@ const itemsOfAnswer = (sessionID: string, records: readonly MessageRecord[], sho
   return items.list();
 };
 
-/** All items of a conversation, in order: what clients sent or put there, and what the agent answered. */
-export const readHistoryItems = (
-  messages: readonly MessageRecord[],
-  showsReasoning: boolean,
-): readonly HistoryItem[] => {
-  const items: HistoryItem[] = [];
-  let answer: MessageRecord[] = [];
-  const endAnswer = (): void => {
-    const [first] = answer;
-    const last = answer.at(-1);
-    if (first?.info.role === 'assistant') items.push(...itemsOfAnswer(first.info.sessionID, answer, showsReasoning));
-    if (last !== undefined) items.push(...resultsOf(last));
-    answer = [];
-  };
+/** The records in groups: each message that is no answer alone, and the steps of an answer together, up to calls of the client. */
+const groupsOf = (messages: readonly MessageRecord[]): readonly (readonly MessageRecord[])[] => {
+  const groups: MessageRecord[][] = [];
   for (const record of messages) {
     const { info } = record;
-    const [first] = answer;
+    const group = groups.at(-1);
+    const last = group?.at(-1);
     const isNext =
-      first?.info.role === 'assistant' && info.role === 'assistant' && first.info.parentID === info.parentID;
-    if (!isNext) endAnswer();
-    if (info.role === 'user') items.push(...itemsOfUser(record));
-    else if (info.summary !== true) {
-      answer.push(record);
-      if (callsIn(record).some(isClientCall)) endAnswer();
-    }
+      last?.info.role === 'assistant' &&
+      info.role === 'assistant' &&
+      last.info.parentID === info.parentID &&
+      !callsIn(last).some(isClientCall);
+    if (info.role === 'assistant' && info.summary === true) continue;
+    if (isNext) group?.push(record);
+    else groups.push([record]);
   }
-  endAnswer();
-  return items;
+  return groups;
 };
+
+/** All items of a conversation, in order: what clients sent or put there, and what the agent answered. */
+export const readHistoryItems = (messages: readonly MessageRecord[], showsReasoning: boolean): readonly HistoryItem[] =>
+  groupsOf(messages).flatMap((group) => {
+    const [first] = group;
+    const last = group.at(-1);
+    if (first === undefined || last === undefined) return [];
+    if (first.info.role === 'user') return itemsOfUser(first);
+    return [...itemsOfAnswer(first.info.sessionID, group, showsReasoning), ...resultsOf(last)];
+  });
 
 /** What the request of a turn brought: the messages that were new, and results of the client's calls before them. */
 export const itemsOfInput = (

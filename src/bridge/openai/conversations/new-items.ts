@@ -1,111 +1,60 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { badInput } from '../../request.ts';
+import { invalidValue, missingMember, unsupportedValue, wrongType } from '../../request.ts';
 import type { SentMessage } from '../../turns/port.ts';
 import { parseMember, refuseTooMany } from '../body.ts';
 import { textPart } from '../content.ts';
+import { type DialogueEntry, toMessages } from '../dialogue.ts';
+import { parseInputItem } from '../responses/input.ts';
 
 /** As many as OpenAI takes at a time. */
 const ITEMS_LIMIT = 20;
+const KEPT: readonly unknown[] = ['message', 'function_call', 'function_call_output', 'reasoning', 'mcp_call'];
+const Reasoning = v.object({ summary: v.nullish(v.array(v.object({ text: v.string() }))) });
 
-const maybeText = v.nullish(v.string());
-const Summary = v.object({ text: v.string() });
-const Message = v.object({
-  role: v.picklist(['user', 'assistant', 'system', 'developer']),
-  content: v.union([v.string(), v.array(v.looseObject({ type: v.string() }))]),
-});
-const FunctionCall = v.object({ call_id: v.string(), name: v.string(), arguments: v.string() });
-const FunctionCallOutput = v.object({
-  call_id: v.string(),
-  output: v.union([v.string(), v.array(v.looseObject({ type: v.string() }))]),
-});
-const Reasoning = v.object({ summary: v.nullish(v.array(Summary)) });
-const McpCall = v.object({
-  name: v.string(),
-  arguments: v.string(),
-  server_label: v.string(),
-  output: maybeText,
-  error: v.nullish(v.unknown()),
-});
+const TEXTS: readonly unknown[] = ['input_text', 'output_text', 'text', 'refusal'];
 
-type Part = { readonly type: string };
-
-const KEPT = 'message, function_call, function_call_output, reasoning and mcp_call';
-
-/** The text of a part of a content. What is no text is refused: the agent takes files with a request alone. */
-const parsePart = (part: Part, at: string): string => {
-  switch (part.type) {
-    case 'input_text':
-    case 'output_text':
-    case 'text':
-      return parseMember(v.object({ text: v.string() }), part, at).text;
-    case 'refusal':
-      return parseMember(v.object({ refusal: v.string() }), part, at).refusal;
-    default:
-      throw badInput(
-        'unsupported_value',
-        `${at}.type`,
-        `Unsupported value at '${at}.type': an item holds texts. Send images and files with a request for a response in this conversation`,
-      );
-  }
+/** The agent takes files with a request alone. */
+const refuseFiles = (parts: unknown, at: string): void => {
+  const found = (Array.isArray(parts) ? parts : []).findIndex((part) => isRecord(part) && !TEXTS.includes(part.type));
+  if (found === -1) return;
+  const next = 'Send images and files with a request for a response in this conversation';
+  throw unsupportedValue(`${at}[${found}].type`, `an item holds texts. ${next}`);
 };
 
-const parseContent = (content: string | readonly Part[], at: string): string =>
-  typeof content === 'string' ? content : content.map((part, index) => parsePart(part, `${at}[${index}]`)).join('\n\n');
+/** The member without which an item of a type says nothing. */
+const NEEDED: ReadonlyMap<unknown, string> = new Map([
+  ['message', 'content'],
+  ['function_call_output', 'output'],
+]);
 
-/** An item as the messages that it is. Instructions count as the user's: only those of a request are instructions. */
-const parseItem = (
-  item: Readonly<Record<string, unknown>>,
-  at: string,
-  newID: () => string,
-): readonly SentMessage[] => {
+/** Only instructions of a request are instructions: here they count as the user's. */
+const asKept = (entry: DialogueEntry): DialogueEntry =>
+  entry.kind === 'instruction' ? { ...entry, kind: 'user' } : entry;
+
+/** An item as the messages that it is. */
+const parseNewItem = (item: unknown, at: string, newID: () => string): readonly SentMessage[] => {
+  if (!isRecord(item)) throw wrongType(at, 'Object');
   const type = item.type ?? (item.role === undefined ? undefined : 'message');
-  switch (type) {
-    case 'message': {
-      const { role, content } = parseMember(Message, item, at);
-      const text = parseContent(content, `${at}.content`);
-      return [role === 'assistant' ? { role, text } : { role: 'user', parts: [textPart(text)] }];
-    }
-    case 'function_call': {
-      const { call_id: id, name, arguments: given } = parseMember(FunctionCall, item, at);
-      return [{ role: 'assistant', calls: [{ id, name, arguments: given }] }];
-    }
-    case 'function_call_output': {
-      const { call_id: callID, output } = parseMember(FunctionCallOutput, item, at);
-      return [{ role: 'tool', callID, output: parseContent(output, `${at}.output`) }];
-    }
-    case 'reasoning': {
-      const { summary } = parseMember(Reasoning, item, at);
-      return [{ role: 'assistant', reasoning: (summary ?? []).map(({ text }) => text).join('\n\n') }];
-    }
-    case 'mcp_call': {
-      const { name, arguments: given, output, error } = parseMember(McpCall, item, at);
-      const id = newID();
-      const isError = error !== undefined && error !== null;
-      const result = output ?? (isError ? JSON.stringify(error) : '');
-      return [
-        { role: 'assistant', calls: [{ id, name, arguments: given }] },
-        { role: 'tool', callID: id, output: result, ...(isError ? { isError } : {}) },
-      ];
-    }
-    default:
-      throw badInput(
-        'unsupported_value',
-        `${at}.type`,
-        `Unsupported value at '${at}.type': items that are kept here are ${KEPT}`,
-      );
+  if (!KEPT.includes(type)) throw unsupportedValue(`${at}.type`, `items that are kept here are ${KEPT.join(', ')}`);
+  if (type === 'reasoning') {
+    const { summary } = parseMember(Reasoning, item, at);
+    return [{ role: 'assistant', reasoning: (summary ?? []).map(({ text }) => text).join('\n\n') }];
   }
+  const needed = NEEDED.get(type);
+  if (needed !== undefined && item[needed] === undefined) throw missingMember(`${at}.${needed}`);
+  for (const name of ['content', 'output']) refuseFiles(item[name], `${at}.${name}`);
+  // A call of a server of tools may be one of ours, and is another one here.
+  const entries = [parseInputItem(type === 'mcp_call' ? { ...item, id: newID() } : item, at)].flat();
+  const messages = toMessages(entries.map(asKept));
+  if (messages.length > 0) return messages;
+  return [item.role === 'assistant' ? { role: 'assistant', text: '' } : { role: 'user', parts: [textPart('')] }];
 };
 
 /** The items that a client puts into a conversation, as messages. `newID`: of a call without one. Faults with `bad-input`. */
 export const parseNewItems = (items: unknown, newID: () => string): readonly SentMessage[] => {
-  if (!Array.isArray(items)) throw badInput('invalid_type', 'items', "Invalid type at 'items': expected an array");
-  if (items.length > ITEMS_LIMIT)
-    throw badInput('invalid_value', 'items', `Invalid value at 'items': expected at most ${ITEMS_LIMIT} of them`);
+  if (!Array.isArray(items)) throw wrongType('items', 'an array');
+  if (items.length > ITEMS_LIMIT) throw invalidValue('items', `expected at most ${ITEMS_LIMIT} of them`);
   refuseTooMany(items, 'items', ['content', 'output', 'summary']);
-  return items.flatMap((item: unknown, index) => {
-    const at = `items[${index}]`;
-    if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
-    return parseItem(item, at, newID);
-  });
+  return items.flatMap((item: unknown, index) => parseNewItem(item, `items[${index}]`, newID));
 };

@@ -1,4 +1,4 @@
-import { badInput } from '../../request.ts';
+import { invalidValue } from '../../request.ts';
 
 /** Which part of a list a client asks for. */
 export type PageQuery = {
@@ -16,10 +16,9 @@ export const parsePageQuery = ({ url }: Request): PageQuery => {
   const { searchParams } = new URL(url);
   const limit = searchParams.get('limit') ?? String(DEFAULT_LIMIT);
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MOST)
-    throw badInput('invalid_value', 'limit', `Invalid value at 'limit': expected a whole number from 1 to ${MOST}`);
+    throw invalidValue('limit', `expected a whole number from 1 to ${MOST}`);
   const order = searchParams.get('order') ?? 'desc';
-  if (order !== 'asc' && order !== 'desc')
-    throw badInput('invalid_value', 'order', "Invalid value at 'order': expected asc or desc");
+  if (order !== 'asc' && order !== 'desc') throw invalidValue('order', 'expected asc or desc');
   return { limit: Number(limit), order, after: searchParams.get('after') ?? undefined };
 };
 
@@ -30,8 +29,7 @@ export const toItemPage = <Item extends { readonly id: string }>(
 ) => {
   const ordered = order === 'asc' ? items : items.toReversed();
   const before = after === undefined ? -1 : ordered.findIndex(({ id }) => id === after);
-  if (after !== undefined && before === -1)
-    throw badInput('invalid_value', 'after', "Invalid value at 'after': there is no item with this id");
+  if (after !== undefined && before === -1) throw invalidValue('after', 'there is no item with this id');
   const data = ordered.slice(before + 1, before + 1 + limit);
   return {
     object: 'list' as const,

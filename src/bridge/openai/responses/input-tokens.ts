@@ -1,5 +1,4 @@
 import type { RequestBodies } from '../../../core/http/request-bodies.ts';
-import { jsonResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
 import { cutText } from '../../../core/text.ts';
 import type { RunInSlices, Steps } from '../../../core/time-slices.ts';
@@ -7,17 +6,16 @@ import type { ModelCatalog } from '../../agent/models.ts';
 import type { MessageInfo, MessageRecord } from '../../agent/schema.ts';
 import { refuseUnsupportedFiles } from '../../answer/file-types.ts';
 import { placeOfName } from '../../answer/turn-request.ts';
-import { isTurnRefused, turnAfter } from '../../answer/waiting-turn.ts';
+import { turnAfter, unlessRefused } from '../../answer/waiting-turn.ts';
 import type { ConversationReference, PromptFile } from '../../request.ts';
 import type { SentMessage, TurnCaller, TurnsPort } from '../../turns/port.ts';
 import { parseBodyObject } from '../body.ts';
 import { messagesOf } from '../conversations/routes.ts';
-import type { TrackRequest } from '../tracked.ts';
+import type { OwnerRoute } from '../tracked.ts';
 import { parseResponsesRequest } from './request.ts';
 
 type InputTokensOptions = {
-  readonly tracked: TrackRequest;
-  readonly authenticate: (request: Request) => string;
+  readonly forOwner: OwnerRoute;
   readonly turns: TurnsPort;
   readonly catalog: Pick<ModelCatalog, 'find'>;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
@@ -48,12 +46,14 @@ function* estimateTokens(texts: Iterable<string>): Steps<number> {
   return Math.ceil(quarters / 4);
 }
 
-/** A file is a `data:` URL in base64: four characters are three bytes, and four bytes about a token. */
-const tokensOfFile = ({ mime, url }: Pick<PromptFile, 'mime' | 'url'>): number =>
-  mime.startsWith('image/') ? IMAGE_TOKENS : Math.ceil((url.length * 3) / 16);
+type CountedFile = Pick<PromptFile, 'mime' | 'url'>;
 
-const tokensOfFiles = (files: readonly Pick<PromptFile, 'mime' | 'url'>[]): number =>
-  files.reduce((sum, file) => sum + tokensOfFile(file), 0);
+/** A file is a `data:` URL in base64: four characters are three bytes, and four bytes about a token. */
+const tokensOfFiles = (files: readonly CountedFile[]): number =>
+  files.reduce(
+    (sum, { mime, url }) => sum + (mime.startsWith('image/') ? IMAGE_TOKENS : Math.ceil((url.length * 3) / 16)),
+    0,
+  );
 
 /** What the model had before it when it wrote a message, and the message; of a summary, which takes the place of all that, itself. */
 const contextAfter = (info: MessageInfo): number => {
@@ -80,37 +80,37 @@ const textsIn = (message: SentMessage): readonly string[] => {
   return [message.text ?? '', ...(message.calls ?? []).flatMap(({ name, arguments: given }) => [name, given])];
 };
 
+/** The messages that a request continues. */
+const readStored = async (
+  reference: ConversationReference,
+  turns: TurnsPort,
+  by: TurnCaller,
+): Promise<readonly MessageRecord[]> => {
+  if (reference.kind === 'unnamed') return [];
+  if (reference.kind === 'named') {
+    const place = placeOfName(reference.id);
+    // A request with a name that no conversation has starts one.
+    const found = turns.conversations.find(place, by);
+    const known = await ('name' in place ? found.catch(unlessRefused('conversation_not_found')) : found);
+    return known === undefined ? [] : messagesOf(turns, known.id, by);
+  }
+  const { conversationID, promptID } = await turnAfter(reference, turns, by);
+  const messages = await messagesOf(turns, conversationID, by);
+  const last = messages.findLastIndex(
+    ({ info }) => info.id === promptID || (info.role === 'assistant' && info.parentID === promptID),
+  );
+  return messages.slice(0, last + 1);
+};
+
 /**
  * `POST /v1/responses/input_tokens`: an estimate, as the models' own tokenizers are not here. It says that it is one, and refuses
  * what a response would refuse.
  */
 export const createInputTokensRoute = (options: InputTokensOptions): RouteTable => {
-  const { tracked, authenticate, turns, catalog, bodies, runInSlices } = options;
-
-  /** The messages that a request continues. */
-  const readStored = async (reference: ConversationReference, by: TurnCaller): Promise<readonly MessageRecord[]> => {
-    if (reference.kind === 'unnamed') return [];
-    if (reference.kind !== 'named') {
-      const turn = await turnAfter(reference, turns, by);
-      const messages = await messagesOf(turns, turn.conversationID, by);
-      const last = messages.findLastIndex(
-        ({ info }) => info.id === turn.promptID || (info.role === 'assistant' && info.parentID === turn.promptID),
-      );
-      return messages.slice(0, last + 1);
-    }
-    const place = placeOfName(reference.id);
-    try {
-      return await messagesOf(turns, (await turns.conversations.find(place, by)).id, by);
-    } catch (error) {
-      // A request with a name that no conversation has starts one.
-      if ('name' in place && isTurnRefused(error, 'conversation_not_found')) return [];
-      throw error;
-    }
-  };
+  const { forOwner, turns, catalog, bodies, runInSlices } = options;
   return {
     '/v1/responses/input_tokens': {
-      POST: tracked(async (request, _params, signal) => {
-        const by = { owner: authenticate(request), signal };
+      POST: forOwner(async (request, by) => {
         const body = parseBodyObject(await bodies.readJson(request));
         const hasInput = isGiven(body.input);
         const isSomethingGiven = COUNTED_WITHOUT_INPUT.some((name) => isGiven(body[name]));
@@ -122,13 +122,10 @@ export const createInputTokensRoute = (options: InputTokensOptions): RouteTable 
           ...[...history, ...(hasInput ? input : [])].flatMap(textsIn),
           ...[body.tools, body.text].flatMap((given) => (given ? [JSON.stringify(given)] : [])),
         ];
-        const before = await runInSlices(estimateStored(await readStored(conversation, by)), signal);
-        const input_tokens = before + tokensOfFiles(files) + (await runInSlices(estimateTokens(texts), signal));
-        return jsonResponse(200, {
-          object: 'response.input_tokens',
-          input_tokens,
-          gatehouse: { is_estimate: true },
-        });
+        const stored = await readStored(conversation, turns, by);
+        const before = await runInSlices(estimateStored(stored), by.signal);
+        const input_tokens = before + tokensOfFiles(files) + (await runInSlices(estimateTokens(texts), by.signal));
+        return { object: 'response.input_tokens', input_tokens, gatehouse: { is_estimate: true } };
       }),
     },
   };

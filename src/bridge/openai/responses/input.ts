@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { isRecord } from '../../../core/json.ts';
-import { type ApprovalDecision, badInput, type PromptPart, type ResponseReference } from '../../request.ts';
+import { badInput, invalidValue, type PromptPart, type ResponseReference, wrongType } from '../../request.ts';
 import type { SentCall } from '../../turns/port.ts';
+import { parseApprovalItem } from '../approvals.ts';
 import { parseMember } from '../body.ts';
 import { customArguments } from '../client-tools.ts';
 import { parseContent, textPart } from '../content.ts';
 import { type Dialogue, type DialogueEntry, readDialogue } from '../dialogue.ts';
-import { parseApprovalItem } from './approval-item.ts';
 import { isMessageID, responseOfItemID } from './items.ts';
 
 const maybeText = v.nullish(v.string());
@@ -26,7 +26,7 @@ const RemoteCall = v.object({
 const Reference = v.object({ id: v.string() });
 
 /** A parsed item of a request's input. `reference`: the id of an item that the client refers to instead of sending it. */
-type InputItem = DialogueEntry & { readonly reference?: string; readonly decision?: ApprovalDecision };
+type InputItem = DialogueEntry & { readonly reference?: string };
 
 /** Items that only the server that made them can read, or that hold no text of the conversation. */
 const TYPES_WITHOUT_TEXT = [
@@ -69,7 +69,8 @@ const parseRemoteCall = (item: JsonObject, at: string): readonly InputItem[] => 
   const result = output ?? (error ? JSON.stringify(error) : '');
   const call = calling(at, { id: callID, name, arguments: input ?? '' });
   // It is part of an answer, and nothing that has to be answered.
-  return [call, { at, kind: 'result', parts: [textPart(result)], callID }, silent(at)];
+  const isError = (output ?? null) === null && Boolean(error);
+  return [call, { at, kind: 'result', parts: [textPart(result)], callID, isError }, silent(at)];
 };
 
 const parseCall = (item: JsonObject, at: string, isCustom: boolean): InputItem => {
@@ -90,7 +91,8 @@ const parseDecision = (item: JsonObject, at: string): InputItem => {
     : { at, kind: 'user', parts: [textPart(given.text)], decision: given.decision };
 };
 
-const parseItem = (item: JsonObject, at: string): InputItem | readonly InputItem[] => {
+/** An item of a request or of a conversation; several for a call that has its result. Faults with `bad-input`. */
+export const parseInputItem = (item: JsonObject, at: string): InputItem | readonly InputItem[] => {
   const type = item.type ?? (item.role === undefined ? 'item_reference' : 'message');
   switch (type) {
     case 'message':
@@ -109,7 +111,7 @@ const parseItem = (item: JsonObject, at: string): InputItem | readonly InputItem
       return { ...silent(at), kind: 'other', reference: parseMember(Reference, item, at).id };
     default:
       if (typeof type !== 'string' || !(TYPES_WITHOUT_TEXT.includes(type) || OTHER_CALL_TYPE.test(type)))
-        throw badInput('invalid_value', `${at}.type`, `Invalid value at '${at}.type': expected a type of input items`);
+        throw invalidValue(`${at}.type`, 'expected a type of input items');
       if (TYPES_WITHOUT_TEXT.includes(type)) return silent(at);
       return { at, kind: 'other', parts: [describeOtherCall(type, item)] };
   }
@@ -124,20 +126,18 @@ const parseItems = (input: unknown): readonly InputItem[] => {
   if (typeof input === 'string') return [{ at: 'input', kind: 'user', parts: parseContent(input, 'input') }];
   if (input === undefined || input === null)
     throw badInput('missing_required_parameter', 'input', `Missing required parameter: 'input': ${NEEDED}`);
-  if (!Array.isArray(input))
-    throw badInput('invalid_type', 'input', "Invalid type at 'input': expected a string or an array of items");
+  if (!Array.isArray(input)) throw wrongType('input', 'a string or an array of items');
   if (input.length === 0) throw badInput('empty_array', 'input', `Expected at least one item at 'input': ${NEEDED}`);
   return input.flatMap((item: unknown, index) => {
     const at = `input[${index}]`;
-    if (!isRecord(item)) throw badInput('invalid_type', at, `Invalid type at '${at}': expected Object`);
-    return parseItem(item, at);
+    if (!isRecord(item)) throw wrongType(at, 'Object');
+    return parseInputItem(item, at);
   });
 };
 
 /** The messages of an input; of those before a response that it refers to, none. */
-export type ParsedInput = Dialogue & {
-  /** What the prompt decides, if it is nothing but decisions; empty if it is not the user's. */
-  readonly approvals: readonly ApprovalDecision[] | undefined;
+export type ParsedInput = {
+  readonly dialogue: Dialogue;
   /** The response that the input continues, where the client sent ids of items in place of the items. */
   readonly previousResponse: ResponseReference | undefined;
   /** The path of the id of a message that was not sent and is not known here. */
@@ -168,16 +168,8 @@ export const parseInput = (input: unknown): ParsedInput => {
   const lost = since.find((item) => isMessageReference(item) && responseOf(item) === undefined);
   const knownItem = items[lastKnown];
   const instructions = items.slice(0, lastKnown + 1).filter(({ kind }) => kind === 'instruction');
-  const dialogue = readDialogue(knownItem === undefined ? since : [...instructions, ...afterAnswer(since)], 'input');
-  const isSaid = ({ kind }: InputItem): boolean => kind !== 'instruction' && kind !== 'user';
-  const decisions = since
-    .slice(since.findLastIndex(isSaid) + 1)
-    .flatMap(({ kind, decision }) => (kind === 'user' ? [decision] : []));
-  const areAllDecisions = decisions.length > 0 && decisions.every((decision) => decision !== undefined);
   return {
-    ...dialogue,
-    approvals:
-      areAllDecisions || dialogue.isByInstruction ? decisions.filter((decision) => decision !== undefined) : undefined,
+    dialogue: readDialogue(knownItem === undefined ? since : [...instructions, ...afterAnswer(since)], 'input'),
     previousResponse: knownItem === undefined ? undefined : responseOf(knownItem),
     unknownItemAt: lost === undefined ? undefined : `${lost.at}.id`,
   };

@@ -28,11 +28,10 @@ const refusalItem = (id: string, text: string) => ({
   role: 'assistant' as const,
 });
 
+type ClientCallEvent = Extract<OutputEvent, { readonly kind: 'client-call' }>;
+
 /** The call of a client's function, which the client makes. */
-const functionCallItem = (
-  id: string,
-  { id: callID, name, input }: Extract<OutputEvent, { readonly kind: 'client-call' }>,
-) => ({
+const functionCallItem = (id: string, { id: callID, name, input }: ClientCallEvent) => ({
   id,
   type: 'function_call' as const,
   status: 'completed' as const,
@@ -42,10 +41,7 @@ const functionCallItem = (
 });
 
 /** The call of a client's custom tool, with its input as free text. */
-const customCallItem = (
-  id: string,
-  { id: callID, name, input }: Extract<OutputEvent, { readonly kind: 'client-call' }>,
-) => ({
+const customCallItem = (id: string, { id: callID, name, input }: ClientCallEvent) => ({
   id,
   type: 'custom_tool_call' as const,
   status: 'completed' as const,
@@ -102,21 +98,21 @@ export const callItem = (id: string, { name, input }: AgentToolCall, result: Cal
   };
 };
 
-type MessageItem = ReturnType<typeof messageItem>;
-type ReasoningItem = ReturnType<typeof reasoningItem>;
-export type OutputCallItem = ReturnType<typeof callItem>;
-export type RefusalItem = ReturnType<typeof refusalItem>;
-export type FunctionCallItem = ReturnType<typeof functionCallItem>;
-export type CustomCallItem = ReturnType<typeof customCallItem>;
-/** Items that are added and done at once. */
-export type WholeItem = RefusalItem | FunctionCallItem | CustomCallItem;
-/** Items that grow, or get a result later. */
-export type OpenItem = MessageItem | ReasoningItem | OutputCallItem;
-export type OutputItem = OpenItem | WholeItem;
+type CallItem = ReturnType<typeof callItem>;
+type MessageItem = ReturnType<typeof messageItem> | ReturnType<typeof refusalItem>;
+type ClientCallItem = ReturnType<typeof functionCallItem> | ReturnType<typeof customCallItem>;
+export type OutputItem = MessageItem | ReturnType<typeof reasoningItem> | CallItem | ClientCallItem;
 
-const PREFIXES = { message: 'msg', reasoning: 'rs', call: 'mcp', clientCall: 'fc', customCall: 'ctc' } as const;
-
-type ItemKind = keyof typeof PREFIXES;
+/** What grows in an item, which decides on its events and the prefix of its id. `call`: of a tool at the agent, which grows at once. */
+const PREFIXES = {
+  text: 'msg',
+  refusal: 'msg',
+  reasoning: 'rs',
+  call: 'mcp',
+  functionCall: 'fc',
+  customCall: 'ctc',
+} as const;
+export type ItemForm = keyof typeof PREFIXES;
 
 /**
  * Where the items of an answer are. `responseID` is in the ids of those that are no part of the agent's message. `sessionID`: undefined
@@ -132,13 +128,9 @@ export type AnswerPlace = {
  * The id of a response's item. It leads to its response, because some clients send only the ids of the items of an earlier
  * answer. `key`: the id of a part, or of a text of the bridge.
  */
-const itemIDFor = (
-  kind: ItemKind,
-  { index, key }: { readonly index: number; readonly key: string },
-  { responseID, sessionID }: AnswerPlace,
-): string =>
-  (sessionID === undefined ? undefined : itemIDOfPart(PREFIXES[kind], sessionID, key)) ??
-  `${PREFIXES[kind]}_${index}_${responseID}`;
+const itemIDFor = (form: ItemForm, index: number, key: string, { responseID, sessionID }: AnswerPlace): string =>
+  (sessionID === undefined ? undefined : itemIDOfPart(PREFIXES[form], sessionID, key)) ??
+  `${PREFIXES[form]}_${index}_${responseID}`;
 
 const OURS = /^(msg|rs|mcp|fc|ctc)_\d{1,6}_(resp_.+)$/s;
 
@@ -150,85 +142,89 @@ export const responseOfItemID = (itemID: string): ResponseReference | undefined 
 };
 
 /** Whether an id, ours or of another server, is that of a message. */
-export const isMessageID = (itemID: string): boolean => itemID.startsWith(`${PREFIXES.message}_`);
+export const isMessageID = (itemID: string): boolean => itemID.startsWith(`${PREFIXES.text}_`);
 
-/** A change of a response's items by one output event. An item keeps its index. `whole`: added and done at once. */
-export type ItemChange =
-  | { readonly kind: 'added'; readonly index: number; readonly item: OpenItem }
-  | { readonly kind: 'delta'; readonly index: number; readonly text: string }
-  | { readonly kind: 'done'; readonly index: number; readonly item: OpenItem }
-  | { readonly kind: 'whole'; readonly index: number; readonly item: WholeItem };
-
-type OutputItems = {
-  readonly applyEvent: (event: OutputEvent) => readonly ItemChange[];
-  readonly list: () => readonly OutputItem[];
-  /** Ends the open items. No event may be applied after that. */
-  readonly close: (status: TextStatus) => readonly ItemChange[];
+/**
+ * A change of an item. `text`: with `delta` what it grows by, else all of what grows in it. `whole`: added and done at once. Items keep
+ * their index.
+ */
+export type ItemChange = {
+  readonly kind: 'added' | 'delta' | 'done' | 'whole';
+  readonly form: ItemForm;
+  readonly index: number;
+  readonly item: OutputItem;
+  readonly text: string;
 };
 
-type TextKind = 'text' | 'reasoning';
-type OpenText = { readonly kind: TextKind; readonly index: number; readonly id: string; text: string };
-type OpenCall = { readonly index: number; readonly id: string };
+type OpenText = {
+  readonly form: 'text' | 'reasoning';
+  readonly index: number;
+  readonly item: OutputItem;
+  text: string;
+};
 
-const textItem = ({ kind, id, text }: OpenText, status: TextStatus): OpenItem =>
-  kind === 'text' ? messageItem(id, text, status) : reasoningItem(id, text, status);
+const textItem = (form: OpenText['form'], id: string, text: string, status: TextStatus) =>
+  form === 'text' ? messageItem(id, text, status) : reasoningItem(id, text, status);
 
 /** Some clients repeat a request whose response has none of these. */
 const MEANINGFUL: readonly OutputItem['type'][] = ['message', 'function_call', 'custom_tool_call'];
 
 /** Builds the items of a response from output events, for streams and for whole bodies. */
-export const createOutputItems = (place: AnswerPlace): OutputItems => {
+export const createOutputItems = (place: AnswerPlace) => {
   const items: OutputItem[] = [];
   const texts = new Map<string, OpenText>();
-  const calls = new Map<string, OpenCall>();
+  const calls = new Map<string, { readonly index: number; readonly id: string }>();
   // Most clients show and store the joined texts, so these are separated as paragraphs.
   const beforeText = createParagraphJoiner();
 
-  const setItem = (kind: 'added' | 'done', index: number, item: OpenItem): ItemChange => {
-    items[index] = item;
-    return { kind, index, item };
+  const setItem = (change: ItemChange): ItemChange => {
+    items[change.index] = change.item;
+    return change;
   };
-  const beginText = (key: string, kind: TextKind): ItemChange => {
+  const beginText = (form: OpenText['form'], key: string): OpenText => {
     const index = items.length;
-    const id = itemIDFor(kind === 'text' ? 'message' : 'reasoning', { index, key }, place);
-    const open = { kind, index, id, text: '' };
+    const open = { form, index, item: textItem(form, itemIDFor(form, index, key, place), '', 'in_progress'), text: '' };
     texts.set(key, open);
-    return setItem('added', index, textItem(open, 'in_progress'));
+    return open;
   };
-  const appendText = (kind: TextKind, key: string, more: string): readonly ItemChange[] => {
-    const added = texts.has(key) ? [] : [beginText(key, kind)];
-    const open = texts.get(key);
-    if (open === undefined) return added;
-    const text = kind === 'text' ? beforeText(key) + more : more;
+  const appendText = (form: OpenText['form'], key: string, more: string): readonly ItemChange[] => {
+    const known = texts.get(key);
+    const open = known ?? beginText(form, key);
+    const { index, item } = open;
+    const text = form === 'text' ? beforeText(key) + more : more;
     open.text += text;
-    return [...added, { kind: 'delta', index: open.index, text }];
+    const delta: ItemChange = { kind: 'delta', form, index, item, text };
+    return known === undefined ? [setItem({ kind: 'added', form, index, item, text: '' }), delta] : [delta];
   };
   const endText = (key: string, status: TextStatus): readonly ItemChange[] => {
     const open = texts.get(key);
+    if (open === undefined) return [];
     texts.delete(key);
-    return open === undefined ? [] : [setItem('done', open.index, textItem(open, status))];
+    const { form, index, text } = open;
+    return [setItem({ kind: 'done', form, index, item: textItem(form, open.item.id, text, status), text })];
   };
   const beginCall = (call: AgentToolCall): readonly ItemChange[] => {
     if (calls.has(call.id)) return [];
     const index = items.length;
-    const id = itemIDFor('call', { index, key: call.partID ?? '' }, place);
+    const id = itemIDFor('call', index, call.partID ?? '', place);
     calls.set(call.id, { index, id });
-    return [setItem('added', index, callItem(id, call, undefined))];
+    const item = callItem(id, call, undefined);
+    return [setItem({ kind: 'added', form: 'call', index, item, text: item.arguments })];
   };
   const endCall = ({ call, ...result }: Extract<OutputEvent, { kind: 'call-end' }>): readonly ItemChange[] => {
     const added = beginCall(call);
     const open = calls.get(call.id);
     calls.delete(call.id);
-    return open === undefined ? added : [...added, setItem('done', open.index, callItem(open.id, call, result))];
+    if (open === undefined) return added;
+    const { index, id } = open;
+    return [...added, setItem({ kind: 'done', form: 'call', index, item: callItem(id, call, result), text: '' })];
   };
-  const addWhole = (kind: ItemKind, key: string, toItem: (id: string) => WholeItem): readonly ItemChange[] => {
+  const addWhole = (form: ItemForm, key: string, text: string, toItem: (id: string) => OutputItem): ItemChange => {
     const index = items.length;
-    const item = toItem(itemIDFor(kind, { index, key }, place));
-    items[index] = item;
-    return [{ kind: 'whole', index, item }];
+    return setItem({ kind: 'whole', form, index, item: toItem(itemIDFor(form, index, key, place)), text });
   };
   return {
-    applyEvent(event) {
+    applyEvent(event: OutputEvent): readonly ItemChange[] {
       switch (event.kind) {
         case 'text':
         case 'reasoning':
@@ -241,11 +237,13 @@ export const createOutputItems = (place: AnswerPlace): OutputItems => {
         case 'call-end':
           return endCall(event);
         case 'refusal':
-          return addWhole('message', '', (id) => refusalItem(id, event.text));
-        case 'client-call':
-          return place.custom.has(event.name)
-            ? addWhole('customCall', event.partID ?? '', (id) => customCallItem(id, event))
-            : addWhole('clientCall', event.partID ?? '', (id) => functionCallItem(id, event));
+          return [addWhole('refusal', '', event.text, (id) => refusalItem(id, event.text))];
+        case 'client-call': {
+          const { name, input, partID = '' } = event;
+          return place.custom.has(name)
+            ? [addWhole('customCall', partID, customInput(input), (id) => customCallItem(id, event))]
+            : [addWhole('functionCall', partID, input, (id) => functionCallItem(id, event))];
+        }
         case 'end':
         case 'failure':
           return [];
@@ -253,11 +251,13 @@ export const createOutputItems = (place: AnswerPlace): OutputItems => {
           return event satisfies never;
       }
     },
-    list: () => items,
-    close: (status) => {
+    list: (): readonly OutputItem[] => items,
+    /** Ends the open items. No event may be applied after that. */
+    close(status: TextStatus): readonly ItemChange[] {
       const open = [...texts.keys()].flatMap((key) => endText(key, status));
       if (status === 'in_progress' || items.some(({ type }) => MEANINGFUL.includes(type))) return open;
-      return [...open, beginText('', 'text'), ...endText('', status)];
+      const { form, index, item, text } = beginText('text', '');
+      return [...open, setItem({ kind: 'added', form, index, item, text }), ...endText('', status)];
     },
   };
 };

@@ -5,25 +5,25 @@ import { approvalsMember, SERVICE_TIER } from '../chat/response.ts';
 import type { ResponseEcho } from './echo.ts';
 import { type AnswerPlace, createOutputItems, type OutputItem } from './items.ts';
 
-type ResponseHeader = {
-  readonly id: string;
+/** What is known of a response before its first output. */
+export type ResponseStart = {
+  readonly place: AnswerPlace;
   readonly model: string;
-  readonly createdSeconds: number;
   readonly echo: ResponseEcho;
+  readonly createdSeconds: number;
+  readonly nowSeconds: () => number;
+  /** The number of the last event that its client has, of a response in the background. */
+  readonly startingAfter?: number | undefined;
 };
 
-/** The state of a response: its items so far, and how it ended. */
+/** The last event of an answer. */
+export type LastEvent = Extract<OutputEvent, { readonly kind: 'end' | 'failure' }>;
+
+/** How far a response is. `queued`: its prompt was not sent to the agent yet. */
 export type ResponseState =
-  /** Its prompt was not sent to the agent yet. */
-  | { readonly kind: 'queued'; readonly output: readonly [] }
-  | { readonly kind: 'running' | 'cancelled'; readonly output: readonly OutputItem[] }
-  | {
-      readonly kind: 'ended';
-      readonly output: readonly OutputItem[];
-      readonly end: AnswerEnd;
-      readonly endedSeconds: number;
-    }
-  | { readonly kind: 'failed'; readonly output: readonly OutputItem[]; readonly failure: AnswerFailure };
+  | { readonly status: 'queued' | 'in_progress' | 'cancelled' }
+  | { readonly end: AnswerEnd; readonly endedSeconds: number }
+  | { readonly failure: AnswerFailure };
 
 const responseUsage = ({ prompt, cached, cacheWritten, completion, reasoning }: Usage) => ({
   input_tokens: prompt,
@@ -44,33 +44,33 @@ const statusMembers = ({ finish }: AnswerEnd, endedSeconds: number) =>
     ? { status: 'incomplete' as const, incomplete_details: { reason: REASONS[finish] } }
     : { status: 'completed' as const, completed_at: endedSeconds };
 
-const endMembers = (end: AnswerEnd, endedSeconds: number) => ({
-  ...statusMembers(end, endedSeconds),
-  usage: responseUsage(end.usage),
-  ...approvalsMember(end),
-});
-
 const stateMembers = (state: ResponseState) => {
-  switch (state.kind) {
-    case 'queued':
-    case 'cancelled':
-      return { status: state.kind };
-    case 'running':
-      return { status: 'in_progress' as const };
-    case 'ended':
-      return endMembers(state.end, state.endedSeconds);
-    case 'failed': {
-      const { code, message } = state.failure;
-      return { status: 'failed' as const, error: { code, message } };
-    }
-    default:
-      return state satisfies never;
+  if ('status' in state) return state;
+  if ('end' in state) {
+    const { end, endedSeconds } = state;
+    return { ...statusMembers(end, endedSeconds), usage: responseUsage(end.usage), ...approvalsMember(end) };
   }
+  const { code, message } = state.failure;
+  return { status: 'failed' as const, error: { code, message } };
 };
 
+/** The state after an answer's last event. `cancels`: whether an aborted turn is a cancelled response. */
+export const stateAfter = (last: LastEvent, endedSeconds: number, cancels: boolean): ResponseState => {
+  if (last.kind === 'failure') return last;
+  return cancels && last.end.isAborted === true ? { status: 'cancelled' } : { end: last.end, endedSeconds };
+};
+
+/** The status of items that are open when the answer ends. */
+export const openItemsAfter = (last: LastEvent) =>
+  last.kind === 'end' && isCompleted(last.end) ? 'completed' : 'incomplete';
+
 /** A response as it is sent, with every member that official clients expect. It repeats settings that have no effect here, too. */
-export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHeader, state: ResponseState) => ({
-  id,
+export const toResponseObject = (
+  { place, model, createdSeconds, echo }: Omit<ResponseStart, 'nowSeconds'>,
+  output: readonly OutputItem[],
+  state: ResponseState,
+) => ({
+  id: place.responseID,
   object: 'response' as const,
   created_at: createdSeconds,
   access_programs: null,
@@ -81,7 +81,7 @@ export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHe
   instructions: echo.instructions,
   metadata: echo.metadata,
   model,
-  output: state.output,
+  output,
   previous_response_id: echo.previousResponseID,
   reasoning: echo.reasoning,
   service_tier: SERVICE_TIER,
@@ -92,38 +92,18 @@ export const toResponseObject = ({ id, model, createdSeconds, echo }: ResponseHe
 });
 export type ResponseObject = ReturnType<typeof toResponseObject>;
 
-/** The body of the answer to a `DELETE`. */
-export const toDeletedResponse = (id: string) => ({ id, object: 'response' as const, deleted: true as const });
-
-/** What is known of a response before its first output. */
-export type ResponseStart = {
-  readonly place: AnswerPlace;
-  readonly model: string;
-  readonly echo: ResponseEcho;
-  readonly createdSeconds: number;
-  readonly nowSeconds: () => number;
-  /** The number of the last event that its client has, of a response in the background. */
-  readonly startingAfter?: number | undefined;
-};
-
-/** The body of a response in the background that has begun. */
-export const createStartedResponse = ({ place, model, echo, createdSeconds }: ResponseStart): ResponseObject =>
-  toResponseObject({ id: place.responseID, model, createdSeconds, echo }, { kind: 'running', output: [] });
-
 /** The body of a response that is not streamed. Throws the fault of an answer that failed. */
 export const createResponse = async (
   output: AsyncIterable<OutputEvent>,
-  { place, model, echo, createdSeconds, nowSeconds }: ResponseStart,
+  start: ResponseStart,
 ): Promise<ResponseObject> => {
-  const id = place.responseID;
-  const items = createOutputItems(place);
+  const items = createOutputItems(start.place);
   for await (const event of output) {
     if (event.kind === 'failure') throw toFault(event.failure);
     items.applyEvent(event);
     if (event.kind !== 'end') continue;
-    items.close(isCompleted(event.end) ? 'completed' : 'incomplete');
-    const ended = { kind: 'ended', output: items.list(), end: event.end, endedSeconds: nowSeconds() } as const;
-    return toResponseObject({ id, model, createdSeconds, echo }, ended);
+    items.close(openItemsAfter(event));
+    return toResponseObject(start, items.list(), stateAfter(event, start.nowSeconds(), false));
   }
   throw missingEndError();
 };

@@ -1,34 +1,29 @@
 import { pause } from '../../../core/async.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Fault } from '../../../core/fault.ts';
-import { jsonResponse, jsonTextResponse } from '../../../core/http/response.ts';
 import type { RouteTable } from '../../../core/http/router.ts';
-import { writeJson } from '../../../core/json.ts';
-import type { RunInSlices } from '../../../core/time-slices.ts';
 import { hasEnded } from '../../answer/answer-end.ts';
 import { readTurn } from '../../answer/answer-output.ts';
 import { requestsBefore, showFormat } from '../../answer/stored-answer.ts';
 import { readTurnMetadata } from '../../answer/turn-request.ts';
-import { isTurnRefused } from '../../answer/waiting-turn.ts';
+import { isTurnRefused, unlessRefused } from '../../answer/waiting-turn.ts';
 import { responseNotFoundText, turnOfResponseID } from '../../ids.ts';
-import { badInput } from '../../request.ts';
+import { badInput, invalidValue, unsupportedValue } from '../../request.ts';
 import { withoutReasoning } from '../../stream/hidden-reasoning.ts';
 import type { PolledOutput } from '../../stream/polled-output.ts';
 import type { TurnCaller, TurnSnapshot, TurnsPort } from '../../turns/port.ts';
 import { itemsOfInput } from '../conversations/history.ts';
 import { parsePageQuery, toItemPage } from '../conversations/page.ts';
-import type { StreamEncoder } from '../stream-encoder.ts';
-import type { ActiveRequest, TrackRequest } from '../tracked.ts';
-import { type ResponseObject, toDeletedResponse } from './response.ts';
+import type { StreamEncoder } from '../endpoint.ts';
+import type { ActiveRequest, OwnerRoute } from '../tracked.ts';
+import type { ResponseObject } from './response.ts';
 import { startOfTurn, toStoredResponse } from './stored-response.ts';
 import { createResponseEncoder } from './stream.ts';
 
 type StoredResponseOptions = {
-  readonly tracked: TrackRequest;
-  readonly authenticate: (request: Request) => string;
+  readonly forOwner: OwnerRoute;
   readonly turns: TurnsPort;
   readonly clock: Clock;
-  readonly runInSlices: RunInSlices;
   readonly showsReasoning: boolean;
   /** Tracks who reads a response again. Faults with `overloaded` when there are too many. */
   readonly track: (request: Request) => ActiveRequest;
@@ -40,9 +35,6 @@ type StoredResponseOptions = {
 const CANCEL_LIMIT_MS = 3000;
 const CANCEL_PAUSE_MS = 50;
 
-/** A client that has left by then waits for nothing, and the rest of the writing is short. */
-const never = new AbortController().signal;
-
 const NO_COMPACTION = new Fault({
   kind: 'not-found',
   hint: 'Conversations are not compacted by request here: the agent summarises one that has become too long by itself. Leave this request out, and go on with the same items, previous_response_id or conversation',
@@ -52,10 +44,9 @@ const NOT_ENDED = new Fault({
   message: 'The agent server has not ended the turn yet; ask again',
   retryAfterMs: 1000,
 });
-const NOT_IN_BACKGROUND = badInput(
-  'unsupported_value',
+const NOT_IN_BACKGROUND = unsupportedValue(
   'stream',
-  "Unsupported value at 'stream': only a response that was created with background: true is streamed again. Repeat this request without it",
+  'only a response that was created with background: true is streamed again. Repeat this request without it',
 );
 const NOT_CANCELLED = badInput(
   'unsupported_value',
@@ -82,23 +73,18 @@ const parseStreamQuery = ({ url }: Request): number | undefined => {
   const { searchParams } = new URL(url);
   const stream = searchParams.get('stream') ?? 'false';
   const after = searchParams.get('starting_after');
-  if (stream !== 'true' && stream !== 'false')
-    throw badInput('invalid_value', 'stream', "Invalid value at 'stream': expected true or false");
-  if (after !== null && !/^\d{1,15}$/.test(after))
-    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': expected a sequence_number");
-  if (after !== null && stream === 'false')
-    throw badInput('invalid_value', 'starting_after', "Invalid value at 'starting_after': it needs stream=true");
+  if (stream !== 'true' && stream !== 'false') throw invalidValue('stream', 'expected true or false');
+  if (after !== null && !/^\d{1,15}$/.test(after)) throw invalidValue('starting_after', 'expected a sequence_number');
+  if (after !== null && stream === 'false') throw invalidValue('starting_after', 'it needs stream=true');
   return stream === 'true' ? Number(after ?? -1) : undefined;
 };
 
-const isInBackground = ({ metadata }: TurnSnapshot): boolean => readTurnMetadata(metadata).isBackground;
+const isInBackground = (turn: TurnSnapshot): boolean => readTurnMetadata(turn).isBackground;
 
 /** `GET` and `DELETE /v1/responses/{id}`, its `input_items`, and `POST /v1/responses/{id}/cancel`, at any bridge. */
 export const createStoredResponseRoutes = (options: StoredResponseOptions): RouteTable => {
-  const { tracked, authenticate, turns, clock, runInSlices, showsReasoning } = options;
+  const { forOwner, turns, clock, showsReasoning } = options;
   const nowSeconds = (): number => Math.floor(clock.now() / 1000);
-  const toResponse = async (value: object): Promise<Response> =>
-    jsonTextResponse(200, await runInSlices(writeJson(value), never));
   const read = async (turnID: string, by: TurnCaller): Promise<ResponseObject> => {
     const stored = await turns.read(turnID, by);
     const asked = await requestsBefore(stored.turn, turns, by);
@@ -106,8 +92,11 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
   };
 
   /** Streams the events of a response after a number, from its beginning or from wherever its client has lost it. */
-  const stream = async (request: Request, turnID: string, startingAfter: number): Promise<Response> => {
-    const owner = authenticate(request);
+  const stream = async (
+    request: Request,
+    owner: string,
+    { turnID, startingAfter }: { readonly turnID: string; readonly startingAfter: number },
+  ): Promise<Response> => {
     const active = options.track(request);
     const reading = new AbortController();
     const abort = (): void => reading.abort(active.signal.reason);
@@ -151,36 +140,29 @@ export const createStoredResponseRoutes = (options: StoredResponseOptions): Rout
       },
     },
     '/v1/responses/:id': {
-      GET: tracked(async (request, { id = '' }, signal) => {
-        const owner = authenticate(request);
-        const after = parseStreamQuery(request);
+      GET: forOwner(async (request, by, { id = '' }) => {
+        const startingAfter = parseStreamQuery(request);
         const turnID = turnIDIn(id);
-        const found =
-          after === undefined ? read(turnID, { owner, signal }).then(toResponse) : stream(request, turnID, after);
+        const found: Promise<object> =
+          startingAfter === undefined ? read(turnID, by) : stream(request, by.owner, { turnID, startingAfter });
         return found.catch(quoting(id));
       }),
-      DELETE: tracked(async (request, { id = '' }, signal) => {
-        const by = { owner: authenticate(request), signal };
+      DELETE: forOwner(async (_request, by, { id = '' }) => {
         const { id: turnID } = await turns.view(turnIDIn(id), by).catch(quoting(id));
         // It may have come before, and its answer was lost.
-        await turns.delete(turnID, by).catch((error: unknown) => {
-          if (!isTurnRefused(error, 'turn_not_found')) throw error;
-        });
-        return jsonResponse(200, toDeletedResponse(id));
+        await turns.delete(turnID, by).catch(unlessRefused('turn_not_found'));
+        return { id, object: 'response', deleted: true };
       }),
     },
     '/v1/responses/:id/input_items': {
-      GET: tracked(async (request, { id = '' }, signal) => {
-        const by = { owner: authenticate(request), signal };
+      GET: forOwner(async (request, by, { id = '' }) => {
         const query = parsePageQuery(request);
         const turn = await turns.view(turnIDIn(id), by).catch(quoting(id));
-        return toResponse(toItemPage(itemsOfInput(turn, await turns.input(turn, by)), query));
+        return toItemPage(itemsOfInput(turn, await turns.input(turn, by)), query);
       }),
     },
     '/v1/responses/:id/cancel': {
-      POST: tracked(async (request, { id = '' }, signal) =>
-        toResponse(await cancel(turnIDIn(id), { owner: authenticate(request), signal }).catch(quoting(id))),
-      ),
+      POST: forOwner((_request, by, { id = '' }) => cancel(turnIDIn(id), by).catch(quoting(id))),
     },
   };
 };

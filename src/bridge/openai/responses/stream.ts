@@ -1,28 +1,29 @@
+import type { Clock } from '../../../core/clock.ts';
+import type { ClientAnswer } from '../../answer/client-answer.ts';
 import { type AnswerFailure, isBridgeFault, toAnswerFailure } from '../../errors.ts';
-import type { AnswerEnd, OutputEvent } from '../../output.ts';
-import type { EncodedEvent, StreamEncoder } from '../stream-encoder.ts';
-import { createEventEncoder, errorEvent, type GivenEvent, type ResponseEvents } from './events.ts';
+import { customNamesIn } from '../client-tools.ts';
+import type { EncodedEvent, Endpoint, StreamEncoder } from '../endpoint.ts';
+import { encodeChange, encodeEvents, errorEvent, type GivenEvent, type ResponseEvents } from './events.ts';
 import { createOutputItems } from './items.ts';
 import { createRepeatableEncoder } from './repeatable.ts';
-import { isCompleted, type ResponseStart, type ResponseState, toResponseObject } from './response.ts';
+import { type ParsedResponsesRequest, parseResponsesRequest } from './request.ts';
+import {
+  createResponse,
+  isCompleted,
+  type LastEvent,
+  openItemsAfter,
+  type ResponseStart,
+  type ResponseState,
+  stateAfter,
+  toResponseObject,
+} from './response.ts';
 
 const BUG: AnswerFailure = { status: 500, code: 'internal_error', message: 'The bridge failed while it answered' };
 
-const EVENTS = {
-  queued: 'response.queued',
-  running: 'response.in_progress',
-  cancelled: 'response.failed',
-  failed: 'response.failed',
-} as const;
-
-const eventFor = (state: ResponseState): string => {
-  if (state.kind !== 'ended') return EVENTS[state.kind];
+const lastEventName = (state: ResponseState): string => {
+  if (!('end' in state)) return 'response.failed';
   return isCompleted(state.end) ? 'response.completed' : 'response.incomplete';
 };
-
-/** The status of items that are open when the answer ends. */
-const statusOfOpenItems = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>) =>
-  event.kind === 'end' && isCompleted(event.end) ? 'completed' : 'incomplete';
 
 /** The failure to report for an error; undefined for a client that has disconnected. */
 const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
@@ -32,15 +33,15 @@ const toStreamFailure = (error: unknown): AnswerFailure | undefined => {
 
 /** Numbers events as they come. */
 const createPlainEncoder = (): ResponseEvents => {
-  const { eventOf, eventsOf } = createEventEncoder();
-  const encodeGiven = (...given: readonly GivenEvent[]) => given.map(([type, members]) => eventOf(type, members));
+  let next = 0;
+  const counted = (encoded: readonly EncodedEvent[]): readonly EncodedEvent[] => {
+    next += encoded.length;
+    return encoded;
+  };
+  const encodeGiven = (...given: readonly GivenEvent[]) => counted(encodeEvents(given, next));
   return {
     begin: encodeGiven,
-    eventsIn(changes) {
-      const [first] = changes;
-      // The fast path: nearly every output event is one change.
-      return first !== undefined && changes.length === 1 ? eventsOf(first) : changes.flatMap(eventsOf);
-    },
+    eventsIn: (changes) => changes.flatMap((change) => counted(encodeChange(change, next))),
     end: encodeGiven,
   };
 };
@@ -49,40 +50,22 @@ const createPlainEncoder = (): ResponseEvents => {
  * Encodes the events of a streamed response. A failure is its last two events: `error` and `response.failed`. A stream in the
  * background that cannot go on ends with `error` alone.
  */
-export const createResponseEncoder = ({
-  place,
-  model,
-  echo,
-  createdSeconds,
-  nowSeconds,
-  startingAfter,
-}: ResponseStart): StreamEncoder => {
+export const createResponseEncoder = (start: ResponseStart): StreamEncoder => {
+  const { place, echo, nowSeconds, startingAfter } = start;
   const repeatable = echo.isBackground ? createRepeatableEncoder(startingAfter) : undefined;
   const { begin, eventsIn, end } = repeatable ?? createPlainEncoder();
   const items = createOutputItems(place);
-  const facts = { id: place.responseID, model, createdSeconds, echo };
-  const responseEvent = (state: ResponseState, event = eventFor(state)): GivenEvent => [
-    event,
-    { response: toResponseObject(facts, state) },
-  ];
-  const stateAfter = (answerEnd: AnswerEnd): ResponseState => {
-    const output = items.list();
-    return echo.isBackground && answerEnd.isAborted === true
-      ? { kind: 'cancelled', output }
-      : { kind: 'ended', output, end: answerEnd, endedSeconds: nowSeconds() };
-  };
-  const last = (event: Extract<OutputEvent, { kind: 'end' | 'failure' }>): readonly EncodedEvent[] => {
-    const closing = eventsIn(items.close(statusOfOpenItems(event)));
-    if (event.kind === 'end') return [...closing, ...end(responseEvent(stateAfter(event.end)))];
-    const { failure } = event;
-    const failed = responseEvent({ kind: 'failed', output: items.list(), failure });
-    // All clients understand the first of the two; some ignore `response.failed`.
-    return [...closing, ...end(errorEvent(failure), failed)];
+  const last = (event: LastEvent): readonly EncodedEvent[] => {
+    const closing = eventsIn(items.close(openItemsAfter(event)));
+    const state = stateAfter(event, nowSeconds(), echo.isBackground);
+    const response: GivenEvent = [lastEventName(state), { response: toResponseObject(start, items.list(), state) }];
+    // All clients understand an `error`; some ignore `response.failed`.
+    return [...closing, ...(event.kind === 'failure' ? end(errorEvent(event.failure), response) : end(response))];
   };
   return {
     async first() {
-      const running: ResponseState = { kind: 'running', output: [] };
-      return begin(responseEvent(running, 'response.created'), responseEvent(running));
+      const members = { response: toResponseObject(start, [], { status: 'in_progress' }) };
+      return begin(['response.created', members], ['response.in_progress', members]);
     },
     eventsFor: (event) =>
       event.kind === 'end' || event.kind === 'failure' ? last(event) : eventsIn(items.applyEvent(event)),
@@ -93,5 +76,31 @@ export const createResponseEncoder = ({
     },
     // Every event of a response has a meaning, so there is none without content.
     empty: () => undefined,
+  };
+};
+
+/** `POST /v1/responses`. */
+export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): Endpoint<ParsedResponsesRequest> => {
+  const startOf = (
+    { model, echo, clientTools }: ParsedResponsesRequest,
+    { responseID, sessionID, ...answer }: ClientAnswer,
+  ): ResponseStart => ({
+    place: { responseID, sessionID, custom: customNamesIn(clientTools) },
+    model: model ?? answer.model,
+    echo,
+    createdSeconds: answer.createdSeconds,
+    nowSeconds: () => Math.floor(clock.now() / 1000),
+  });
+  return {
+    name: 'responses',
+    effortMember: 'reasoning.effort',
+    parse: parseResponsesRequest,
+    async toBody(output, request, answer) {
+      // A text of the bridge is complete at once, and cannot be looked at later.
+      const isRunning = request.echo.isBackground && answer.sessionID !== undefined;
+      const start = startOf(request, answer);
+      return isRunning ? toResponseObject(start, [], { status: 'in_progress' }) : createResponse(output, start);
+    },
+    createEncoder: (request, answer) => createResponseEncoder(startOf(request, answer)),
   };
 };

@@ -3,7 +3,7 @@ import { readSessionDocument } from '../../../../src/agent/session/document.ts';
 import { describe } from '../../../check.ts';
 import { linesOf } from '../../harness/any-session.ts';
 import { idsFrom } from '../../store/samples.ts';
-import { collected, errorsAbout, LATER, type Line, recordsIn, SAME, sample } from './world.ts';
+import { collected, errorsAbout, LATER, type Line, recordsIn, sample } from './world.ts';
 
 describe('the document of a session', (check) => {
   /** The sample's lines, of which one, by its place, is changed at a path. */
@@ -213,7 +213,6 @@ describe('the document of a session', (check) => {
       lines.slice(1, END),
     );
     assert.equal(await errorsAbout(lines.map((line) => ` ${line} \r`)), []);
-    assert.is(SAME.length, 3);
   });
 
   check(

@@ -1,11 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type * as v from 'valibot';
 import { openSqliteStore } from '../../../../src/agent/adapter/sqlite/store.ts';
 import type { Ids } from '../../../../src/agent/protocol/ids.ts';
-import type { StoredMessage, StoredPart, StoredSession } from '../../../../src/agent/protocol/stored-schemas.ts';
-import type { Message, Part, Session } from '../../../../src/agent/protocol/types.ts';
 import {
   readSessionDocument,
   type SessionDocument,
@@ -151,11 +148,3 @@ export const withStores = async (
 /** Imports a document; with the first id of what it has made. */
 export const importing = async (store: Store, lines: readonly string[], how = asIs): Promise<string> =>
   importSession({ store, ids: idsFrom(LATER) }, await sent(lines), how);
-
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
-/** What a store may hold, a document may hold, and the other way round. */
-export const SAME: readonly [
-  Same<Session, v.InferOutput<typeof StoredSession>>,
-  Same<Message, v.InferOutput<typeof StoredMessage>>,
-  Same<Part, v.InferOutput<typeof StoredPart>>,
-] = [true, true, true];

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { AssistantMessage } from '../../../../src/agent/protocol/types.ts';
 import { describe } from '../../../check.ts';
-import { sessionOf, turn, userOf, world } from './world.ts';
+import { sessionOf } from '../../store/samples.ts';
+import { turn, userOf, world } from './world.ts';
 
 describe('runs', (check) => {
   check('keep their promises whatever happens in whatever order', async () => {

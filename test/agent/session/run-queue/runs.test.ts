@@ -1,37 +1,10 @@
 import * as assert from 'uvu/assert';
 import { createRunQueue } from '../../../../src/agent/session/run-queue.ts';
 import { describe, rejection } from '../../../check.ts';
-import { alone, answerTo, sessionOf, turn, userOf, world } from './world.ts';
+import { sessionOf } from '../../store/samples.ts';
+import { alone, answerTo, turn, userOf, world } from './world.ts';
 
 describe('runs', (check) => {
-  check('answer each prompt of a session in its turn, one at a time', async () => {
-    const { runs, open, reported } = world();
-    const answers = ['1', '2', '3'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));
-    for (const id of ['1', '2', '3']) {
-      await turn();
-      assert.equal(
-        open.map(({ user }) => user.id),
-        [id],
-      );
-      assert.equal(await runs.statuses(), { a: { type: 'busy' } });
-      open[0]?.finish();
-    }
-    assert.equal(
-      (await Promise.all(answers)).map(({ parentID }) => parentID),
-      ['1', '2', '3'],
-    );
-    await turn();
-    assert.equal(await runs.statuses(), {});
-    assert.equal(reported, ['a idle']);
-  });
-
-  check('of different sessions do not wait for each other', async () => {
-    const { runs, open } = world();
-    for (const id of ['a', 'b', 'c']) void runs.run(sessionOf(id), userOf(id, id));
-    await turn();
-    assert.is(open.length, 3);
-  });
-
   check('go on after one that failed, and report it', async () => {
     const { runs, open, bugs } = world();
     const [first, second] = ['1', '2'].map((id) => runs.run(sessionOf('a'), userOf('a', id)));

@@ -1,35 +1,12 @@
-import {
-  type AssistantMessage,
-  NO_TOKENS,
-  type Session,
-  type UserMessage,
-} from '../../../../src/agent/protocol/types.ts';
+import type { AssistantMessage, UserMessage } from '../../../../src/agent/protocol/types.ts';
 import { createRunQueue } from '../../../../src/agent/session/run-queue.ts';
 import { createSingleServer } from '../../../../src/agent/store/cluster.ts';
+import { answer, userMessage } from '../../store/samples.ts';
 
 /** Lets what is ready run. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export const sessionOf = (id: string): Session => ({
-  id,
-  slug: 's',
-  projectID: 'global',
-  directory: '/',
-  title: 't',
-  version: '1',
-  cost: 0,
-  tokens: NO_TOKENS,
-  time: { created: 1, updated: 1 },
-});
-
-export const userOf = (sessionID: string, id: string): UserMessage => ({
-  id,
-  sessionID,
-  role: 'user',
-  time: { created: 1 },
-  agent: 'build',
-  model: { providerID: 'p', modelID: 'm' },
-});
+export const userOf = (sessionID: string, id: string): UserMessage => userMessage(id, sessionID);
 
 /** What a queue needs of the others: here, that there are none. */
 export const alone = () => ({
@@ -38,21 +15,11 @@ export const alone = () => ({
 });
 
 /** The message that a run ends with. */
-export const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage => ({
-  id: `answer to ${id}`,
-  sessionID,
-  role: 'assistant',
-  parentID: id,
-  mode: 'build',
-  agent: 'build',
-  modelID: 'm',
-  providerID: 'p',
-  path: { cwd: '/', root: '/' },
-  time: { created: 1 },
-  cost: 0,
-  tokens: NO_TOKENS,
-  ...(isAborted ? { error: { name: 'MessageAbortedError', data: { message: 'Aborted' } } } : {}),
-});
+export const answerTo = ({ id, sessionID }: UserMessage, isAborted: boolean): AssistantMessage =>
+  answer(`answer to ${id}`, sessionID, {
+    parentID: id,
+    ...(isAborted ? { error: { name: 'MessageAbortedError', data: { message: 'Aborted' } } } : {}),
+  });
 
 /** Runs whose answers the test gives when it wants to. */
 export const world = () => {

@@ -54,10 +54,10 @@ const action = fc.oneof(
 /** The check before each call, of any agent in any session, where every tool asks. */
 const checking = () => {
   const { clock, approvals, kept } = world();
-  const currentActionFor = createPermissionActions({
-    store: { session: async (id) => sessionOf(id) },
-    taskTracker: { parentOf: () => undefined },
-  });
+  const currentActionFor = createPermissionActions(
+    { store: { session: async (id) => sessionOf(id) } },
+    { parentOf: () => undefined },
+  );
   const ran: { readonly callID: string; readonly call: Call; readonly at: number }[] = [];
   let count = 0;
   const make = (made: Call): void => {

@@ -37,13 +37,13 @@ describe('calls that wait for the results of a client', (check) => {
     ],
     [
       'the end of their time',
-      ({ world }) => world.clock.advance(24 * HOUR_MS),
+      ({ world }) => world.clock.advance(HOUR_MS / 2),
       'The result of this call did not come in time.',
     ],
   ];
   for (const [what, end, why] of ends) {
     check(`are ended by ${what}, and a later result changes nothing`, async () => {
-      const given = await waiting();
+      const given = await waiting({ changes: { clientToolTimeoutMs: HOUR_MS / 4 } });
       const { world, id, first, second } = given;
       await end(given);
       await idle(world);

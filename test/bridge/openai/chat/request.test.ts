@@ -12,24 +12,6 @@ const refused = (body: unknown, headers: Record<string, string> = {}) =>
 const refusedWith = (members: Record<string, unknown>) => refused({ messages: [HELLO], ...members });
 
 describe('a chat completion request', (check) => {
-  check('needs no more than one message', () => {
-    assert.equal(parseChatRequest({ messages: [HELLO] }, new Headers()), {
-      model: undefined,
-      system: '',
-      history: [],
-      input: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }],
-      files: [],
-      isStreamed: false,
-      includeUsage: false,
-      effort: undefined,
-      isStored: true,
-      conversation: { kind: 'unnamed' },
-      isBackgroundTask: false,
-      approval: undefined,
-      ignored: [],
-    });
-  });
-
   check('says what it wishes for', () => {
     const {
       model,
@@ -88,26 +70,6 @@ describe('a chat completion request', (check) => {
 
   check('does not name members no one knows, nor who the user is', () => {
     assert.equal(asked({ user: 'u', safety_identifier: 's', frobnicate: 1, metadata: { a: 'b' } }).ignored, []);
-  });
-
-  check('names what is given and has no effect, and refuses none of it', () => {
-    const given = {
-      audio: { resolvedModel: 'x' },
-      frequency_penalty: 0.5,
-      functions: [{ name: 'f' }],
-      logit_bias: { 1: 2 },
-      logprobs: true,
-      max_completion_tokens: 100,
-      max_tokens: 100,
-      modalities: ['text', 'audio'],
-      presence_penalty: -1,
-      seed: 0,
-      stop: ['END'],
-      temperature: 0,
-      top_logprobs: 3,
-      top_p: 0.1,
-    };
-    assert.equal(asked(given).ignored, Object.keys(given));
   });
 
   check('does not name what asks for nothing', () => {

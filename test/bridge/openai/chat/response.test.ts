@@ -3,7 +3,6 @@ import { createChatCompletion } from '../../../../src/bridge/openai/chat/respons
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../check.ts';
 import {
-  ASK,
   ended,
   FAILURE,
   failed,
@@ -11,7 +10,6 @@ import {
   ranTool,
   reporting,
   textEvents,
-  thought,
 } from '../../harness/recorded-outputs.ts';
 
 const FACTS = { id: 'chatcmpl-1', model: 'acme/small', createdSeconds: 1_700_000_000, fingerprint: 'fp_1' };
@@ -53,23 +51,6 @@ describe('a chat completion in one piece', (check) => {
     );
     assert.is(choices[0]?.message.content, 'I look.\n\nFound it.');
     assert.not.ok('tool_calls' in (choices[0]?.message ?? {}));
-  });
-
-  check('keeps reasoning out of the words', async () => {
-    const { choices } = await answer(thought('r', 'Hm', 'm.'), textEvents('a', 'Yes.'), thought('s', 'Sure?'), ended());
-    assert.is(choices[0]?.message.content, 'Yes.');
-    assert.is(choices[0]?.message.reasoning_content, 'Hmm.\n\nSure?');
-  });
-
-  check('has empty words when nothing was said', async () => {
-    const { choices } = await answer(ended({ finish: 'length' }));
-    assert.is(choices[0]?.message.content, '');
-    assert.is(choices[0]?.finish_reason, 'length');
-  });
-
-  check('names the questions that it ends with', async () => {
-    const { gatehouse } = await answer(textEvents('a', 'May I?'), ended({ approvalRequests: [ASK] }));
-    assert.equal(gatehouse, { approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }] });
   });
 
   check('that fails is a fault that is not retryable', async () => {

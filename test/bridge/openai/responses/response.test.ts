@@ -1,18 +1,17 @@
 import type OpenAI from 'openai';
 import * as assert from 'uvu/assert';
-import { NO_ECHO, repeatedMembers } from '../../../../src/bridge/openai/responses/echo.ts';
+import { repeatedMembers } from '../../../../src/bridge/openai/responses/echo.ts';
 import { callItem, messageItem, reasoningItem } from '../../../../src/bridge/openai/responses/items.ts';
 import {
   type ResponseObject,
   type ResponseState,
-  toDeletedResponse,
   toResponseObject,
 } from '../../../../src/bridge/openai/responses/response.ts';
 import { describe } from '../../../check.ts';
-import { ASK, COST, FAILURE } from '../../harness/recorded-outputs.ts';
-import { callOf, NOW_SECONDS, responseID } from './world.ts';
+import { COST, FAILURE } from '../../harness/recorded-outputs.ts';
+import { callOf, NOW_SECONDS, startOf } from './world.ts';
 
-const FACTS = { id: responseID(), model: 'acme/small', createdSeconds: NOW_SECONDS, echo: NO_ECHO };
+const MADE = { status: 'in_progress' } as const;
 const OUTPUT = [
   reasoningItem('rs_0', 'Hm', 'completed'),
   callItem('mcp_1', callOf('c', 'bash'), { output: 'ok', isError: false }),
@@ -21,7 +20,7 @@ const OUTPUT = [
 ];
 const END = { finish: 'stop', usage: COST, approvalRequests: [] } as const;
 const ended = (more: object = {}): ResponseObject =>
-  toResponseObject(FACTS, { kind: 'ended', output: OUTPUT, end: { ...END, ...more }, endedSeconds: NOW_SECONDS + 5 });
+  toResponseObject(startOf(), OUTPUT, { end: { ...END, ...more }, endedSeconds: NOW_SECONDS + 5 });
 
 type Writable<T> = T extends readonly (infer Item)[]
   ? Writable<Item>[]
@@ -37,13 +36,9 @@ const asOpenAI = ({ error: _, ...sent }: Omit<Writable<ResponseObject>, Repeated
 
 describe('a response', (check) => {
   check("has every member that OpenAI's types ask for", () => {
-    const states: ResponseState[] = [
-      { kind: 'running', output: [] },
-      { kind: 'ended', output: OUTPUT, end: END, endedSeconds: 1 },
-      { kind: 'failed', output: [], failure: FAILURE },
-    ];
+    const states: ResponseState[] = [MADE, { end: END, endedSeconds: 1 }, { failure: FAILURE }];
     for (const state of states) {
-      const made = toResponseObject(FACTS, state);
+      const made = toResponseObject(startOf(), OUTPUT, state);
       assert.is(asOpenAI(made as Writable<ResponseObject>).object, 'response');
       // A member without a value is one that is not sent.
       for (const [name, value] of Object.entries(made)) assert.is.not(value, undefined, name);
@@ -65,7 +60,7 @@ describe('a response', (check) => {
         tool_choice: 'none',
       }),
     };
-    const made = toResponseObject({ ...FACTS, echo }, { kind: 'running', output: [] });
+    const made = toResponseObject(startOf({ echo }), [], MADE);
     assert.equal(
       [
         made.instructions,
@@ -101,7 +96,7 @@ describe('a response', (check) => {
       total_tokens: 37,
     });
     assert.equal([made.status, made.created_at, made.completed_at], ['completed', NOW_SECONDS, NOW_SECONDS + 5]);
-    assert.not('usage' in toResponseObject(FACTS, { kind: 'running', output: [] }));
+    assert.not('usage' in toResponseObject(startOf(), [], MADE));
   });
 
   check('says why it is incomplete', () => {
@@ -114,23 +109,6 @@ describe('a response', (check) => {
       assert.not('completed_at' in made);
     }
     assert.is(ended().incomplete_details, null);
-  });
-
-  check('says why it failed, and no more of it', () => {
-    const made = toResponseObject(FACTS, { kind: 'failed', output: [], failure: FAILURE });
-    assert.is(made.status, 'failed');
-    assert.equal(made.error, { code: 'model_error', message: "The agent's model failed" });
-  });
-
-  check('names the questions that it ended with', () => {
-    assert.equal((ended({ approvalRequests: [ASK] }) as Record<string, unknown>).gatehouse, {
-      approvals: [{ id: 'per_0198abcd', tool: 'relay_recharge', input: '{}' }],
-    });
-    assert.not('gatehouse' in ended());
-  });
-
-  check('is gone when it was deleted', () => {
-    assert.equal(toDeletedResponse('resp_1'), { id: 'resp_1', object: 'response', deleted: true });
   });
 });
 

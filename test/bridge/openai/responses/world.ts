@@ -1,14 +1,8 @@
-import { bridgeErrorResponse } from '../../../../src/bridge/errors.ts';
 import { NO_ECHO } from '../../../../src/bridge/openai/responses/echo.ts';
-import { type ParsedResponsesRequest, parseResponsesRequest } from '../../../../src/bridge/openai/responses/request.ts';
-import { createResponse, type ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
-import { createResponseEncoder } from '../../../../src/bridge/openai/responses/stream.ts';
+import type { ResponseStart } from '../../../../src/bridge/openai/responses/response.ts';
 import type { AgentToolCall, OutputEvent } from '../../../../src/bridge/output.ts';
-import { Fault } from '../../../../src/core/fault.ts';
-import { sseResponse } from '../../../../src/core/http/sse.ts';
-import { createFakeClock } from '../../../fake-clock.ts';
-import { streamedEvents } from '../../harness/polled.ts';
-import { type Reported, reporting } from '../../harness/recorded-outputs.ts';
+import { textOfParts } from '../../../../src/bridge/request.ts';
+import type { SentMessage } from '../../../../src/bridge/turns/port.ts';
 
 /** What every response is called here. The second one of a world ends in 2, and so on. */
 export const responseID = (count = 1): string => `resp_${String(count).padStart(12, '0')}Abcdefghijklmn`;
@@ -52,46 +46,10 @@ export const startOf = (more: Partial<ResponseStart> = {}): ResponseStart => ({
   ...more,
 });
 
-export type ResponsesWorld = {
-  readonly baseURL: string;
-  readonly fetch: typeof fetch;
-  /** What was asked, in order, and the bodies that asked it. */
-  readonly asked: readonly ParsedResponsesRequest[];
-  readonly bodies: readonly Record<string, unknown>[];
+const wordsOf = (message: SentMessage): string => {
+  if (message.role === 'user') return textOfParts(message.parts);
+  return (message.role === 'tool' ? message.output : (message.text ?? '')).replace(/\s+/g, ' ');
 };
-
-const neverLate = { clock: createFakeClock(), heartbeat: undefined };
-
-/** Responses without an agent and without a network: whatever is asked is answered with these sayings. */
-export const createResponsesWorld = (...outputEvents: readonly Reported[]): ResponsesWorld => {
-  const asked: ParsedResponsesRequest[] = [];
-  const bodies: Record<string, unknown>[] = [];
-  const answer = async (request: Request): Promise<Response> => {
-    const body = (await request.json()) as Record<string, unknown>;
-    bodies.push(body);
-    const wanted = parseResponsesRequest(body, request.headers);
-    asked.push(wanted);
-    const count = asked.length;
-    const start = startOf({ place: placeOf(responseID(count)), echo: wanted.echo });
-    if (!wanted.isStreamed) return Response.json(await createResponse(reporting(...outputEvents), start));
-    return sseResponse(() => streamedEvents(reporting(...outputEvents), createResponseEncoder(start)), {
-      ...neverLate,
-      onBug(error) {
-        throw error;
-      },
-    });
-  };
-  return {
-    baseURL: 'http://bridge.test/v1',
-    asked,
-    bodies,
-    async fetch(input, init) {
-      try {
-        return await answer(new Request(input as string, init));
-      } catch (error) {
-        if (error instanceof Fault) return bridgeErrorResponse(error.detail);
-        throw error;
-      }
-    },
-  };
-};
+/** Messages in short: their words, with single blanks. */
+export const inShort = (messages: readonly SentMessage[] = []) =>
+  messages.map((message) => ({ role: message.role, text: wordsOf(message) }));

@@ -1,10 +1,9 @@
 import * as assert from 'uvu/assert';
-import { parseInput } from '../../../../../src/bridge/openai/responses/input.ts';
 import { describe } from '../../../../check.ts';
 import { refusalOf } from '../../../harness/recorded-outputs.ts';
-import { assistant, user } from './world.ts';
+import { assistant, read, user } from './world.ts';
 
-const refused = (input: unknown) => refusalOf(() => parseInput(input));
+const refused = (input: unknown) => refusalOf(() => read(input));
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
 const text = (words: string) => ({ type: 'text', text: words });
 const asked = (...parts: readonly unknown[]) => ({ role: 'user', parts });
@@ -17,12 +16,12 @@ const calling = (...ids: readonly string[]) => ({
 
 describe("the items of a request's input", (check) => {
   check('are one message where they are a text', () => {
-    const { history, input } = parseInput('Hello');
+    const { history, input } = read('Hello');
     assert.equal([history, input], [[], [asked(text('Hello'))]]);
   });
 
   check('are the conversation before, and what the user says since', () => {
-    const { history, input } = parseInput([
+    const { history, input } = read([
       user('One'),
       assistant([{ type: 'output_text', text: 'Two', annotations: [] }], { id: 'msg_1', status: 'completed' }),
       user([
@@ -36,7 +35,7 @@ describe("the items of a request's input", (check) => {
   });
 
   check('of one answer are one message', () => {
-    const { history, input } = parseInput([
+    const { history, input } = read([
       ...[user('One'), assistant('I look'), { type: 'reasoning', id: 'rs_1', summary: [] }, call('a'), call('b')],
       ...[output('a', '1'), output('b', '2')],
     ]);
@@ -52,7 +51,7 @@ describe("the items of a request's input", (check) => {
       { type: 'custom_tool_call', call_id: 'a', name: 'sh', input: 'ls' },
       { type: 'custom_tool_call_output', call_id: 'a', output: 'x' },
     ];
-    const { history, input } = parseInput([user('One'), ...items]);
+    const { history, input } = read([user('One'), ...items]);
     assert.equal(history.at(-1), {
       role: 'assistant',
       calls: [{ id: 'a', name: 'sh', arguments: '{"input":"ls"}' }],
@@ -62,7 +61,7 @@ describe("the items of a request's input", (check) => {
 
   check('of tools of other servers are calls with their results', () => {
     const made = { type: 'mcp_call', id: 'mcp_x', name: 'f', arguments: '{}', output: 'done', server_label: 's' };
-    const { history } = parseInput([user('One'), made, assistant('Two'), user('Three')]);
+    const { history } = read([user('One'), made, assistant('Two'), user('Three')]);
     assert.equal(history, [
       asked(text('One')),
       calling('mcp_x'),
@@ -73,9 +72,9 @@ describe("the items of a request's input", (check) => {
 
   check('decide on approvals where there is nothing else', () => {
     const item = { type: 'mcp_approval_response', approval_request_id: 'per_1', approve: true };
-    assert.equal(parseInput([item]).approvals, [{ isApproved: true, ids: ['per_1'] }]);
-    assert.is(parseInput([item, user('and?')]).approvals, undefined);
-    assert.is(parseInput([user('approve all')]).approvals, undefined);
+    assert.equal(read([item]).approvals, [{ isApproved: true, ids: ['per_1'] }]);
+    assert.is(read([item, user('and?')]).approvals, undefined);
+    assert.is(read([user('approve all')]).approvals, undefined);
   });
 
   check('are refused where they are no items, or nothing is to be answered', () => {

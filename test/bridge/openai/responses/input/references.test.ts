@@ -1,9 +1,7 @@
 import * as assert from 'uvu/assert';
-import { parseInput } from '../../../../../src/bridge/openai/responses/input.ts';
 import { describe } from '../../../../check.ts';
-import { inShort } from '../clients/world.ts';
-import { responseID } from '../world.ts';
-import { assistant, user } from './world.ts';
+import { inShort, responseID } from '../world.ts';
+import { assistant, read, user } from './world.ts';
 
 const reference = (id: string) => ({ type: 'item_reference', id });
 
@@ -16,7 +14,7 @@ describe('items that a client names and does not send', (check) => {
       previousResponse: after,
       history,
       input,
-    } = parseInput([
+    } = read([
       user('One'),
       ours('rs', 0),
       ours('msg', 1),
@@ -29,18 +27,18 @@ describe('items that a client names and does not send', (check) => {
   });
 
   check('need no type', () => {
-    const { previousResponse } = parseInput([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]);
+    const { previousResponse } = read([user('One'), { id: `msg_0_${responseID()}` }, user('Two')]);
     assert.equal(previousResponse, afterResponse());
   });
 
   check('may be parts of an answer, by whose ids it is found', () => {
     const itemID = 'msg_0123456789abcdef_fedcba9876543210';
-    const { previousResponse, history } = parseInput([user('One'), reference(itemID), user('Two')]);
+    const { previousResponse, history } = read([user('One'), reference(itemID), user('Two')]);
     assert.equal([previousResponse, history], [{ kind: 'after-item', itemID }, []]);
   });
 
   check('keep the conversation after that answer', () => {
-    const { previousResponse: after, history } = parseInput([
+    const { previousResponse: after, history } = read([
       user('One'),
       ours('msg', 0),
       assistant('the rest of it'),
@@ -56,7 +54,7 @@ describe('items that a client names and does not send', (check) => {
   });
 
   check('matter only where words are missing', () => {
-    const { previousResponse: after, history } = parseInput([
+    const { previousResponse: after, history } = read([
       user('One'),
       ours('rs', 0),
       ours('mcp', 1),
@@ -71,11 +69,11 @@ describe('items that a client names and does not send', (check) => {
   });
 
   check('of others are missed where they are messages, and only since the last answer of ours', () => {
-    assert.is(parseInput([user('One'), reference('msg_abc'), user('Two')]).unknownItemAt, 'input[1].id');
-    assert.is(parseInput([user('One'), reference('msg_0_abc'), user('Two')]).unknownItemAt, 'input[1].id');
-    assert.is(parseInput([user('One'), reference('rs_abc'), assistant('x'), user('Two')]).unknownItemAt, undefined);
+    assert.is(read([user('One'), reference('msg_abc'), user('Two')]).unknownItemAt, 'input[1].id');
+    assert.is(read([user('One'), reference('msg_0_abc'), user('Two')]).unknownItemAt, 'input[1].id');
+    assert.is(read([user('One'), reference('rs_abc'), assistant('x'), user('Two')]).unknownItemAt, undefined);
     assert.is(
-      parseInput([user('One'), reference('msg_abc'), user('Two'), ours('msg', 0), user('Three')]).unknownItemAt,
+      read([user('One'), reference('msg_abc'), user('Two'), ours('msg', 0), user('Three')]).unknownItemAt,
       undefined,
     );
   });

@@ -3,7 +3,7 @@ import { createResponse } from '../../../../../src/bridge/openai/responses/respo
 import type { OutputEvent } from '../../../../../src/bridge/output.ts';
 import { Fault } from '../../../../../src/core/fault.ts';
 import { describe, rejection } from '../../../../check.ts';
-import { ended, FAILURE, failed, reporting, textEvents } from '../../../harness/recorded-outputs.ts';
+import { FAILURE, failed, reporting, textEvents } from '../../../harness/recorded-outputs.ts';
 import { startOf } from '../world.ts';
 import { read } from './world.ts';
 
@@ -62,11 +62,5 @@ describe('a response in one piece', (check) => {
   check('takes an answer that just ends for a bug', async () => {
     const thrown = await rejection(createResponse(reporting(textEvents('a', 'Hel')), startOf()));
     assert.not.instance(thrown, Fault);
-  });
-
-  check('knows when it began and when it ended', async () => {
-    const start = startOf({ createdSeconds: 100, nowSeconds: () => 101 });
-    const made = await createResponse(reporting(ended()), start);
-    assert.equal([made.created_at, (made as Record<string, unknown>).completed_at], [100, 101]);
   });
 });

@@ -6,15 +6,12 @@ import type { OutputEvent } from '../../../../../src/bridge/output.ts';
 import { Fault } from '../../../../../src/core/fault.ts';
 import { describe } from '../../../../check.ts';
 import { streamedEvents } from '../../../harness/polled.ts';
-import { ASK, ended, type Reported, reporting, textEvents, thought } from '../../../harness/recorded-outputs.ts';
+import { ended, type Reported, reporting, textEvents, thought } from '../../../harness/recorded-outputs.ts';
 import { BESIDE, began, callOf, responseID, returned, startOf } from '../world.ts';
 import { type Event, read } from './world.ts';
 
 const eventsOf = async (...outputEvents: Reported[]): Promise<Event[]> =>
   (await read(reporting(...outputEvents))).events;
-
-const namesOf = async (...outputEvents: Reported[]): Promise<string[]> =>
-  (await read(reporting(...outputEvents))).names;
 
 /** Everything that has parts from the beginning of an answer to its end. */
 const ALL = [thought('r', 'H', 'm'), textEvents('a', 'I ', 'look.'), BESIDE, textEvents('b', 'Five.'), ended()];
@@ -37,21 +34,6 @@ describe('the events of a response', (check) => {
       );
     },
   );
-
-  check('write a text from its beginning to its end', async () => {
-    assert.equal(await namesOf(textEvents('a', 'Hel', 'lo'), ended()), [
-      'created',
-      'in_progress',
-      'output_item.added',
-      'content_part.added',
-      'output_text.delta',
-      'output_text.delta',
-      'output_text.done',
-      'content_part.done',
-      'output_item.done',
-      'completed',
-    ]);
-  });
 
   check('hold everything that is known of a text', async () => {
     const events = await eventsOf(textEvents('a', 'Hel', 'lo "x"\n'), ended());
@@ -146,28 +128,6 @@ describe('the events of a response', (check) => {
       ['mcp_call', 'message'],
     );
     assert.equal([output[1].status, output[1].content[0].text], ['completed', '']);
-  });
-
-  check('end with the conversation until then where that is not all', async () => {
-    const { events, names } = await read(reporting(textEvents('a', 'Hel'), ended({ finish: 'length' })));
-    assert.is(names.at(-1), 'incomplete');
-    assert.equal(events.at(-1).response.incomplete_details, { reason: 'max_output_tokens' });
-    assert.is(events.at(-1).response.output.length, 1);
-  });
-
-  check('name the questions that an answer ended with', async () => {
-    const events = await eventsOf(textEvents('a', 'May I?'), ended({ approvalRequests: [ASK] }));
-    assert.equal(events.at(-1).response.gatehouse.approvals, [{ id: ASK.id, tool: ASK.tool, input: ASK.input }]);
-  });
-
-  check('say at once that the response is under way', async () => {
-    async function* never(): AsyncGenerator<OutputEvent> {
-      await new Promise(() => {});
-      yield ended();
-    }
-    const events = streamedEvents(never(), createResponseEncoder(startOf()));
-    assert.is((await events.next()).value?.event, 'response.created');
-    assert.is((await events.next()).value?.event, 'response.in_progress');
   });
 
   check('end with the same response as one that is not streamed', async () => {

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { streamAnswer } from '../../../src/bridge/http/stream-answer.ts';
-import type { StreamEncoder } from '../../../src/bridge/openai/stream-encoder.ts';
+import { streamAnswer } from '../../../src/bridge/http/send-stream.ts';
+import type { StreamEncoder } from '../../../src/bridge/openai/endpoint.ts';
 import type { OutputEvent } from '../../../src/bridge/output.ts';
 import { Fault } from '../../../src/core/fault.ts';
 import { createTimeSlices } from '../../../src/core/time-slices.ts';
