@@ -52,7 +52,7 @@ const PLACES: Readonly<Record<string, string>> = {
     agent/model/http.ts:Headers agent/model/long-texts.ts:RegExp bridge/answer/approvals/text.ts:RegExp bridge/ids.ts:RegExp bridge/turns/agent/traced-post.ts:URL
     bridge/openai/responses/request.ts:Headers bridge/settings.ts:URL console/links/webhook.ts:URL
     console/services/secret-filter.ts:sort console/settings.ts:URL core/config.ts:URL core/http/tracing.ts:URL
-    gateway/judge/chain/chain.ts:sort gateway/judge/verdict.ts:RegExp gateway/settings/variables.ts:URL
+    gateway/judge/chain/chain.ts:sort gateway/settings/variables.ts:URL
     relay-admin/relay/client.ts:URL relay-admin/settings.ts:URL`,
   'an address or a header: 16 KiB, as Node reads no longer heads': `
     agent/http/query.ts:URLSearchParams+decodeURI bridge/agent/servers.ts:URLSearchParams bridge/openai/approvals.ts:RegExp
@@ -62,7 +62,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'a form: 32 KiB': 'core/http/body.ts:decodeURI',
   'a password: 1,024 characters': 'console/accounts/password-hash.ts:normalize',
   'an id, or the start of a text: 1,000 characters': `
-    agent/adapter/mcp/http-guard.ts:URL agent/protocol/ids.ts:RegExp llm/refusal.ts:RegExp`,
+    agent/adapter/mcp/connection-fetch.ts:URL agent/protocol/ids.ts:RegExp llm/refusal.ts:RegExp`,
   'a schema: 64 KiB': 'adapter/node/json-schema.ts:RegExp',
   'a list of at most some thousand entries': `
     agent/adapter/sqlite/reads.ts:sort agent/protocol/unknown-fields.ts:sort agent/session/retention.ts:sort agent/turn/step.ts:sort
@@ -75,7 +75,7 @@ const PLACES: Readonly<Record<string, string>> = {
   // 100 ms for 50,000 names, which no model has been seen to write.
   "the input of a model's call: 1 MiB": 'core/json.ts:sort',
   'a body with at most 50,000 values': `
-    agent/protocol/command-template.ts:sort agent/session/new-ids.ts:sort agent/tools/loop-guard.ts:sort
+    agent/protocol/command-template.ts:sort agent/session/new-ids.ts:sort
     agent/turns/history/digests.ts:sort agent/turns/locate.ts:sort bridge/answer/approvals/decisions.ts:RegExp
     bridge/turns/opencode/history.ts:sort`,
   'a data URL of 9 MiB; test/agent/http/event-loop.test.ts': `
@@ -84,7 +84,7 @@ const PLACES: Readonly<Record<string, string>> = {
     'bridge/stream/graphemes.ts:Intl core/text.ts:normalize',
   'a text that is judged, 1 MiB; test/gateway/routes/event-loop.test.ts': `
     gateway/text/decoders/bits.ts:sort gateway/text/decoders/ciphers.ts:RegExp gateway/text/decoders/spelling.ts:RegExp
-    gateway/text/decoders/escapes.ts:RegExp gateway/guard/joined-text.ts:RegExp
+    gateway/text/decoders/escapes.ts:RegExp gateway/routes/chat-texts/joined-text.ts:RegExp
     gateway/text/decoders/unicode.ts:Intl+normalize+RegExp gateway/text/invisible.ts:sort gateway/text/normalize.ts:normalize
     gateway/text/soft-hyphens.ts:normalize gateway/text/unusual.ts:RegExp`,
 };

@@ -79,11 +79,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     ...['errors', 'metrics', 'models', 'policy', 'text'],
     ...[
       'judge',
-      'readiness',
       'settings',
       'backend',
+      'readiness',
       'shadow',
-      'guard',
       'routes',
       'admin',
       'shared-state',

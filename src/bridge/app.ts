@@ -1,6 +1,6 @@
 import { createServiceBudget } from '../core/byte-budget.ts';
 import type { Clock } from '../core/clock.ts';
-import { guard, type Handler } from '../core/http/handler.ts';
+import { createHandler, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
@@ -161,7 +161,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     }),
   };
   const routes = createRoutes(table, hintForBridgePath);
-  const guarded = guard(routes.handler, {
+  const handler = createHandler(routes.handler, {
     clock,
     log,
     newRequestId: options.newRequestId,
@@ -177,7 +177,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     }
   };
   return {
-    handler: withCors(guarded, settings.corsOrigins),
+    handler: withCors(handler, settings.corsOrigins),
     async stop() {
       await untilNone(activeRequests.count, STOP_AFTER_MS);
       activeRequests.stop();

@@ -1,6 +1,6 @@
 import { createServiceBudget } from '../core/byte-budget.ts';
 import { Fault } from '../core/fault.ts';
-import { guard, type Handler } from '../core/http/handler.ts';
+import { AnsweredFailure, createHandler, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
@@ -145,7 +145,15 @@ export const createConsole = (options: ConsoleOptions): Console => {
     ...createStandardRoutes({ service: 'console', version, ready: readiness, metricsText }),
   };
   const routes = createRoutes(table, () => 'No such path. The page is at /, its API below /api');
-  const guarded = guard(routes.handler, {
+  const orPage: Handler = (request) =>
+    routes.handler(request).catch((error: unknown) => {
+      const page =
+        error instanceof Fault && error.detail.kind === 'not-found'
+          ? pageRoutes.pageForUnknownPath(request)
+          : undefined;
+      throw page === undefined ? error : new AnsweredFailure(error, page);
+    });
+  const handler = createHandler(orPage, {
     clock,
     log,
     newRequestId: options.newRequestId,
@@ -153,11 +161,9 @@ export const createConsole = (options: ConsoleOptions): Console => {
     onAnswered: meter.recordRequest,
     bodies,
     errors: CONSOLE_ERROR_RESPONSES,
-    replaceFailure: (request, error) =>
-      error instanceof Fault && error.detail.kind === 'not-found' ? pageRoutes.pageForUnknownPath(request) : undefined,
   });
   return {
-    handler: withSecurityHeaders(guarded),
+    handler: withSecurityHeaders(handler),
     start: running.start,
     stop() {
       bodies.stop();

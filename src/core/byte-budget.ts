@@ -142,7 +142,7 @@ export type MemoryBounds = {
   /** The largest body. It must fit in, or it could never be sent. */
   readonly limitBytes: number;
   /** What an operator has set. */
-  readonly budgetBytes: number | undefined;
+  readonly budgetBytes?: number | undefined;
   /** What the process may use. */
   readonly memoryBytes: number;
 };

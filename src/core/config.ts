@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isRecord } from './json.ts';
 import type { Log } from './log.ts';
 
 /** Levenshtein distance, row by row: how many characters have to be put in, taken out or replaced. */
@@ -25,6 +26,12 @@ export const nearestName = (name: string, known: readonly string[]): string | un
     undefined,
   )?.candidate;
 };
+
+/** What is wrong with those members of an object whose names are not among the known ones. */
+export const unknownNames = (value: unknown, known: readonly string[]): string[] =>
+  Object.keys(isRecord(value) ? value : {})
+    .filter((name) => !known.includes(name))
+    .map((name) => `unknown name ${JSON.stringify(name)}, the nearest known one is "${nearestName(name, known)}"`);
 
 /** What a process was given to configure it: names and texts. */
 export type Variables = Readonly<Record<string, string | undefined>>;

@@ -11,8 +11,8 @@ export const startCoolDown = (now: () => number, lengthMs: number): (() => numbe
   };
 };
 
-const SHORTEST_MS = 1_000;
-const LONGEST_MS = 3_600_000;
+/** What is believed of a `Retry-After` header that a server sends. */
+const RETRY_AFTER_MS = { least: 1_000, most: 3_600_000 } as const;
 
 const SECONDS = /^\d+(?:\.\d+)?$/;
 // The three forms that RFC 9110 wants read. `Date.parse` alone would also make a date of `-5` and of `soon 1`.
@@ -35,5 +35,5 @@ const delayMsOf = (value: string, now: number): number => {
  */
 export const retryAfterMs = (header: string | null, now: number): number | undefined => {
   const delayMs = delayMsOf(header?.trim() ?? '', now);
-  return delayMs >= SHORTEST_MS ? Math.min(delayMs, LONGEST_MS) : undefined;
+  return delayMs >= RETRY_AFTER_MS.least ? Math.min(delayMs, RETRY_AFTER_MS.most) : undefined;
 };

@@ -1,7 +1,6 @@
 import { createDeadline } from '../core/async.ts';
-import type { Clock } from '../core/clock.ts';
 import { type HttpClient, HttpClientError } from '../core/http/client.ts';
-import type { Log } from '../core/log.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { headersFor } from '../llm/attempt.ts';
 import { type Breaker, createBreaker, createUpstream, type Upstream } from '../llm/breaker.ts';
 import { createDetectedDialect, createFixedDialect, type DialectChoice, detectDialect } from '../llm/detect.ts';
@@ -12,24 +11,22 @@ import type { BackendKey, CoolDownReason, KeyChange } from '../llm/key-state.ts'
 import { createModelTraits, type FindModelTraits } from '../llm/model-traits.ts';
 import { ollama } from '../llm/ollama.ts';
 import { openai } from '../llm/openai.ts';
-import type { Dialect } from '../llm/types.ts';
 import type { BackendSettings } from './settings/config.ts';
 
 /** What the client of a judge's backend is made of. */
-export type JudgeBackendNeeds = Pick<BackendSettings, 'baseUrl' | 'dialect'> & {
-  readonly keys: readonly BackendKey[];
-  readonly httpClient: HttpClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly onAttempt: (attempt: AttemptRecord) => void;
-  readonly onKeyChange: (change: KeyChange) => void;
-  /** Settings that were set and that only Ollama has. */
-  readonly ollamaSettings: readonly string[];
-};
+export type JudgeBackendNeeds = Pick<Runtime, 'clock' | 'log'> &
+  Pick<BackendSettings, 'baseUrl' | 'dialect'> & {
+    readonly keys: readonly BackendKey[];
+    readonly httpClient: HttpClient;
+    readonly onAttempt: (attempt: AttemptRecord) => void;
+  };
 
-type JudgeBackend = {
+/** The backend that judges are asked at. */
+export type JudgeBackend = {
   readonly upstream: Upstream;
   readonly pool: KeyPool;
+  /** From now on is told each change that concerns a whole key. */
+  readonly onKeyChange: (listener: (change: KeyChange) => void) => void;
   readonly breaker: Breaker;
   readonly checkHealth: (signal: AbortSignal) => Promise<BackendHealth>;
   readonly findTraits: FindModelTraits;
@@ -41,19 +38,10 @@ const BREAKER_LIMITS = { failures: 5, coolDownMs: 2000, maxCoolDownMs: 30_000 };
 const DETECT_LIMIT_MS = 5000;
 
 const dialectFor = (
-  { dialect, baseUrl, httpClient, clock, log, ollamaSettings }: JudgeBackendNeeds,
+  { dialect, baseUrl, httpClient, clock, log }: JudgeBackendNeeds,
   usableKey: () => BackendKey,
 ): DialectChoice => {
-  const warnOfSettings = (found: Dialect): void => {
-    if (found !== ollama)
-      for (const setting of ollamaSettings)
-        log('warn', 'setting-without-effect', { setting, reason: 'only Ollama has it' });
-  };
-  if (dialect === 'ollama') return createFixedDialect(ollama);
-  if (dialect === 'openai') {
-    warnOfSettings(openai);
-    return createFixedDialect(openai);
-  }
+  if (dialect !== 'auto') return createFixedDialect(dialect === 'ollama' ? ollama : openai);
   return createDetectedDialect(async () => {
     const deadline = createDeadline(clock, DETECT_LIMIT_MS);
     try {
@@ -64,7 +52,6 @@ const dialectFor = (
         signal: deadline.signal,
       });
       log(found?.isCertain ? 'info' : 'warn', 'backend-dialect', { state: found?.dialect.name ?? 'unknown' });
-      if (found !== undefined) warnOfSettings(found.dialect);
       return found;
     } catch (error) {
       const { code } = error instanceof HttpClientError ? error : new HttpClientError('TIMEOUT');
@@ -78,15 +65,16 @@ const dialectFor = (
 
 /** Creates the client of the judge's backend: keys, breaker, dialect and failover. Throws a `TypeError` without a key. */
 export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
-  const { baseUrl, keys, httpClient, clock, log, onKeyChange } = needs;
+  const { baseUrl, keys, httpClient, clock, log } = needs;
   const [firstKey] = keys;
   if (firstKey === undefined) throw new TypeError('Cannot create a backend without a key');
+  const listeners: ((change: KeyChange) => void)[] = [];
   const pool = createKeyPool(keys, clock.now, (change) => {
     const { fingerprint: key, state, reason, coolDownMs: restMs, strikes: count, model } = change;
     const about = { ...(reason === undefined ? {} : { reason }), ...(model === undefined ? {} : { model }) };
     log('warn', 'backend-key', { key, state, ...about, restMs, count });
     // Replicas share what concerns a whole key. That it may not use a model each learns by one call.
-    if (model === undefined) onKeyChange(change);
+    if (model === undefined) for (const listen of listeners) listen(change);
   });
   const onAttempt = (attempt: AttemptRecord): void => {
     needs.onAttempt(attempt);
@@ -100,14 +88,15 @@ export const createJudgeBackend = (needs: JudgeBackendNeeds): JudgeBackend => {
     const usable = pool.statuses().find(({ state }) => state !== 'cooling');
     return keys.find(({ fingerprint }) => fingerprint === usable?.fingerprint) ?? firstKey;
   };
-  const dialect = dialectFor(needs, usableKey);
-  const failover = createFailover({ baseUrl, dialect, httpClient, now: clock.now, clock, pool, onAttempt });
+  const client = { baseUrl, httpClient, clock, dialect: dialectFor(needs, usableKey) };
+  const failover = createFailover({ ...client, pool, onAttempt });
   return {
     upstream: createUpstream(failover, breaker, clock),
     pool,
     breaker,
-    checkHealth: (signal) => checkBackendHealth({ baseUrl, dialect, httpClient }, usableKey(), signal),
-    findTraits: createModelTraits({ baseUrl, dialect, httpClient, clock, usableKey }),
+    onKeyChange: (listener) => void listeners.push(listener),
+    checkHealth: (signal) => checkBackendHealth(client, usableKey(), signal),
+    findTraits: createModelTraits({ ...client, usableKey }),
     restReasons() {
       const isUsable = pool.waitMs() === 0 || pool.probeEnd() !== undefined;
       return isUsable ? undefined : [...new Set(pool.statuses().flatMap(({ reason }) => reason ?? []))];

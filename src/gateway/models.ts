@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, expectedText, nearestName } from '../core/config.ts';
+import { ConfigError, expectedText, unknownNames } from '../core/config.ts';
 import { Fault } from '../core/fault.ts';
 import { notConfiguredText } from '../core/identifier.ts';
 import { isRecord, jsonErrorText, parseJsonValue } from '../core/json.ts';
@@ -126,14 +126,7 @@ const entryProblems = (alias: string, given: unknown, issues: Issues = []): stri
   const wrong = issues.map((issue) =>
     problem(`${[alias, v.getDotPath(issue)].filter((part) => part !== null).join('.')}: `, issue.message),
   );
-  const known = Object.keys(AliasEntry.entries);
-  const stray = Object.keys(isRecord(given) ? given : {}).filter((name) => !known.includes(name));
-  const unknown = stray.map((name) =>
-    problem(
-      `${alias}: `,
-      `unknown name ${JSON.stringify(name)}, the nearest known one is "${nearestName(name, known)}"`,
-    ),
-  );
+  const unknown = unknownNames(given, Object.keys(AliasEntry.entries)).map((name) => problem(`${alias}: `, name));
   return [...wrong, ...unknown];
 };
 

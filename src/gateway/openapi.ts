@@ -1,8 +1,8 @@
 import { toJsonSchemaDefs } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { adminPaths, adminSchemas } from './admin/openapi.ts';
-import { GuardRequest } from './guard/request.ts';
+import { ADMIN_COMPONENTS } from './admin/openapi.ts';
 import { CATEGORY_NAMES } from './policy/categories.ts';
+import { GuardRequest } from './routes/guard-face/request.ts';
 import { LITELLM_PATH } from './routes/integrations/litellm.ts';
 import { PORTKEY_PATH } from './routes/integrations/portkey.ts';
 import { ModerationRequest } from './routes/request.ts';
@@ -93,15 +93,22 @@ const COMPONENTS = {
   Health,
   Ready,
 };
+type Component = keyof typeof COMPONENTS | keyof typeof ADMIN_COMPONENTS;
+
 const schemaRef = (name: string): string => `#/components/schemas/${name}`;
-const schemas = toJsonSchemaDefs(COMPONENTS, {
-  errorMode: 'ignore',
-  overrideRef: ({ referenceId }) => schemaRef(referenceId),
+const schemasOf = (components: Readonly<Record<string, v.GenericSchema>>) =>
+  toJsonSchemaDefs(components, {
+    errorMode: 'ignore',
+    overrideRef: ({ referenceId }) => schemaRef(referenceId),
+  });
+const schemas = schemasOf(COMPONENTS);
+
+const json = (name: Component) => ({ content: { 'application/json': { schema: { $ref: schemaRef(name) } } } });
+const ok = (name: Component) => ({ description: 'The answer', ...json(name) });
+const body = (name: Component) => ({ requestBody: { required: true, ...json(name) } });
+const parameter = (name: string) => ({
+  parameters: [{ name, in: 'path', required: true, schema: { type: 'string' } }],
 });
-const contentOf = (name: keyof typeof COMPONENTS) => ({
-  content: { 'application/json': { schema: { $ref: schemaRef(name) } } },
-});
-const ok = (name: keyof typeof COMPONENTS) => ({ description: 'The answer', ...contentOf(name) });
 
 const REASONS: Readonly<Record<string, string>> = {
   400: 'The input is not one that can be judged, or too large; `param` says where',
@@ -115,8 +122,8 @@ const REASONS: Readonly<Record<string, string>> = {
   503: 'Every backend key is cooling down, or too many requests wait; see Retry-After',
   504: 'The deadline passed',
 };
-const errorsOf = (...statuses: readonly number[]) =>
-  Object.fromEntries(statuses.map((status) => [status, { description: REASONS[status], ...contentOf('Error') }]));
+const errorsOf = (statuses: readonly number[]) =>
+  Object.fromEntries(statuses.map((status) => [status, { description: REASONS[status], ...json('Error') }]));
 
 const header = (description: string) => ({ description, schema: { type: 'string' } });
 const moderated = {
@@ -131,65 +138,62 @@ const moderated = {
     ),
   },
 };
-const BEARER = [{ bearer: [] }];
-const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+const feed = {
+  description: 'Server-sent events: verdict, keys, skipped, stopping. Last-Event-ID resumes',
+  content: { 'text/event-stream': { schema: { type: 'string' } } },
+};
+
+/** An operation that wants a key. `asked`: its parameters and its body. */
+const keyed = (operationId: string, answer: object, errors: readonly number[], asked: object = {}) => ({
+  operationId,
+  security: [{ bearer: [] }],
+  ...asked,
+  responses: { 200: answer, ...errorsOf(errors) },
+});
+
+const ADMIN_PATHS = {
+  '/admin/state': { get: keyed('adminState', ok('AdminState'), [401, 503]) },
+  '/admin/keys/{fingerprint}/rest': {
+    post: keyed('restBackendKey', ok('KeyChangeAnswer'), [400, 401, 404], {
+      ...parameter('fingerprint'),
+      ...body('RestRequest'),
+    }),
+  },
+  '/admin/keys/{fingerprint}/release': {
+    post: keyed('releaseBackendKey', ok('KeyChangeAnswer'), [401, 404], parameter('fingerprint')),
+  },
+  '/admin/check': {
+    post: keyed('checkText', ok('CheckAnswer'), [400, 401, 404, 502, 503, 504], body('CheckRequest')),
+  },
+  '/admin/events': { get: keyed('adminEvents', feed, [401, 503]) },
+};
+
+const JUDGED = [400, 401, 404, 408, 415, 429, 502, 503, 504];
 
 /** Creates the OpenAPI 3.1 document from the schemas that the service reads requests with and that the tests check. */
 export const createGatewayOpenApi = (version: string, hasAdmin: boolean) => ({
   openapi: '3.1.0',
   info: { title: 'Gatehouse moderation gateway', version, license: { name: 'Apache-2.0' } },
   components: {
-    schemas: { ...schemas, ...(hasAdmin ? adminSchemas() : {}) },
+    // Few gateways have admin routes: their schemas are made when asked for.
+    schemas: { ...schemas, ...(hasAdmin ? schemasOf(ADMIN_COMPONENTS) : {}) },
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
   },
   paths: {
-    '/v1/moderations': {
-      post: {
-        operationId: 'createModeration',
-        security: BEARER,
-        requestBody: { required: true, ...contentOf('ModerationRequest') },
-        responses: { 200: moderated, ...errorsOf(400, 401, 404, 408, 415, 429, 502, 503, 504) },
-      },
-    },
+    '/v1/moderations': { post: keyed('createModeration', moderated, JUDGED, body('ModerationRequest')) },
     '/v1/chat/completions': {
-      post: {
-        operationId: 'askGuard',
-        security: BEARER,
-        requestBody: { required: true, ...contentOf('GuardRequest') },
-        responses: { 200: ok('GuardCompletion'), ...errorsOf(400, 401, 404, 415, 429, 502, 503, 504) },
-      },
+      post: keyed('askGuard', ok('GuardCompletion'), [400, 401, 404, 415, 429, 502, 503, 504], body('GuardRequest')),
     },
     [LITELLM_PATH]: {
-      post: {
-        operationId: 'askForLitellm',
-        security: BEARER,
-        requestBody: { required: true, ...contentOf('ForeignRequest') },
-        responses: { 200: ok('LitellmAnswer'), ...errorsOf(400, 401, 404, 408, 415, 429, 500, 502, 503, 504) },
-      },
+      post: keyed('askForLitellm', ok('LitellmAnswer'), [...JUDGED, 500], body('ForeignRequest')),
     },
     // Every failure is an answer too: Portkey passes errors.
-    [PORTKEY_PATH]: {
-      post: {
-        operationId: 'askForPortkey',
-        security: BEARER,
-        requestBody: { required: true, ...contentOf('ForeignRequest') },
-        responses: { 200: ok('PortkeyAnswer') },
-      },
-    },
-    '/v1/models': {
-      get: { operationId: 'listModels', security: BEARER, responses: { 200: ok('ModelList'), ...errorsOf(401) } },
-    },
-    '/v1/models/{id}': {
-      get: {
-        operationId: 'retrieveModel',
-        security: BEARER,
-        parameters: [idParameter],
-        responses: { 200: ok('Model'), ...errorsOf(401, 404) },
-      },
-    },
+    [PORTKEY_PATH]: { post: keyed('askForPortkey', ok('PortkeyAnswer'), [], body('ForeignRequest')) },
+    '/v1/models': { get: keyed('listModels', ok('ModelList'), [401]) },
+    '/v1/models/{id}': { get: keyed('retrieveModel', ok('Model'), [401, 404], parameter('id')) },
     '/health': { get: { operationId: 'health', responses: { 200: ok('Health') } } },
     '/ready': { get: { operationId: 'ready', responses: { 200: ok('Ready'), 503: ok('Ready') } } },
-    ...(hasAdmin ? adminPaths({ errorsOf, security: BEARER }) : {}),
+    ...(hasAdmin ? ADMIN_PATHS : {}),
     '/metrics': { get: { operationId: 'metrics', responses: { 200: { description: 'Prometheus text' } } } },
   },
 });

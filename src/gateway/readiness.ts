@@ -1,13 +1,16 @@
 import { createDeadline, untilAborted } from '../core/async.ts';
-import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
+import { jsonResponse } from '../core/http/response.ts';
 import type { Log } from '../core/log.ts';
+import type { Runtime } from '../core/runtime.ts';
 import type { BackendHealth } from '../llm/health.ts';
 import type { CoolDownReason } from '../llm/key-state.ts';
 import { isSameModel } from '../llm/model-name.ts';
 import type { FindModelTraits } from '../llm/model-traits.ts';
+import type { JudgeBackend } from './backend.ts';
 import { findUnfitness } from './judge/chain/fitness.ts';
 import { judgesOf, type ModelAlias } from './models.ts';
+import type { GatewaySettings } from './settings/variables.ts';
 
 /**
  * Ready when `reasons` is empty. `missing`: the aliases whose model the backend does not list. `warnings`: what an alias
@@ -19,17 +22,10 @@ export type Readiness = {
   readonly warnings: readonly string[];
 };
 
-type ReadyCheckNeeds = {
-  readonly clock: Clock;
+type ReadyCheckNeeds = Pick<Runtime, 'clock' | 'log'> & {
   readonly isStopping: () => boolean;
-  /** Why every key is cooling down, each reason once; undefined where one may be used. */
-  readonly restReasons: () => readonly CoolDownReason[] | undefined;
-  readonly checkBackend: (signal: AbortSignal) => Promise<BackendHealth>;
-  readonly findTraits: FindModelTraits;
+  readonly backend: Pick<JudgeBackend, 'restReasons' | 'breaker' | 'checkHealth' | 'findTraits'>;
   readonly models: ReadonlyMap<string, ModelAlias>;
-  readonly isBreakerOpen: () => boolean;
-  /** Is written the first result, and each that differs from the one before. */
-  readonly log: Log;
 };
 
 /** However many probes arrive, the backend is checked at most once in this time. */
@@ -82,25 +78,21 @@ const report = (log: Log, { reasons, missing, warnings }: Readiness): void => {
   else log('warn', reasons.length === 0 ? 'ready' : 'not-ready', { reason });
 };
 
-/** Creates the check behind `/ready`. Its result is reused for a short time, and concurrent callers share one check. */
-export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readiness>) => {
-  const {
-    clock,
-    isStopping,
-    restReasons,
-    isBreakerOpen: isLeftAlone,
-    checkBackend: askBackend,
-    findTraits,
-    models,
-    log,
-  } = needs;
+/** Creates the check behind `/ready`. It logs the first result, and each that differs from the one before. A result is reused for a short time, and concurrent callers share one check. */
+export const createReadyCheck = ({
+  clock,
+  log,
+  isStopping,
+  backend,
+  models,
+}: ReadyCheckNeeds): (() => Promise<Readiness>) => {
   let lastCheck: { readonly at: number; readonly answer: Promise<Readiness> } | undefined;
 
   const checkNow = async (): Promise<Readiness> => {
     const deadline = createDeadline(clock, CHECK_LIMIT_MS);
     try {
-      const health = await askBackend(deadline.signal);
-      return await untilAborted(toReadiness(health, models, findTraits), deadline.signal);
+      const health = await backend.checkHealth(deadline.signal);
+      return await untilAborted(toReadiness(health, models, backend.findTraits), deadline.signal);
     } catch (error) {
       if (error instanceof Fault) return notReady('the backend does not answer in time');
       throw error;
@@ -111,10 +103,10 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
 
   const current = async (): Promise<Readiness> => {
     if (isStopping()) return notReady('the service is stopping');
-    const resting = restReasons();
+    const resting = backend.restReasons();
     if (resting !== undefined)
       return notReady(`every backend key is cooling down: ${resting.map(restText).join('; ')}`);
-    if (isLeftAlone()) return notReady('the backend failed several times in a row');
+    if (backend.breaker.status().state === 'open') return notReady('the backend failed several times in a row');
     if (lastCheck === undefined || Math.abs(clock.now() - lastCheck.at) >= CHECK_INTERVAL_MS)
       lastCheck = { at: clock.now(), answer: checkNow() };
     return lastCheck.answer;
@@ -128,3 +120,25 @@ export const createReadyCheck = (needs: ReadyCheckNeeds): (() => Promise<Readine
     return readiness;
   };
 };
+
+type ReadyRouteNeeds = {
+  readonly settings: Pick<GatewaySettings, 'NO_VERDICT'>;
+  readonly isStopping: () => boolean;
+  readonly checkReadiness: () => Promise<Readiness>;
+};
+
+/** `GET /ready`: 200 as long as the gateway can answer something that blocks, else 503 with the reasons. */
+export const createReadyRoute =
+  ({ settings, isStopping, checkReadiness }: ReadyRouteNeeds) =>
+  async (): Promise<Response> => {
+    const { reasons, missing, warnings } = await checkReadiness();
+    const lacks = {
+      ...(missing.length === 0 ? {} : { missing_models_for: missing }),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    };
+    // Without endpoints clients are refused the connection, and those that fail open pass everything. A flag blocks.
+    const isFlagging = settings.NO_VERDICT === 'flag' && !isStopping();
+    if (reasons.length > 0 && isFlagging) return jsonResponse(200, { status: 'flagging', reasons, ...lacks });
+    if (reasons.length > 0) return jsonResponse(503, { status: 'not ready', reasons, ...lacks });
+    return jsonResponse(200, { status: 'ready', ...lacks });
+  };

@@ -1,8 +1,8 @@
 import { Fault } from '../core/fault.ts';
-import { type HttpClient, HttpClientError, type HttpResponse, isNeverConnected } from '../core/http/client.ts';
+import { HttpClientError, type HttpResponse, isNeverConnected } from '../core/http/client.ts';
 import type { Span } from '../core/http/tracing.ts';
 import { retryAfterMs } from '../core/retry.ts';
-import { BACKEND_BUSY, currentDialect, type DialectChoice } from './detect.ts';
+import { BACKEND_BUSY, type Backend, currentDialect } from './detect.ts';
 import type { BackendKey, KeyRefusal } from './key-state.ts';
 import { detectKnownError } from './known-errors.ts';
 import { detectRefusal } from './refusal.ts';
@@ -24,14 +24,6 @@ export type Attempt =
   | { readonly kind: 'busy'; readonly retryAfterMs?: number }
   /** Another key may succeed. A missing model is no failure of the host and must not block its other models. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isHostFailure: boolean };
-
-/** What every call to a backend needs. */
-export type AttemptNeeds = {
-  readonly baseUrl: string;
-  readonly dialect: DialectChoice;
-  readonly httpClient: HttpClient;
-  readonly now: () => number;
-};
 
 /** Far more than any verdict with its thinking, and small enough for many at once. */
 const ANSWER_LIMIT_BYTES = 1_048_576;
@@ -63,7 +55,7 @@ const readError = (status: number, text: string, waitMs: number | undefined): At
 
 /** Makes one call with one key. Rejects with the signal's reason when it aborts; every other outcome is a value. */
 export const attemptRequest = async (
-  { baseUrl, dialect, httpClient, now }: AttemptNeeds,
+  { baseUrl, dialect, httpClient, clock }: Backend,
   call: ChatCall,
   { key, signal, span }: { readonly key: BackendKey; readonly signal: AbortSignal; readonly span?: Span | undefined },
 ): Promise<Attempt> => {
@@ -94,7 +86,7 @@ export const attemptRequest = async (
   if (status !== 200) {
     // Another server may now have the address.
     if (status === 404) dialect.forget();
-    return readError(status, text, retryAfterMs(response.header('retry-after'), now()));
+    return readError(status, text, retryAfterMs(response.header('retry-after'), clock.now()));
   }
   const reply = chatApi.parseReply(text, call.model);
   if (reply.kind !== 'error') {

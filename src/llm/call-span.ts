@@ -37,3 +37,5 @@ export const createCallSpans = (baseUrl: string) => {
     },
   };
 };
+/** What `createCallSpans` creates. */
+export type CallSpans = ReturnType<typeof createCallSpans>;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { untilAborted } from '../core/async.ts';
+import type { Clock } from '../core/clock.ts';
 import { type HttpClient, HttpClientError } from '../core/http/client.ts';
 import { parseJson } from '../core/json.ts';
 import { detectKnownError } from './known-errors.ts';
@@ -12,9 +13,7 @@ const OllamaModels = v.object({ data: v.pipe(v.array(v.object({ owned_by: v.lite
 const OllamaVersion = v.object({ version: v.string() });
 const ANSWER_LIMIT_BYTES = 1_048_576;
 
-type DetectNeeds = {
-  readonly baseUrl: string;
-  readonly httpClient: HttpClient;
+type DetectNeeds = Pick<Backend, 'baseUrl' | 'httpClient'> & {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 };
@@ -70,6 +69,14 @@ export type DialectChoice = {
   /** At once when it is known. Rejects with an `HttpClientError` when the server cannot be reached. */
   readonly current: () => Dialect | Promise<Dialect | undefined>;
   readonly forget: () => void;
+};
+
+/** A backend as calls reach it. */
+export type Backend = {
+  readonly baseUrl: string;
+  readonly dialect: DialectChoice;
+  readonly httpClient: HttpClient;
+  readonly clock: Clock;
 };
 
 /** The dialect of a choice. Rejects as `current` does, and with the signal's reason when it aborts before that. */

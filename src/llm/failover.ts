@@ -1,8 +1,8 @@
 import { createDeadline, type Deadline, pause, untilAborted } from '../core/async.ts';
-import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { type Attempt, type AttemptNeeds, attemptRequest } from './attempt.ts';
-import { createCallSpans } from './call-span.ts';
+import { type Attempt, attemptRequest } from './attempt.ts';
+import { type CallSpans, createCallSpans } from './call-span.ts';
+import type { Backend } from './detect.ts';
 import type { LlmFault } from './errors.ts';
 import type { KeyPool } from './key-pool.ts';
 import type { BackendKey, KeyLease, KeyStatus } from './key-state.ts';
@@ -17,9 +17,8 @@ export type AttemptRecord = {
   readonly reason?: string;
 };
 
-type FailoverNeeds = AttemptNeeds & {
+type FailoverNeeds = Backend & {
   readonly pool: KeyPool;
-  readonly clock: Clock;
   readonly onAttempt: (attempt: AttemptRecord) => void;
 };
 
@@ -69,119 +68,117 @@ const MAX_BUSY_WAIT_MS = 2000;
 /** How long a client has to wait when the backend was busy until its deadline. */
 const BUSY_RETRY_AFTER_MS = 5000;
 
-/** A busy backend is not a broken one: its host is not blamed. */
-const stillBusy = (retryAfterMs = BUSY_RETRY_AFTER_MS): AllKeysFailed => ({
+const allKeysFailed = (detail: LlmFault, isHostFailure: boolean): AllKeysFailed => ({
   kind: 'all-keys-failed',
-  fault: new Fault<LlmFault>({ kind: 'overloaded', retryAfterMs }),
-  isHostFailure: false,
+  fault: new Fault<LlmFault>(detail),
+  isHostFailure,
 });
+
+/** A busy backend is not a broken one: its host is not blamed. */
+const stillBusy = (retryAfterMs = BUSY_RETRY_AFTER_MS): AllKeysFailed =>
+  allKeysFailed({ kind: 'overloaded', retryAfterMs }, false);
 
 /** Whether a call ended because its time was over. */
 export const isTimeout = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'backend-timeout';
 
+type State = FailoverNeeds & { readonly spans: CallSpans };
+
+const hasUntriedKey = (
+  pool: KeyPool,
+  { tried, model }: Pick<Wanted, 'tried' | 'model'>,
+  states: readonly KeyStatus['state'][],
+): boolean => {
+  if (pool.size <= tried.size) return false;
+  const spent = new Set([...tried].map(({ fingerprint }) => fingerprint));
+  return pool.statuses(model).some(({ state, fingerprint }) => states.includes(state) && !spent.has(fingerprint));
+};
+
+const nextLease = async (pool: KeyPool, wanted: Wanted, signal: AbortSignal): Promise<KeyLease | undefined> => {
+  const { tried, model, avoid } = wanted;
+  const unwanted = avoid === undefined ? tried : new Set([...tried, avoid]);
+  for (;;) {
+    const lease = pool.take(unwanted, model) ?? pool.take(tried, model);
+    const isProbed = lease === undefined && hasUntriedKey(pool, wanted, ['probing']);
+    const probeEnd = isProbed ? pool.probeEnd(model) : undefined;
+    if (probeEnd === undefined) return lease;
+    // Another call probes a key that may become usable: wait for its outcome.
+    await untilAborted(probeEnd, signal);
+  }
+};
+
+/** One call with its own time limit; `hung` when that passes before the caller's deadline. */
+const attemptWithinLimit = async (
+  state: State,
+  { call, lease, deadline, mayMoveOn }: KeyAttempt,
+): Promise<Attempt | 'hung'> => {
+  const { key } = lease;
+  const { span } = deadline;
+  if (!mayMoveOn) return attemptRequest(state, call, { key, signal: deadline.signal, span });
+  const limit = createDeadline(state.clock, attemptLimitMs(deadline.remainingMs(), true), deadline.signal);
+  try {
+    return await attemptRequest(state, call, { key, signal: limit.signal, span });
+  } catch (error) {
+    if (deadline.signal.aborted) throw deadline.signal.reason;
+    if (limit.signal.aborted) return 'hung';
+    throw error;
+  } finally {
+    limit.clear();
+  }
+};
+
+const attemptAndRecord = async (state: State, one: KeyAttempt): Promise<Attempt | 'hung'> => {
+  const { clock, spans, onAttempt } = state;
+  const { call, lease, deadline } = one;
+  const startedAt = clock.now();
+  const span = spans.begin(deadline.span, call.model);
+  const report = (kind: AttemptRecord['kind'], reason?: string) =>
+    onAttempt({
+      kind,
+      key: lease.key.fingerprint,
+      model: call.model,
+      durationMs: clock.now() - startedAt,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  try {
+    const outcome = await attemptWithinLimit(state, { ...one, deadline: { ...deadline, span } });
+    spans.end(span, outcome);
+    if (outcome === 'hung') report('hung');
+    else report(outcome.kind, 'reason' in outcome ? outcome.reason : undefined);
+    return outcome;
+  } catch (error) {
+    spans.end(span, error instanceof Fault ? error.detail : { kind: 'bug' });
+    // Nothing is known about the key: the caller disconnected, its time ran out, or there is a bug.
+    lease.release();
+    if (isTimeout(error)) report('hung');
+    throw error;
+  }
+};
+
 /** Creates a failover over the pool's keys, within the deadline. Throws only the deadline's own fault, or a bug. */
 export const createFailover = (needs: FailoverNeeds): Failover => {
-  const { pool, clock, onAttempt } = needs;
-  const spans = createCallSpans(needs.baseUrl);
-
-  const hasUntriedKey = (
-    tried: ReadonlySet<BackendKey>,
-    model: string,
-    states: readonly KeyStatus['state'][],
-  ): boolean => {
-    if (pool.size <= tried.size) return false;
-    const spent = new Set([...tried].map(({ fingerprint }) => fingerprint));
-    return pool.statuses(model).some(({ state, fingerprint }) => states.includes(state) && !spent.has(fingerprint));
-  };
-
-  const nextLease = async ({ tried, model, avoid }: Wanted, signal: AbortSignal): Promise<KeyLease | undefined> => {
-    const unwanted = avoid === undefined ? tried : new Set([...tried, avoid]);
-    for (;;) {
-      const lease = pool.take(unwanted, model) ?? pool.take(tried, model);
-      const isProbed = lease === undefined && hasUntriedKey(tried, model, ['probing']);
-      const probeEnd = isProbed ? pool.probeEnd(model) : undefined;
-      if (probeEnd === undefined) return lease;
-      // Another call probes a key that may become usable: wait for its outcome.
-      await untilAborted(probeEnd, signal);
-    }
-  };
-
-  /** One call with its own time limit; `hung` when that passes before the caller's deadline. */
-  const attemptWithinLimit = async ({ call, lease, deadline, mayMoveOn }: KeyAttempt): Promise<Attempt | 'hung'> => {
-    const { key } = lease;
-    const { span } = deadline;
-    if (!mayMoveOn) return attemptRequest(needs, call, { key, signal: deadline.signal, span });
-    const limit = createDeadline(clock, attemptLimitMs(deadline.remainingMs(), true), deadline.signal);
-    try {
-      return await attemptRequest(needs, call, { key, signal: limit.signal, span });
-    } catch (error) {
-      if (deadline.signal.aborted) throw deadline.signal.reason;
-      if (limit.signal.aborted) return 'hung';
-      throw error;
-    } finally {
-      limit.clear();
-    }
-  };
-
-  const attemptAndRecord = async (one: KeyAttempt): Promise<Attempt | 'hung'> => {
-    const { call, lease, deadline } = one;
-    const startedAt = clock.now();
-    const span = spans.begin(deadline.span, call.model);
-    const report = (kind: AttemptRecord['kind'], reason?: string) =>
-      onAttempt({
-        kind,
-        key: lease.key.fingerprint,
-        model: call.model,
-        durationMs: clock.now() - startedAt,
-        ...(reason === undefined ? {} : { reason }),
-      });
-    try {
-      const outcome = await attemptWithinLimit({ ...one, deadline: { ...deadline, span } });
-      spans.end(span, outcome);
-      if (outcome === 'hung') report('hung');
-      else report(outcome.kind, 'reason' in outcome ? outcome.reason : undefined);
-      return outcome;
-    } catch (error) {
-      spans.end(span, error instanceof Fault ? error.detail : { kind: 'bug' });
-      // Nothing is known about the key: the caller disconnected, its time ran out, or there is a bug.
-      lease.release();
-      if (isTimeout(error)) report('hung');
-      throw error;
-    }
-  };
-
+  const { pool, clock } = needs;
+  const state: State = { ...needs, spans: createCallSpans(needs.baseUrl) };
   return async (call, deadline, avoid) => {
+    const { model } = call;
     const tried = new Set<BackendKey>();
     let last: AllKeysFailed | undefined;
     let busyWaits = 0;
     for (;;) {
       deadline.signal.throwIfAborted();
-      const lease = await nextLease({ tried, model: call.model, avoid }, deadline.signal);
-      if (lease === undefined) {
-        const retryAfterMs = pool.waitMs(call.model);
-        return (
-          last ?? {
-            kind: 'all-keys-failed',
-            fault: new Fault<LlmFault>({ kind: 'no-backend-key', retryAfterMs }),
-            isHostFailure: false,
-          }
-        );
-      }
+      const lease = await nextLease(pool, { tried, model, avoid }, deadline.signal);
+      if (lease === undefined)
+        return last ?? allKeysFailed({ kind: 'no-backend-key', retryAfterMs: pool.waitMs(model) }, false);
       const { key } = lease;
       tried.add(key);
-      const mayMoveOn = hasUntriedKey(tried, call.model, ['active', 'half-open']);
-      const outcome = await attemptAndRecord({ call, lease, deadline, mayMoveOn }).catch((error: unknown) => {
+      const mayMoveOn = hasUntriedKey(pool, { tried, model }, ['active', 'half-open']);
+      const outcome = await attemptAndRecord(state, { call, lease, deadline, mayMoveOn }).catch((error: unknown) => {
         // It was busy, and took the call in the end, too late.
         if (busyWaits > 0 && isTimeout(error)) return stillBusy();
         throw error;
       });
       if (outcome === 'hung') {
         lease.release();
-        last = {
-          kind: 'all-keys-failed',
-          fault: new Fault<LlmFault>({ kind: 'backend-timeout' }),
-          isHostFailure: true,
-        };
+        last = allKeysFailed({ kind: 'backend-timeout' }, true);
       } else if (outcome.kind === 'all-keys-failed') {
         return outcome;
       } else if (outcome.kind === 'busy') {
@@ -196,8 +193,7 @@ export const createFailover = (needs: FailoverNeeds): Failover => {
         lease.refuse(outcome.refusal);
       } else if (outcome.kind === 'failed') {
         lease.release();
-        const fault = new Fault<LlmFault>({ kind: 'backend-error', reason: outcome.reason });
-        last = { kind: 'all-keys-failed', fault, isHostFailure: outcome.isHostFailure };
+        last = allKeysFailed({ kind: 'backend-error', reason: outcome.reason }, outcome.isHostFailure);
       } else {
         // Only a finished answer proves the key; a captive portal or a refused body does not.
         if (outcome.kind === 'answered' && outcome.reply.kind === 'answered') lease.succeed();

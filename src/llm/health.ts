@@ -1,6 +1,6 @@
-import { type HttpClient, HttpClientError, type HttpResponse } from '../core/http/client.ts';
+import { HttpClientError, type HttpResponse } from '../core/http/client.ts';
 import { headersFor } from './attempt.ts';
-import { BACKEND_BUSY, currentDialect, type DialectChoice } from './detect.ts';
+import { BACKEND_BUSY, type Backend, currentDialect } from './detect.ts';
 import type { BackendKey } from './key-state.ts';
 import { detectKnownError } from './known-errors.ts';
 import type { Dialect } from './types.ts';
@@ -9,12 +9,6 @@ import type { Dialect } from './types.ts';
 export type BackendHealth =
   | { readonly kind: 'up'; readonly models: readonly string[] }
   | { readonly kind: 'down'; readonly reason: string };
-
-type HealthNeeds = {
-  readonly baseUrl: string;
-  readonly dialect: DialectChoice;
-  readonly httpClient: HttpClient;
-};
 
 const ANSWER_LIMIT_BYTES = 4_194_304;
 
@@ -49,7 +43,7 @@ const down = (reason: string): BackendHealth => ({ kind: 'down', reason });
  * signal's reason.
  */
 export const checkBackendHealth = async (
-  { baseUrl, dialect, httpClient }: HealthNeeds,
+  { baseUrl, dialect, httpClient }: Omit<Backend, 'clock'>,
   key: BackendKey,
   signal: AbortSignal,
 ): Promise<BackendHealth> => {

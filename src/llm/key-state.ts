@@ -94,120 +94,131 @@ const coolDownLengthMs = (refusal: KeyRefusal, strikes: number): number => {
   return backendDelayMs(refusal) ?? Math.min(baseMs * 2 ** (strikes - 1), maxMs);
 };
 
+type State = KeyStateListeners & {
+  readonly key: BackendKey;
+  readonly now: () => number;
+  coolDown: CoolDown | undefined;
+  /** How many have begun: the result of a lease from before the last one is late. */
+  coolDowns: number;
+  isProbed: boolean;
+};
+
+const leftMsOf = ({ coolDown }: State): number => coolDown?.leftMs() ?? 0;
+
+const stateOf = (state: State): KeyStatus['state'] => {
+  if (state.coolDown === undefined) return 'active';
+  if (state.isProbed) return 'probing';
+  return leftMsOf(state) > 0 ? 'cooling' : 'half-open';
+};
+
+const statusOf = (of: State): KeyStatus => {
+  const state = stateOf(of);
+  const reason = of.coolDown === undefined ? {} : { reason: of.coolDown.reason };
+  return { fingerprint: of.key.fingerprint, state, coolDownMs: state === 'cooling' ? leftMsOf(of) : 0, ...reason };
+};
+
+const detailsOf = (state: State): KeyChange => ({ ...statusOf(state), strikes: state.coolDown?.strikes ?? 0 });
+const report = (state: State): void => state.onChange(detailsOf(state));
+
+const setCoolDown = (state: State, next: CoolDown | undefined): void => {
+  state.coolDown = next;
+  if (!state.isProbed) return;
+  state.isProbed = false;
+  state.onProbeEnd();
+};
+
+const startNewCoolDown = (state: State, reason: CoolDownReason, strikes: number, lengthMs: number): void =>
+  setCoolDown(state, { reason, strikes, leftMs: startCoolDown(state.now, lengthMs) });
+
+const refuse = (state: State, refusal: KeyRefusal): void => {
+  const { coolDown } = state;
+  const strikes = coolDown?.reason === refusal.reason ? coolDown.strikes + 1 : 1;
+  state.coolDowns += 1;
+  startNewCoolDown(state, refusal.reason, strikes, coolDownLengthMs(refusal, strikes));
+  report(state);
+};
+
+const refuseLate = (state: State, refusal: KeyRefusal): void => {
+  const { coolDown, isProbed } = state;
+  // After a success, or while a probe runs, newer results count.
+  if (coolDown === undefined || isProbed) return;
+  const isRepeat = coolDown.reason === refusal.reason;
+  // Without a time from the backend, a repeat would only restart our own estimate.
+  if (isRepeat && backendDelayMs(refusal) === undefined) return;
+  const lengthMs = coolDownLengthMs(refusal, 1);
+  if (lengthMs <= leftMsOf(state)) return;
+  startNewCoolDown(state, refusal.reason, isRepeat ? coolDown.strikes : 1, lengthMs);
+  report(state);
+};
+
+/** A success elsewhere, of a call from before it, says nothing about a rest by hand. */
+const endCoolDown = (state: State, reason: CoolDownReason): void => {
+  if (leftMsOf(state) === 0 || state.coolDown?.reason !== 'manual' || reason === 'manual')
+    setCoolDown(state, undefined);
+};
+
+/** Starts a cool-down unless the present one takes as long. The results of leases from before it are late. */
+const lengthen = (state: State, reason: CoolDownReason, strikes: number, lengthMs: number): boolean => {
+  if (!(lengthMs > leftMsOf(state))) return false;
+  state.coolDowns += 1;
+  startNewCoolDown(state, reason, strikes, lengthMs);
+  return true;
+};
+
+const createLease = (state: State): KeyLease => {
+  const before = state.coolDowns;
+  let isOpen = true;
+  const once = (end: (isLate: boolean) => void): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    end(state.coolDowns !== before);
+  };
+  return {
+    key: state.key,
+    succeed: () =>
+      once((isLate) => {
+        if (isLate || state.coolDown === undefined) return;
+        setCoolDown(state, undefined);
+        report(state);
+      }),
+    refuse: (refusal) => once((isLate) => (isLate ? refuseLate : refuse)(state, refusal)),
+    release: () =>
+      once((isLate) => {
+        if (isLate || !state.isProbed) return;
+        setCoolDown(state, state.coolDown);
+        report(state);
+      }),
+  };
+};
+
 /** Creates an active key. The result of a lease from before a cool-down is late: it neither ends it nor adds a strike. */
-export const createKeyState = (
-  key: BackendKey,
-  now: () => number,
-  { onChange, onProbeEnd }: KeyStateListeners,
-): KeyState => {
-  let coolDown: CoolDown | undefined;
-  let coolDowns = 0;
-  let isProbed = false;
-
-  const leftMs = (): number => coolDown?.leftMs() ?? 0;
-  const currentState = (): KeyStatus['state'] => {
-    if (coolDown === undefined) return 'active';
-    if (isProbed) return 'probing';
-    return leftMs() > 0 ? 'cooling' : 'half-open';
-  };
-  const status = (): KeyStatus => {
-    const state = currentState();
-    const reason = coolDown === undefined ? {} : { reason: coolDown.reason };
-    return { fingerprint: key.fingerprint, state, coolDownMs: state === 'cooling' ? leftMs() : 0, ...reason };
-  };
-  const details = (): KeyChange => ({ ...status(), strikes: coolDown?.strikes ?? 0 });
-  const report = (): void => onChange(details());
-
-  const setCoolDown = (next: CoolDown | undefined): void => {
-    coolDown = next;
-    if (!isProbed) return;
-    isProbed = false;
-    onProbeEnd();
-  };
-  const startNewCoolDown = (reason: CoolDownReason, strikes: number, lengthMs: number): void =>
-    setCoolDown({ reason, strikes, leftMs: startCoolDown(now, lengthMs) });
-
-  const refuse = (refusal: KeyRefusal): void => {
-    const strikes = coolDown?.reason === refusal.reason ? coolDown.strikes + 1 : 1;
-    coolDowns += 1;
-    startNewCoolDown(refusal.reason, strikes, coolDownLengthMs(refusal, strikes));
-    report();
-  };
-  const refuseLate = (refusal: KeyRefusal): void => {
-    // After a success, or while a probe runs, newer results count.
-    if (coolDown === undefined || isProbed) return;
-    const isRepeat = coolDown.reason === refusal.reason;
-    // Without a time from the backend, a repeat would only restart our own estimate.
-    if (isRepeat && backendDelayMs(refusal) === undefined) return;
-    const lengthMs = coolDownLengthMs(refusal, 1);
-    if (lengthMs <= leftMs()) return;
-    startNewCoolDown(refusal.reason, isRepeat ? coolDown.strikes : 1, lengthMs);
-    report();
-  };
-
-  /** A success elsewhere, of a call from before it, says nothing about a rest by hand. */
-  const endCoolDown = (reason: CoolDownReason): void => {
-    if (leftMs() === 0 || coolDown?.reason !== 'manual' || reason === 'manual') setCoolDown(undefined);
-  };
-  /** Starts a cool-down unless the present one takes as long. The results of leases from before it are late. */
-  const lengthen = (reason: CoolDownReason, strikes: number, lengthMs: number): boolean => {
-    if (!(lengthMs > leftMs())) return false;
-    coolDowns += 1;
-    startNewCoolDown(reason, strikes, lengthMs);
-    return true;
-  };
-
-  const createLease = (): KeyLease => {
-    const before = coolDowns;
-    let isOpen = true;
-    const once = (end: (isLate: boolean) => void): void => {
-      if (!isOpen) return;
-      isOpen = false;
-      end(coolDowns !== before);
-    };
-    return {
-      key,
-      succeed: () =>
-        once((isLate) => {
-          if (isLate || coolDown === undefined) return;
-          setCoolDown(undefined);
-          report();
-        }),
-      refuse: (refusal) => once((isLate) => (isLate ? refuseLate(refusal) : refuse(refusal))),
-      release: () =>
-        once((isLate) => {
-          if (isLate || !isProbed) return;
-          setCoolDown(coolDown);
-          report();
-        }),
-    };
-  };
-
+export const createKeyState = (key: BackendKey, now: () => number, listeners: KeyStateListeners): KeyState => {
+  const state: State = { ...listeners, key, now, coolDown: undefined, coolDowns: 0, isProbed: false };
   return {
     key,
     take() {
-      const state = currentState();
-      if (state === 'cooling' || state === 'probing') return undefined;
-      const lease = createLease();
-      if (state === 'half-open') {
-        isProbed = true;
-        report();
+      const current = stateOf(state);
+      if (current === 'cooling' || current === 'probing') return undefined;
+      const lease = createLease(state);
+      if (current === 'half-open') {
+        state.isProbed = true;
+        report(state);
       }
       return lease;
     },
-    waitMs: () => (currentState() === 'probing' ? PROBE_WAIT_MS : leftMs()),
-    status,
-    details,
+    waitMs: () => (stateOf(state) === 'probing' ? PROBE_WAIT_MS : leftMsOf(state)),
+    status: () => statusOf(state),
+    details: () => detailsOf(state),
     adopt({ reason, coolDownMs, strikes }) {
-      if (coolDownMs === 0) return endCoolDown(reason);
-      lengthen(reason, strikes, Math.min(coolDownMs, reason === 'manual' ? MAX_REST_MS : MAX_COOL_DOWN_MS));
+      if (coolDownMs === 0) return endCoolDown(state, reason);
+      lengthen(state, reason, strikes, Math.min(coolDownMs, reason === 'manual' ? MAX_REST_MS : MAX_COOL_DOWN_MS));
     },
     rest(lengthMs) {
-      if (lengthen('manual', 0, lengthMs)) report();
+      if (lengthen(state, 'manual', 0, lengthMs)) report(state);
     },
     release() {
-      setCoolDown(undefined);
-      onChange({ ...details(), reason: 'manual' });
+      setCoolDown(state, undefined);
+      state.onChange({ ...detailsOf(state), reason: 'manual' });
     },
   };
 };

@@ -1,22 +1,15 @@
 import { createDeadline } from '../core/async.ts';
-import type { Clock } from '../core/clock.ts';
 import { Fault } from '../core/fault.ts';
-import { type HttpClient, HttpClientError } from '../core/http/client.ts';
+import { HttpClientError } from '../core/http/client.ts';
 import { headersFor } from './attempt.ts';
-import type { DialectChoice } from './detect.ts';
+import type { Backend } from './detect.ts';
 import type { BackendKey } from './key-state.ts';
 import type { ModelTraits } from './types.ts';
 
 /** The traits of a model, empty where the server tells none; undefined when it could not be asked. Never rejects. */
 export type FindModelTraits = (model: string) => Promise<ModelTraits | undefined>;
 
-type ModelTraitsNeeds = {
-  readonly baseUrl: string;
-  readonly dialect: DialectChoice;
-  readonly httpClient: HttpClient;
-  readonly clock: Clock;
-  readonly usableKey: () => BackendKey;
-};
+type ModelTraitsNeeds = Backend & { readonly usableKey: () => BackendKey };
 
 /** Ollama's answer holds the licence, the template and a list of tensors. */
 const ANSWER_LIMIT_BYTES = 4_194_304;

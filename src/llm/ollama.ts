@@ -57,7 +57,6 @@ const createBody = ({
   topLogprobs,
   contextTokens,
   outputTokens,
-  keepAlive,
 }: ChatCall): string => {
   const userMessage = JSON.stringify({
     role: 'user',
@@ -73,8 +72,6 @@ const createBody = ({
     ...(think === undefined ? {} : { think }),
     // Since Ollama 0.12.11. Earlier ones ignore both.
     ...(topLogprobs === undefined ? {} : { logprobs: true, top_logprobs: topLogprobs }),
-    // Overrides the server's own OLLAMA_KEEP_ALIVE: https://github.com/ollama/ollama/blob/main/docs/faq.mdx
-    ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }),
     options: { temperature: 0, num_ctx: contextTokens, num_predict: outputTokens },
   });
   const systemMessage = system === undefined ? '' : `{"role":"system","content":${systemJson(system)}},`;
@@ -111,9 +108,9 @@ export const ollama: Dialect = {
   name: 'ollama',
   chatPath: '/api/chat',
   modelsPath: '/api/tags',
-  createBody: createBody,
+  createBody,
   takesTemplateSettings: false,
-  parseReply: parseReply,
+  parseReply,
   askTraits: (model) => ({ method: 'POST', path: '/api/show', body: JSON.stringify({ model }) }),
   parseTraits,
   parseModels: (text) => parseJson(Tags, text)?.models.map(({ name }) => name),

@@ -26,8 +26,6 @@ export type ChatCall = {
   readonly contextTokens: number;
   /** The longest answer, thinking included, in tokens. */
   readonly outputTokens: number;
-  /** How long a local server holds the model in memory after this call: `30m`, or -1 for ever. Without it, as it is set there. */
-  readonly keepAlive?: string | number;
 };
 
 /** The content of a server's HTTP 200: a finished answer, an unusable one, or an error. */

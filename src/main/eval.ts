@@ -20,7 +20,7 @@ import { createVerdictRequester } from '../eval/ask.ts';
 import { parseLabelChoices } from '../eval/choice.ts';
 import { EvaluationError } from '../eval/errors.ts';
 import { type Evaluation, evaluate } from '../eval/evaluate.ts';
-import { parseTargets, policyFileText, suggestThresholds } from '../eval/figures/suggest.ts';
+import { parseTargets, policyFileText, suggestThresholds } from '../eval/figures/suggestions.ts';
 import { type EvalItem, parseItems } from '../eval/labels.ts';
 import { FLAGS, HELP, type Options, parseArguments, resolveOptions } from '../eval/options.ts';
 import { suggestionLines } from '../eval/report/suggestion-section.ts';

@@ -37,7 +37,6 @@ Often set later:
   RATE_LIMIT_RPM        requests a minute for each key (default 0: no limit)
   REQUEST_DEADLINE_MS   time for one request (default 25000)
   MODERATION_SHADOW     JSON: a second judge or policy beside the live one, such as {"alias":"moderation-accurate","share":0.05}
-  JUDGE_KEEP_ALIVE      how long an Ollama server keeps the model loaded, such as 30m, or -1 for ever
   UNJUDGED_INPUT        error | text | flag: what becomes of input that the alias cannot judge, such as images (default error)
   NO_VERDICT            error | flag: what a client gets when nothing could be judged (default error)
   REDIS_URL             what several replicas share, such as redis://host:6379

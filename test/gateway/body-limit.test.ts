@@ -15,9 +15,9 @@ describe('the largest body that is not set', (check) => {
     assert.equal([await isTaken(8 * MIB, { variables }), await isTaken(8 * MIB + 1, { variables })], [true, false]);
   });
   check('is a quarter of the budget where that is less, and never under 1 MiB', async () => {
-    const variables = { ...seeing, MAX_BODY_BYTES_IN_FLIGHT: String(16 * MIB) };
-    assert.equal([await isTaken(4 * MIB, { variables }), await isTaken(4 * MIB + 1, { variables })], [true, false]);
-    const little = { variables: { ...seeing, MAX_BODY_BYTES_IN_FLIGHT: '1024' } };
+    const some = { variables: seeing, needs: { memoryBytes: 160 * MIB } };
+    assert.equal([await isTaken(4 * MIB, some), await isTaken(4 * MIB + 1, some)], [true, false]);
+    const little = { variables: seeing, needs: { memoryBytes: 1024 } };
     assert.equal([await isTaken(MIB, little), await isTaken(MIB + 1, little)], [true, false]);
   });
   check('is what is set, with images and without', async () => {

@@ -72,22 +72,6 @@ describe('the rate limit', (check) => {
       }),
     );
   });
-  check('does not count what it refuses', () => {
-    let now = START;
-    const rateLimit = limitedTo(2, () => now);
-    for (let index = 0; index < 100; index++) rateLimit('key');
-    now += 2 * WINDOW_MS;
-    assert.equal([rateLimit('key'), rateLimit('key')], [0, 0]);
-  });
-  check('counts each key by itself', () => {
-    const rateLimit = limitedTo(1, () => START);
-    assert.equal([rateLimit('a'), rateLimit('b')], [0, 0]);
-    assert.ok(rateLimit('a') > 0);
-  });
-  check('of 0 lets everything pass', () => {
-    const rateLimit = limitedTo(0, () => START);
-    for (let index = 0; index < 1000; index++) assert.is(rateLimit('key'), 0);
-  });
   check('does not lock anybody out when the clock is set back', () => {
     let now = START;
     const rateLimit = limitedTo(2, () => now);

@@ -46,7 +46,7 @@ export const createBackendWorld = ({ keys = 'a', script, dialect = createFixedDi
   const changes: KeyChange[] = [];
   const owned = [...keys].map(keyOf);
   const pool = createKeyPool(owned, clock.now, (change) => changes.push(change));
-  const attemptNeeds = { baseUrl: BASE_URL, dialect, httpClient, now: clock.now };
+  const attemptNeeds = { baseUrl: BASE_URL, dialect, httpClient, clock };
   const failover = createFailover({ ...attemptNeeds, clock, pool, onAttempt: (fact) => facts.push(fact) });
   const breaker = createBreaker(clock.now, { failures: 5, coolDownMs: 2_000, maxCoolDownMs: 30_000 });
   const upstream = createUpstream(failover, breaker, clock);

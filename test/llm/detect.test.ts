@@ -141,15 +141,6 @@ describe('the dialect in force', (check) => {
     );
   });
 
-  check('is remembered', async () => {
-    const { choice, questions, answer } = asking();
-    const first = choice.current();
-    answer(0, ollama);
-    await first;
-    assert.is(await choice.current(), ollama);
-    assert.is(questions.length, 1);
-  });
-
   check('is asked for again when it was not found', async () => {
     const { choice, questions, answer } = asking();
     const first = choice.current();
@@ -182,18 +173,6 @@ describe('the dialect in force', (check) => {
     const second = choice.current();
     answer(1, ollama);
     assert.is(await second, ollama);
-  });
-
-  check('is asked for again after it was forgotten', async () => {
-    const { choice, questions, answer } = asking();
-    const first = choice.current();
-    answer(0, ollama);
-    await first;
-    choice.forget();
-    const second = choice.current();
-    assert.is(questions.length, 2);
-    answer(1, openai);
-    assert.is(await second, openai);
   });
 
   check('is not forgotten because of an older question that found nothing', async () => {

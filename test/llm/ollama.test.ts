@@ -42,11 +42,6 @@ describe('a call to Ollama', (check) => {
     for (const think of ['low', 'medium', 'high', true, false]) assert.is(bodyOf({ think }).think, think);
   });
 
-  check('says how long the model is held only when that is set, for ever as a number', () => {
-    assert.not.ok('keep_alive' in bodyOf());
-    for (const keepAlive of ['30m', '0s', -1]) assert.is(bodyOf({ keepAlive }).keep_alive, keepAlive);
-  });
-
   check('carries the image as bare base64 beside the user text', () => {
     const [system, user] = bodyOf({ image: { mediaType: 'image/png', base64: 'aGk=' } }).messages;
     assert.equal(user, { role: 'user', content: 'the text', images: ['aGk='] });

@@ -25,7 +25,7 @@ describe('the help of the gateway', (check) => {
 
   check('names the settings that decide how many calls are made and what a client gets without a verdict', () => {
     const named = rows.flatMap(({ names }) => names);
-    for (const name of ['REUSE_PORT', 'JUDGE_KEEP_ALIVE', 'UNJUDGED_INPUT', 'NO_VERDICT', 'REDIS_URL'])
+    for (const name of ['REUSE_PORT', 'UNJUDGED_INPUT', 'NO_VERDICT', 'REDIS_URL'])
       assert.ok(named.includes(name), name);
   });
 });

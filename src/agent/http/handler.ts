@@ -1,6 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import { type Credentials, hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts';
-import { guard, type Handler } from '../../core/http/handler.ts';
+import { createHandler, type Handler } from '../../core/http/handler.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../../core/http/router.ts';
@@ -136,7 +136,7 @@ export const createAgentHandler = (
   const onAnswered = context.metrics.requestAnswered;
   return {
     table,
-    handler: guard(handle, {
+    handler: createHandler(handle, {
       ...{ clock, log, newRequestId, routeOf, onAnswered, bodies, spans },
       errors: AGENT_ERROR_RESPONSES,
     }),

@@ -17,7 +17,7 @@ export type AnsweredRequest = {
   readonly durationMs: number;
 };
 
-type GuardNeeds = {
+type HandlerNeeds = {
   readonly clock: Clock;
   readonly log: Log;
   readonly newRequestId: () => string;
@@ -29,9 +29,17 @@ type GuardNeeds = {
   readonly spans?: Pick<RequestSpans, 'begin' | 'end'>;
   /** How the service answers failures; in OpenAI's shape by default. */
   readonly errors?: ErrorResponses;
-  /** What answers a failure in place of its error, if anything does. The log line names the failure all the same. */
-  readonly replaceFailure?: (request: Request, error: unknown) => Response | undefined;
 };
+
+/** A failure that has an answer of its own in place of its error. The log line names the failure all the same. */
+export class AnsweredFailure extends Error {
+  readonly answer: Response;
+
+  constructor(failure: unknown, answer: Response) {
+    super('A failure with an answer', { cause: failure });
+    this.answer = answer;
+  }
+}
 
 /** The answers to failures that were expected, of whatever kinds the service has, and to those that were not. */
 export type ErrorResponses = { readonly forFault: (detail: CoreFault) => Response; readonly forBug: () => Response };
@@ -48,6 +56,7 @@ const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 type Failure = { readonly reply: Response; readonly named: { readonly fault: string; readonly reason?: string } };
 
 const failureOf = (error: unknown, errors: ErrorResponses): Failure => {
+  if (error instanceof AnsweredFailure) return { ...failureOf(error.cause, errors), reply: error.answer };
   if (!(error instanceof Fault)) {
     return { reply: errors.forBug(), named: { fault: 'bug', reason: whereabouts(error) } };
   }
@@ -86,20 +95,10 @@ const withRequestId = (response: Response, requestId: string): Response => {
  * The outermost layer of every service: turns whatever is thrown into an answer, gives each answer its `x-request-id`
  * and writes one line about it. It never rejects.
  */
-export const guard =
+export const createHandler =
   (
     handler: Handler,
-    {
-      clock,
-      log,
-      newRequestId,
-      routeOf,
-      onAnswered,
-      bodies,
-      spans,
-      errors = OPENAI_ERRORS,
-      replaceFailure,
-    }: GuardNeeds,
+    { clock, log, newRequestId, routeOf, onAnswered, bodies, spans, errors = OPENAI_ERRORS }: HandlerNeeds,
   ): Handler =>
   async (request) => {
     const startedAt = clock.now();
@@ -114,7 +113,7 @@ export const guard =
       response = withRequestId(await handler(request), requestId);
     } catch (error) {
       failure = failureOf(error, errors);
-      response = withRequestId(replaceFailure?.(request, error) ?? failure.reply, requestId);
+      response = withRequestId(failure.reply, requestId);
     }
     bodies?.release(request);
     const answered: AnsweredRequest = {

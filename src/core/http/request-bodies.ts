@@ -18,7 +18,7 @@ export type RequestBodies = {
   readonly readForm: (request: Request) => Promise<ReadonlyMap<string, string>>;
   /** Keeps the request's bytes counted beyond its answer, until the function that it returns is called. */
   readonly hold: (request: Request) => () => void;
-  /** Gives the request's bytes back, unless they are held. `guard` calls it when a request is answered. */
+  /** Gives the request's bytes back, unless they are held. The handler calls it when a request is answered. */
   readonly release: (request: Request) => void;
   /** Gives up the bodies that have not arrived a second after it. */
   readonly stop: () => void;

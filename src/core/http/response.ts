@@ -15,7 +15,6 @@ export const jsonResponse = (status: number, body: unknown, headers?: Readonly<R
 const BODY_LIMIT_BYTES = 512;
 /** A wait longer than this is hopeless for a client's own retries, so the response says not to try. */
 const HOPELESS_AFTER_SECONDS = 30;
-const RETRY_AFTER_MAX_SECONDS = 120;
 
 type ErrorBody = {
   readonly message: string;
@@ -54,8 +53,11 @@ export const serverError = (status: number, code: string, message: string, heade
     headers,
   );
 
-const secondsOf = (ms: number): number => Math.min(RETRY_AFTER_MAX_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
-/** A `Retry-After` header: 1 to 120 s. */
+/** A shorter wait in `Retry-After` would have clients hammer the service, a longer one lose them. */
+const RETRY_AFTER_SECONDS = { least: 1, most: 120 } as const;
+const secondsOf = (ms: number): number =>
+  Math.min(RETRY_AFTER_SECONDS.most, Math.max(RETRY_AFTER_SECONDS.least, Math.ceil(ms / 1000)));
+/** A `Retry-After` header, within `RETRY_AFTER_SECONDS`. */
 export const retryAfterHeader = (ms: number): ErrorHeaders => ({ 'retry-after': String(secondsOf(ms)) });
 /** `x-should-retry` is obeyed by the official OpenAI clients before their own rules. */
 export const NEVER_RETRY: ErrorHeaders = { 'x-should-retry': 'false' };

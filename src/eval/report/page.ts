@@ -4,7 +4,7 @@ import { labelFigures } from '../figures/label-figures.ts';
 import { latencyGroups } from '../figures/latency.ts';
 import type { Observation } from '../figures/observation.ts';
 import { shareOf } from '../figures/score.ts';
-import type { Suggestion } from '../figures/thresholds.ts';
+import type { Suggestion } from '../figures/suggest-threshold.ts';
 import type { TokenCounts } from '../tokens.ts';
 import { differenceText, shareText, wholeText } from './format.ts';
 import { groupSection } from './group-section.ts';

@@ -1,4 +1,4 @@
-import type { Suggestion } from '../figures/thresholds.ts';
+import type { Suggestion } from '../figures/suggest-threshold.ts';
 import { html, type Markup, table } from './markup.ts';
 
 const rounded = (value: number): string => String(Math.round(value * 1000) / 1000);

@@ -1,14 +1,11 @@
 import * as v from 'valibot';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
-import type { RunInSlices } from '../../core/time-slices.ts';
-import type { Moderate } from '../judge/moderate.ts';
-import { DEFAULT_ALIAS, type FindAlias } from '../models.ts';
-import type { Policy, PolicySelection } from '../policy/policy.ts';
-import type { AnswerWithin } from '../routes/deadline.ts';
-import { type InputRules, parseModerationItems } from '../routes/request.ts';
+import type { Moderate } from '../judge/types.ts';
+import { DEFAULT_ALIAS } from '../models.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { RouteParts } from '../routes/parts.ts';
+import { parseModerationItems } from '../routes/request.ts';
 import { createResultWriter } from '../routes/result.ts';
 import { createViews } from '../text/decode.ts';
 import { parseAdminBody } from './body.ts';
@@ -19,17 +16,6 @@ export const CheckRequest = v.object({
   input: v.string(),
   policy: v.nullish(v.string()),
 });
-
-type CheckNeeds = {
-  readonly clock: Clock;
-  readonly answerWithin: AnswerWithin;
-  readonly findAlias: FindAlias;
-  readonly policies: PolicySelection;
-  readonly moderateBy: (policy: Policy) => Moderate;
-  readonly bodies: Pick<RequestBodies, 'readJson'>;
-  readonly runInSlices: RunInSlices;
-  readonly limits: InputRules['limits'];
-};
 
 /** How much of a view is shown. */
 const SHOWN_CHARS = 20_000;
@@ -42,11 +28,11 @@ const NO_KEY = -1;
  * `POST /admin/check`: judges one text as a moderation does, and shows what the judge read of it. What is counted and cached is
  * the same, but that it is no verdict for a client: neither metrics nor the feed have one.
  */
-export const createCheckRoute = (needs: CheckNeeds) => {
-  const { clock, answerWithin, findAlias, policies, runInSlices } = needs;
+export const createCheckRoute = (parts: RouteParts) => {
+  const { clock, policies } = parts;
   const judges = new Map<Policy, Moderate>();
   const judgeOf = (policy: Policy): Moderate => {
-    const judge = judges.get(policy) ?? needs.moderateBy(policy);
+    const judge = judges.get(policy) ?? parts.moderateBy(policy);
     judges.set(policy, judge);
     return judge;
   };
@@ -63,7 +49,7 @@ export const createCheckRoute = (needs: CheckNeeds) => {
   };
   const readViews = async (text: string, signal: AbortSignal) => {
     const found = new Set<string>();
-    const views = await runInSlices(
+    const views = await parts.runInSlices(
       createViews(text, (decoder) => found.add(decoder)),
       signal,
       OWNER,
@@ -77,12 +63,12 @@ export const createCheckRoute = (needs: CheckNeeds) => {
   };
 
   return (request: Request): Promise<Response> =>
-    answerWithin(request, async (deadline) => {
+    parts.answerWithin(request, async (deadline) => {
       const startedAt = clock.now();
-      const asked = parseAdminBody(CheckRequest, await needs.bodies.readJson(request, deadline.signal));
-      const alias = findAlias(asked.model ?? DEFAULT_ALIAS);
+      const asked = parseAdminBody(CheckRequest, await parts.bodies.readJson(request, deadline.signal));
+      const alias = parts.findAlias(asked.model ?? DEFAULT_ALIAS);
       const policy = asked.policy == null ? policies.select(alias.alias, NO_KEY) : policyOf(asked.policy);
-      const rules = { limits: needs.limits, unjudged: 'error', unseen: undefined } as const;
+      const rules = { limits: parts.inputRules.limits, unjudged: 'error', unseen: undefined } as const;
       const items = parseModerationItems(asked.input, rules);
       const views = await readViews(asked.input, deadline.signal);
       const [verdict] = await judgeOf(policy)(items, alias, { ...deadline, owner: OWNER });

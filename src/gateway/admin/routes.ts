@@ -1,19 +1,25 @@
 import * as v from 'valibot';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { matchingKeyIndex } from '../../core/http/auth.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import { jsonResponse } from '../../core/http/response.ts';
 import type { RouteTable } from '../../core/http/router.ts';
+import type { Runtime } from '../../core/runtime.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
+import type { Breaker } from '../../llm/breaker.ts';
 import type { KeyPool } from '../../llm/key-pool.ts';
+
 import { MAX_REST_MS } from '../../llm/key-state.ts';
+import type { VerdictCache } from '../judge/cache.ts';
 import type { ModelAlias } from '../models.ts';
 import type { PolicySelection } from '../policy/policy.ts';
 import type { Readiness } from '../readiness.ts';
-import { type ProcessStateNeeds, readProcessState } from './admin.ts';
+import type { GatewaySettings } from '../settings/variables.ts';
+import type { ShadowState } from '../shadow/state.ts';
 import { parseAdminBody } from './body.ts';
 import type { Feed } from './feed.ts';
-import { keyReports } from './state.ts';
+import { breakerReport, keyReports } from './state.ts';
+import type { UsageCounts } from './usage.ts';
 
 /** Which processes a change of a key reaches now: this one, or all replicas. */
 export type KeyChangeScope = 'process' | 'replicas';
@@ -28,12 +34,17 @@ export const RestRequest = v.object({
   ),
 });
 
-type AdminNeeds = ProcessStateNeeds & {
+type AdminNeeds = Pick<Runtime, 'clock'> & {
   readonly adminKey: string;
-  readonly clock: Clock;
+  readonly settings: Pick<GatewaySettings, 'MAX_CONCURRENCY' | 'CACHE_MAX_ENTRIES'>;
   readonly version: string;
   readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly pool: Pick<KeyPool, 'rest' | 'release' | 'details'>;
+  readonly breaker: Pick<Breaker, 'status'>;
+  readonly semaphore: Pick<Semaphore, 'running' | 'waiting'>;
+  readonly cache: Pick<VerdictCache, 'size'>;
+  readonly usage: UsageCounts;
+  readonly shadowState: (() => ShadowState) | undefined;
   readonly shared?: { readonly coolDowns: { readonly scope: () => KeyChangeScope } };
   readonly checkReadiness: () => Promise<Readiness>;
   readonly models: ReadonlyMap<string, ModelAlias>;
@@ -49,7 +60,7 @@ const NO_KEY = -1;
 
 /** Creates the routes under `/admin`. Each requires the admin key. */
 export const createAdminRoutes = (needs: AdminNeeds): RouteTable => {
-  const { clock, version, pool, models, policies, shared } = needs;
+  const { clock, version, settings, pool, semaphore, models, policies, shared, shadowState } = needs;
   const locked =
     (route: AdminRoute): AdminRoute =>
     (request, params) => {
@@ -59,12 +70,15 @@ export const createAdminRoutes = (needs: AdminNeeds): RouteTable => {
 
   const readState = async () => {
     const ready = await needs.checkReadiness();
-    const { usage, ...state } = readProcessState(needs);
     return {
       time: clock.now(),
       version,
-      ...state,
-      ...usage,
+      keys: keyReports(pool.details()),
+      breaker: breakerReport(needs.breaker.status()),
+      calls: { running: semaphore.running(), waiting: semaphore.waiting(), limit: settings.MAX_CONCURRENCY },
+      cache: { verdicts: needs.cache.size(), limit: settings.CACHE_MAX_ENTRIES },
+      ...(shadowState === undefined ? {} : { shadow: shadowState() }),
+      ...needs.usage.read(),
       aliases: [...models.values()].map(({ alias, model, judge, vision, guard, second }) => ({
         alias,
         model,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { BreakerStatus } from '../../llm/breaker.ts';
 import { COOL_DOWN_REASONS, type KeyChange } from '../../llm/key-state.ts';
-import { ShadowState } from './shadow-state.ts';
+import { ShadowState } from '../shadow/state.ts';
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const Ms = v.pipe(v.number(), v.finite(), v.minValue(0));
@@ -31,16 +31,17 @@ export const JudgeUsage = v.object({
 });
 export type JudgeUsage = v.InferOutput<typeof JudgeUsage>;
 
+const BreakerReport = v.object({ state: v.picklist(BREAKER_STATES), rests_ms: Ms });
+
 /** What a process reports about itself. No text and no key is in it. */
-export const ProcessState = v.object({
+export const PROCESS_STATE = {
   keys: v.array(KeyReport),
-  breaker: v.object({ state: v.picklist(BREAKER_STATES), rests_ms: Ms }),
+  breaker: BreakerReport,
   calls: v.object({ running: Count, waiting: Count, limit: Count }),
   cache: v.object({ verdicts: Count, limit: Count }),
-  usage: JudgeUsage,
+  ...JudgeUsage.entries,
   shadow: v.optional(ShadowState),
-});
-export type ProcessState = v.InferOutput<typeof ProcessState>;
+};
 
 const restOf = ({ state, reason, coolDownMs, strikes }: KeyChange): v.InferOutput<typeof Rest> => ({
   state,
@@ -60,7 +61,8 @@ export const keyReports = (details: readonly KeyChange[]): KeyReport[] =>
       return { fingerprint: key.fingerprint, ...restOf(key), ...(models.length === 0 ? {} : { models }) };
     });
 
-export const breakerReport = ({ state, coolDownMs }: BreakerStatus): ProcessState['breaker'] => ({
+/** The report of the breaker, from its status. */
+export const breakerReport = ({ state, coolDownMs }: BreakerStatus): v.InferOutput<typeof BreakerReport> => ({
   state,
   rests_ms: Math.ceil(coolDownMs),
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Handler } from '../../core/http/handler.ts';
+import { AnsweredFailure, type Handler } from '../../core/http/handler.ts';
 import { highestScores } from '../policy/categories.ts';
 import { noVerdictReason } from '../routes/no-verdict.ts';
 import type { JudgedRequest, VerdictRoute } from '../routes/observer.ts';
@@ -67,7 +67,7 @@ export const createWatchVerdicts = ({ clock, feed }: VerdictEventsNeeds): WatchV
     }
   };
   const publishFailure = (seen: SeenRequest, error: unknown): void => {
-    const reason = noVerdictReason(error);
+    const reason = noVerdictReason(error instanceof AnsweredFailure ? error.cause : error);
     if (reason === undefined) return;
     if (mayMake()) publish(seen, { error: reason });
     else feed.skip();

@@ -1,24 +1,12 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Semaphore } from '../../core/semaphore.ts';
-import type { Upstream } from '../../llm/breaker.ts';
 import type { ChatAnswer } from '../../llm/failover.ts';
 import type { BackendKey } from '../../llm/key-state.ts';
 import type { TokenLogprob } from '../../llm/logprobs.ts';
 import type { ChatCall } from '../../llm/types.ts';
-import type { GatewayMetrics } from '../metrics.ts';
 import { countWords } from './prompt.ts';
-
-/** What a call to the judge needs, whatever it asks. */
-export type JudgeCallNeeds = {
-  readonly upstream: Upstream;
-  readonly semaphore: Pick<Semaphore, 'acquire' | 'tryAcquire'>;
-  readonly clock: Clock;
-  /** 0: no hedging. */
-  readonly hedgeAfterMs: number;
-  readonly onTokens: GatewayMetrics['tokens'];
-};
+import type { Judging } from './types.ts';
 
 /** The judge's answer to one call: what it wrote, not read yet, or why there is nothing to read. */
 export type JudgeReply =
@@ -59,8 +47,8 @@ const createSystemWordCount = () => {
 };
 
 /** Creates the calls to the judge. */
-export const createJudgeCall = (needs: JudgeCallNeeds): CallJudge => {
-  const { upstream, semaphore, clock, hedgeAfterMs, onTokens } = needs;
+export const createJudgeCall = ({ upstream, semaphore, clock, onTokens, settings }: Judging): CallJudge => {
+  const hedgeAfterMs = settings.HEDGE_AFTER_MS;
   const countSystemWords = createSystemWordCount();
 
   /**

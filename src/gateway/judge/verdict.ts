@@ -4,8 +4,8 @@ import type { Policy } from '../policy/policy.ts';
 import { POLICY_WORDS } from '../policy/policy-text.ts';
 
 /** A parsed answer of the judge: all scores, or the reason why it is no verdict. */
-export type ParsedVerdict =
-  | { readonly kind: 'scores'; readonly scores: CategoryScores }
+type ParsedVerdict =
+  | { readonly kind: 'verdict'; readonly verdict: CategoryScores }
   | { readonly kind: 'unusable'; readonly reason: string };
 
 const isScore = (value: unknown): value is number =>
@@ -22,10 +22,6 @@ const unwrapAnswer = (content: string): string => {
   return CODE_FENCE.exec(answer)?.[1]?.trim() ?? answer;
 };
 
-const asVerdict = (scores: readonly number[]): ParsedVerdict => ({
-  kind: 'scores',
-  scores: scores.map((score) => score / 100),
-});
 const unusable = (reason: string): ParsedVerdict => ({ kind: 'unusable', reason });
 
 /** Counted in the text: JSON.parse silently keeps the last of two equal keys, so a second, milder score could replace the first. */
@@ -44,45 +40,16 @@ const countIntegers = (json: string): number => json.match(/:\s*\d+\s*[,}]/g)?.l
 const isOnAnotherScale = (scores: readonly number[]): boolean =>
   scores.includes(1) && scores.every((score) => score <= 1);
 
-/** How nearly every judge writes a verdict: the keys in the order of the policy, each gap none or one blank. */
-const usualForm = (codes: readonly string[]): RegExp =>
-  new RegExp(
-    `^\\{${[
-      ...codes.map((code) => `"${code}": ?(\\d|[1-9]\\d|100)`),
-      `"word": ?"(${POLICY_WORDS.violation}|${POLICY_WORDS.clean})"`,
-      '"nonce": ?"(\\d+)"',
-    ].join(', ?')}\\}$`,
-  );
-
-/** Reads the verdicts of one policy. */
-export type VerdictParser = {
-  readonly parse: (content: string, nonce: string) => ParsedVerdict;
-  /** The same without the shorter way. */
-  readonly parseClosely: (content: string, nonce: string) => ParsedVerdict;
-};
-
 /**
  * Creates the parser of a policy's verdicts: one JSON object with exactly the codes of its categories as integers 0..100, the
  * policy's word and the nonce of this call. The word has to agree with the scores: on a scale of 0 to 10 an 8 would be a clean
  * 0.08, but the word says `over`. A missing score is never zero: anything else is unusable, with a reason that quotes nothing.
  */
-export const createVerdictParser = ({ categories }: Pick<Policy, 'categories'>): VerdictParser => {
+export const createVerdictParser = ({
+  categories,
+}: Pick<Policy, 'categories'>): ((content: string, nonce: string) => ParsedVerdict) => {
   const codes = categories.map(({ code }) => code);
-  const form = usualForm(codes);
-
-  /** A verdict in the usual form, in half the time that every other takes; undefined where it is to be looked at closely. */
-  const parseUsual = (content: string, nonce: string): ParsedVerdict | undefined => {
-    const groups = form.exec(content);
-    if (groups === null) return undefined;
-    const [, ...values] = groups;
-    const scores = values.slice(0, codes.length).map(Number);
-    const [word, writtenNonce] = values.slice(codes.length);
-    const isViolation = scores.some((score) => score >= HALF);
-    const isRight = writtenNonce === nonce && (word === POLICY_WORDS.violation) === isViolation;
-    return isRight && !isOnAnotherScale(scores) ? asVerdict(scores) : undefined;
-  };
-
-  const parseClosely = (content: string, nonce: string): ParsedVerdict => {
+  return (content, nonce) => {
     if (content.trim() === '') return unusable('empty answer');
     const json = unwrapAnswer(content);
     const answer = parseJsonValue(json);
@@ -99,8 +66,6 @@ export const createVerdictParser = ({ categories }: Pick<Policy, 'categories'>):
       return unusable('its word contradicts its scores');
     // A key for each category, `word` and `nonce`.
     if (countKeys(json) !== codes.length + 2) return unusable('a key too many, or one that stands twice');
-    return asVerdict(scores);
+    return { kind: 'verdict', verdict: scores.map((score) => score / 100) };
   };
-
-  return { parse: (content, nonce) => parseUsual(content, nonce) ?? parseClosely(content, nonce), parseClosely };
 };

@@ -1,15 +1,12 @@
 import type { Deadline } from '../../core/async.ts';
 import type { ModelAlias } from '../models.ts';
 import { type CategoryScores, highestScores } from '../policy/categories.ts';
-import type { SharedVerdicts, VerdictCache } from './cache.ts';
-import type { AskedJudge, JudgeChain } from './chain/chain.ts';
+import type { JudgeChain } from './chain/chain.ts';
 import { storedCount, toStored } from './chain/stored-verdict.ts';
-import type { Excerpt } from './prompt.ts';
+import type { AskedJudge, Excerpt, Judging } from './types.ts';
 
-type WindowNeeds = {
+type WindowNeeds = Pick<Judging, 'cache' | 'shared'> & {
   readonly judge: JudgeChain['judge'];
-  readonly cache: VerdictCache;
-  readonly shared: SharedVerdicts | undefined;
   /** How many scores a verdict of the policy has. Those of guard models are stored with their types. */
   readonly categoryCount: number;
   /** The key of a window's verdict, from everything that changes it. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
+import { ConfigError, expectedText, unknownNames } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 import { CATEGORY_NAMES } from './categories.ts';
 import { GUARD_CATEGORY_NAMES } from './guard-categories.ts';
@@ -70,15 +70,8 @@ export type PolicyFile = {
   readonly setting: PolicySetting;
 };
 
-const unknownNames = (value: unknown, known: readonly string[], where: string): string[] => {
-  const names = isRecord(value) ? Object.keys(value) : [];
-  return names
-    .filter((name) => !known.includes(name))
-    .map(
-      (name) =>
-        `${where}: unknown name ${JSON.stringify(name)}, the nearest known one is "${nearestName(name, known)}"`,
-    );
-};
+const strayNames = (value: unknown, known: readonly string[], where: string): string[] =>
+  unknownNames(value, known).map((problem) => `${where}: ${problem}`);
 
 const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   isRecord(value) ? Object.entries(value) : [];
@@ -119,9 +112,9 @@ const namesInPolicy = (policy: Readonly<Record<string, unknown>>, at: string): s
   const tooMany =
     own.length > MAX_OWN_CATEGORIES ? [`${at}own_categories: expected at most ${MAX_OWN_CATEGORIES} of them`] : [];
   return [
-    ...unknownNames(policy.categories, NAMED_CATEGORIES, `${at}categories`),
+    ...strayNames(policy.categories, NAMED_CATEGORIES, `${at}categories`),
     ...entriesOf(policy.categories).flatMap(([name, entry]) => [
-      ...unknownNames(entry, Object.keys(CategoryEntry.entries), `${at}categories.${name}`),
+      ...strayNames(entry, Object.keys(CategoryEntry.entries), `${at}categories.${name}`),
       ...bandProblems(entry, `${at}categories.${name}`),
     ]),
     ...tooMany,
@@ -133,7 +126,7 @@ const namesInPolicy = (policy: Readonly<Record<string, unknown>>, at: string): s
       );
       return [
         ...(problem === undefined ? [] : [`${where} ${problem}`]),
-        ...unknownNames(entry, Object.keys(OwnEntry.entries), where),
+        ...strayNames(entry, Object.keys(OwnEntry.entries), where),
         ...bandProblems(entry, where),
       ];
     }),
@@ -164,7 +157,7 @@ const membersOutside = (file: Readonly<Record<string, unknown>>): string[] =>
     .map((name) => `top level: with "policies" or "use", put "${name}" inside a policy: policies.<name>.${name}`);
 
 const namesInNamedFile = (file: Readonly<Record<string, unknown>>): string[] => [
-  ...unknownNames(
+  ...strayNames(
     Object.fromEntries(Object.entries(file).filter(([name]) => !Object.hasOwn(PolicyEntry.entries, name))),
     Object.keys(NamedPoliciesFile.entries),
     TOP,
@@ -173,13 +166,13 @@ const namesInNamedFile = (file: Readonly<Record<string, unknown>>): string[] => 
   ...strayUses(file.use),
   ...entriesOf(file.policies).flatMap(([name, policy]) => [
     ...policyNameProblem(name),
-    ...unknownNames(policy, Object.keys(PolicyEntry.entries), `policies.${name}`),
+    ...strayNames(policy, Object.keys(PolicyEntry.entries), `policies.${name}`),
     ...(isRecord(policy) ? namesInPolicy(policy, `policies.${name}.`) : []),
   ]),
 ];
 
 const namesInOnePolicyFile = (file: Readonly<Record<string, unknown>>): string[] => [
-  ...unknownNames(file, Object.keys(OnePolicyFile.entries), TOP),
+  ...strayNames(file, Object.keys(OnePolicyFile.entries), TOP),
   ...namesInPolicy(file, ''),
 ];
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConfigError, expectedText, nearestName } from '../../core/config.ts';
+import { ConfigError, expectedText, unknownNames } from '../../core/config.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
 import { isRecord, jsonErrorText, parseJsonValue } from '../../core/json.ts';
 import type { ModelAlias } from '../models.ts';
@@ -35,15 +35,7 @@ const Shadow = v.object({
   file_bytes: v.optional(whole(10_000, 1_000_000_000, BYTES_RULE), 10_000_000),
   texts: v.optional(v.boolean('expected true or false'), false),
 });
-const NAMES = Object.keys(Shadow.entries);
 const OBJECT_RULE = 'expected a JSON object such as {"alias":"moderation-accurate","share":0.05}';
-
-const unknownNames = (given: unknown): readonly string[] =>
-  Object.keys(isRecord(given) ? given : {}).flatMap((name) =>
-    NAMES.includes(name)
-      ? []
-      : [`unknown name ${JSON.stringify(name)}, the nearest known one is "${nearestName(name, NAMES)}"`],
-  );
 
 /** Parses `MODERATION_SHADOW`; undefined where it is not set. Throws one `ConfigError` with every problem. */
 export const parseShadow = (
@@ -53,7 +45,7 @@ export const parseShadow = (
   if (text === undefined || text.trim() === '') return undefined;
   const given = parseJsonValue(text);
   const parsed = v.safeParse(Shadow, isRecord(given) ? given : undefined, { message: expectedText });
-  const problems = [...unknownNames(given)];
+  const problems = unknownNames(given, Object.keys(Shadow.entries));
   const wrong = jsonErrorText(text);
   if (!isRecord(given) || wrong !== '') problems.push(`${OBJECT_RULE}${wrong}`);
   else for (const issue of parsed.issues ?? []) problems.push(`${v.getDotPath(issue) ?? ''}: ${issue.message}`);

@@ -1,15 +1,19 @@
 import { Fault } from '../../core/fault.ts';
+import { AnsweredFailure } from '../../core/http/handler.ts';
 import { jsonTextResponse } from '../../core/http/response.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import type { GatewayFault } from '../errors.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { DEFAULT_ALIAS } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { GatewaySettings } from '../settings/variables.ts';
 import { createResultWriter, flaggedScores, moderationJson } from './result.ts';
 
-/** What is known of a request whose key was accepted. */
-type KnownRequest = {
+/**
+ * What is known of a request whose key was accepted: the alias that was asked for, or the default one, its policy, and the number of
+ * results that the client expects.
+ */
+export type KnownRequest = {
   readonly alias: string;
   readonly inputs: number;
   readonly policy: Policy;
@@ -17,23 +21,15 @@ type KnownRequest = {
   readonly respond?: (scores: CategoryScores, headers: Readonly<Record<string, string>>) => Response;
 };
 
-/** Decides which failures of a moderation are answered as flagged, as the operator has chosen, and answers them. */
-export type NoVerdict = {
-  /**
-   * From here on a failure of the request leaves its input without a verdict. Call it once its key is accepted. `policy`: that
-   * of the default alias.
-   */
-  readonly admit: (request: Request, policy: Policy) => void;
-  /** The alias that was asked for, its policy, and the number of results that the client expects. */
-  readonly describe: (request: Request, known: KnownRequest) => void;
-  /** The answer in place of an error; undefined where the error itself is the answer. */
-  readonly answer: (request: Request, error: unknown) => Response | undefined;
-};
+/**
+ * Decides which failures of a moderation are answered as flagged, as the operator has chosen: returns what is to be thrown, the failure
+ * itself or with its answer. Undefined is known of a request before its key is accepted.
+ */
+export type NoVerdict = (failure: unknown, known: KnownRequest | undefined) => unknown;
 
-type NoVerdictNeeds = {
+type NoVerdictNeeds = Pick<Runtime, 'newId'> & {
   readonly settings: Pick<GatewaySettings, 'UNJUDGED_INPUT' | 'NO_VERDICT'>;
   readonly metrics: Pick<GatewayMetrics, 'flaggedWithoutVerdict'>;
-  readonly newId: () => string;
 };
 
 /** The most results of one such answer: the largest `MAX_INPUTS`. A body may hold millions of empty texts. */
@@ -85,33 +81,23 @@ export const reasonOf = (detail: GatewayFault): string =>
 
 /** Creates the one place that answers as flagged what has no verdict. */
 export const createNoVerdict = ({ settings, metrics, newId }: NoVerdictNeeds): NoVerdict => {
-  const admitted = new WeakMap<Request, KnownRequest>();
-  const mayFlag = settings.NO_VERDICT === 'flag' || settings.UNJUDGED_INPUT === 'flag';
-  const remember = (request: Request, known: KnownRequest): void => {
-    // Not for nothing: a weak map of every request makes each garbage collection longer.
-    if (mayFlag) admitted.set(request, known);
-  };
   // As a rule an image makes a body too large, and nobody reads it to find out.
   const isUnjudged = (detail: GatewayFault | undefined): boolean =>
     detail?.kind === 'unjudged-input' || detail?.kind === 'body-too-large';
   const isFlagging = (detail: GatewayFault | undefined): boolean =>
     settings.NO_VERDICT === 'flag' || (isUnjudged(detail) && settings.UNJUDGED_INPUT === 'flag');
-  return {
-    admit: (request, policy) => remember(request, { alias: DEFAULT_ALIAS, inputs: 1, policy }),
-    describe: remember,
-    answer(request, error) {
-      const known = admitted.get(request);
-      const detail: GatewayFault | undefined = error instanceof Fault ? error.detail : undefined;
-      const reason = noVerdictReason(error);
-      if (known === undefined || reason === undefined || !isFlagging(detail)) return undefined;
-      metrics.flaggedWithoutVerdict(reason);
-      const { policy } = known;
-      const scores = flaggedScores(policy);
-      const headers = { 'x-moderation-policy': policy.version, 'x-moderation-no-verdict': reason };
-      if (known.respond !== undefined) return known.respond(scores, headers);
-      const result = createResultWriter(policy)(scores, { text: false, image: false });
-      const results = Array.from({ length: Math.min(MAX_RESULTS, Math.max(1, known.inputs)) }, () => result);
-      return jsonTextResponse(200, moderationJson(`modr-${newId()}`, known.alias, results), headers);
-    },
+  return (failure, known) => {
+    const detail: GatewayFault | undefined = failure instanceof Fault ? failure.detail : undefined;
+    const reason = noVerdictReason(failure);
+    if (known === undefined || reason === undefined || !isFlagging(detail)) return failure;
+    metrics.flaggedWithoutVerdict(reason);
+    const { policy } = known;
+    const scores = flaggedScores(policy);
+    const headers = { 'x-moderation-policy': policy.version, 'x-moderation-no-verdict': reason };
+    if (known.respond !== undefined) return new AnsweredFailure(failure, known.respond(scores, headers));
+    const result = createResultWriter(policy)(scores, { text: false, image: false });
+    const results = Array.from({ length: Math.min(MAX_RESULTS, Math.max(1, known.inputs)) }, () => result);
+    const json = moderationJson(`modr-${newId()}`, known.alias, results);
+    return new AnsweredFailure(failure, jsonTextResponse(200, json, headers));
   };
 };

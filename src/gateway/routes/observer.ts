@@ -1,4 +1,4 @@
-import type { ItemVerdict } from '../judge/moderate.ts';
+import type { ItemVerdict } from '../judge/types.ts';
 import type { Policy } from '../policy/policy.ts';
 
 /** What is known of a request that got its verdicts. No text is in it. */

@@ -4,11 +4,13 @@ import { issueOf } from '../../core/http/body.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { GatewayFault } from '../errors.ts';
-import { joinedText } from '../guard/joined-text.ts';
-import type { ModerationItem } from '../judge/moderate.ts';
+import type { FindUnseen } from '../judge/chain/fitness.ts';
+import type { ModerationItem } from '../judge/types.ts';
+import { type ModelAlias, takesImages } from '../models.ts';
 import type { GatewaySettings } from '../settings/variables.ts';
 import { isBlank } from '../text/normalize.ts';
 import { isAnimated } from './animated-image.ts';
+import { joinedText } from './chat-texts/joined-text.ts';
 
 const TextPart = v.object({ type: v.literal('text'), text: v.string() });
 const ImagePart = v.object({ type: v.literal('image_url'), image_url: v.object({ url: v.string() }) });
@@ -177,6 +179,28 @@ export const parseModerationItems = (input: unknown, rules: InputRules): readonl
     );
   return parseInput(Texts, input, 'input').map((text, index) => createTextItem(text, `input[${index}]`, limits));
 };
+
+const NO_VISION = 'This model judges no images: use an alias with "vision": true, or send only texts';
+
+/** Reads the `input` of a moderation for an alias. Throws as `parseModerationItems` does, and `backend-error`. */
+export type ReadInput = (input: unknown, alias: ModelAlias, signal: AbortSignal) => Promise<readonly ParsedItem[]>;
+
+type InputReaderNeeds = {
+  readonly findUnseen: FindUnseen;
+  readonly rules: Pick<InputRules, 'limits' | 'unjudged'>;
+};
+
+/** Creates the reader of inputs. It asks the server what a model sees only where there is an image. */
+export const createInputReader =
+  ({ findUnseen, rules }: InputReaderNeeds): ReadInput =>
+  async (input, alias, signal) => {
+    const blind = takesImages(alias) ? undefined : NO_VISION;
+    const items = parseModerationItems(input, { ...rules, unseen: blind });
+    if (items.every(({ image }) => image === undefined)) return items;
+    const reason = await findUnseen(alias, signal);
+    const unseen = reason === undefined ? undefined : `This model judges no images: ${reason}`;
+    return unseen === undefined ? items : parseModerationItems(input, { ...rules, unseen });
+  };
 
 /** The schema is asked only where something is wrong, and says what. */
 const envelopeOf = (body: unknown): v.InferOutput<typeof Envelope> => {

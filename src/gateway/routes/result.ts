@@ -1,4 +1,4 @@
-import type { ScoreType } from '../judge/policy-judge.ts';
+import type { ScoreType } from '../judge/types.ts';
 import { CATEGORIES, type CategoryScores } from '../policy/categories.ts';
 import { ownCategories, type Policy } from '../policy/policy.ts';
 

@@ -1,6 +1,4 @@
-import type { AskedJudge } from '../judge/chain/chain.ts';
-import type { ItemVerdict } from '../judge/moderate.ts';
-import type { ScoreType } from '../judge/policy-judge.ts';
+import type { AskedJudge, ItemVerdict, ScoreType } from '../judge/types.ts';
 import type { ModelAlias } from '../models.ts';
 import type { Policy } from '../policy/policy.ts';
 

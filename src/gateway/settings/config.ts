@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ConfigError, collectProblems, readVariables, type Variables } from '../../core/config.ts';
 import { type ModelAlias, parseModelAliases } from '../models.ts';
 import { parseShadow, type ShadowSettings } from '../policy/shadow-settings.ts';
-import { type GatewaySettings, GatewayVariables } from './variables.ts';
+import { type GatewaySettings, GatewayVariables, IMAGE_BODY_BYTES, TEXT_BODY_BYTES } from './variables.ts';
 
 /** Variables that must be consistent with each other. They are checked even when others are invalid. */
 const KeyVariables = v.pick(GatewayVariables, [
@@ -14,11 +14,6 @@ const KeyVariables = v.pick(GatewayVariables, [
 ]);
 
 type KeySettings = v.InferOutput<typeof KeyVariables>;
-
-/** The largest body where no alias takes images and nothing is set. */
-export const TEXT_BODY_BYTES = 1_048_576;
-/** The same where one does: an image of 6 MB in base64. */
-export const IMAGE_BODY_BYTES = 8_388_608;
 
 /** The largest body: what is set, or what the aliases need. Without a setting it takes no more than a quarter of the budget. */
 export const bodyLimitBytes = (
@@ -51,6 +46,9 @@ export type GatewayConfig = {
   readonly shadow: ShadowSettings | undefined;
 };
 
+/** Ollama's cloud. Another one is a `BACKEND_BASE_URL` with keys. */
+const CLOUD_URL = 'https://ollama.com';
+
 const unique = (keys: readonly string[]): string[] => [...new Set(keys)];
 
 const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => {
@@ -59,7 +57,7 @@ const backendFrom = (settings: GatewaySettings): BackendSettings | undefined => 
     return { kind: 'self-hosted', baseUrl: settings.BACKEND_BASE_URL, keys, dialect: settings.BACKEND_DIALECT };
   if (keys.length === 0) return undefined;
   const dialect = settings.BACKEND_DIALECT === 'auto' ? 'ollama' : settings.BACKEND_DIALECT;
-  return { kind: 'cloud', baseUrl: settings.BACKEND_CLOUD_URL, keys, dialect };
+  return { kind: 'cloud', baseUrl: CLOUD_URL, keys, dialect };
 };
 
 const gatewayKeysFrom = ({ MODERATION_API_KEY, MODERATION_API_KEYS }: KeySettings): string[] =>

@@ -26,11 +26,6 @@ const AdminKey = v.pipe(
     'expected one key of 1 to 512 printable characters without blanks or quotes around it',
   ),
 );
-const SigningKey = v.pipe(
-  v.string(),
-  v.trim(),
-  v.regex(/^[\x21-\x7e]{32,512}$/, 'expected 32 to 512 printable characters without blanks, the same in every replica'),
-);
 const URL_RULE = 'expected an address such as http://127.0.0.1:11434, without user, query or fragment';
 
 /** What guides show as an address: that of one route, not of the server. */
@@ -47,17 +42,14 @@ const BaseUrl = v.pipe(
   v.transform((text) => text.replace(/\/+$/, '').replace(/\/(?:v1|api)$/, '')),
 );
 
-/** Ollama's durations. Its -1 has to be a number. */
-const KeepAlive = v.pipe(
-  v.string(),
-  v.trim(),
-  v.regex(/^(?:-1|\d{1,6}[smh])$/, 'expected a whole number and its unit, s, m or h, such as 30m, or -1 for no end'),
-  v.transform((text) => (text === '-1' ? -1 : text)),
-);
-
 /** How the gateway's variables begin. Other variables may belong to any program. */
 const GATEWAY_NAMES =
-  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REDIS_HMAC|REUSE_PORT|UNJUDGED|NO_VERDICT)_?/;
+  /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REUSE_PORT|UNJUDGED|NO_VERDICT)_?/;
+
+/** The default of `MAX_BODY_BYTES` where no alias takes images. */
+export const TEXT_BODY_BYTES = 1_048_576;
+/** The same where one does: an image of 6 MB in base64. */
+export const IMAGE_BODY_BYTES = 8_388_608;
 
 /** Every variable of the gateway, by name. The docs are made from it, and `readVariables` applies it. */
 export const GatewayVariables = v.object({
@@ -71,7 +63,6 @@ export const GatewayVariables = v.object({
   GATEWAY_ADMIN_KEY: v.optional(AdminKey),
   BACKEND_API_KEYS: v.optional(Keys, ''),
   BACKEND_BASE_URL: v.optional(BaseUrl),
-  BACKEND_CLOUD_URL: v.optional(BaseUrl, 'https://ollama.com'),
   BACKEND_DIALECT: v.optional(OneOf(['auto', ...DIALECT_NAMES]), 'auto'),
   MODERATION_MODELS: v.optional(v.string()),
   MODERATION_POLICY: v.optional(v.string()),
@@ -81,7 +72,6 @@ export const GatewayVariables = v.object({
   NO_VERDICT: v.optional(OneOf(['error', 'flag']), 'error'),
   REQUEST_DEADLINE_MS: v.optional(WholeNumber(100, 600_000), '25000'),
   MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600)),
-  MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
   MAX_INPUTS: v.optional(WholeNumber(1, 1000), '32'),
   MAX_INPUT_CHARS: v.optional(WholeNumber(1, 10_000_000), '100000'),
   MODERATION_WINDOW_CHARS: v.optional(WholeNumber(500, 200_000), '24000'),
@@ -90,7 +80,6 @@ export const GatewayVariables = v.object({
   CACHE_MAX_ENTRIES: v.optional(WholeNumber(0, 10_000_000), '10000'),
   CACHE_TTL_SECONDS: v.optional(WholeNumber(0, 31_536_000), '3600'),
   HEDGE_AFTER_MS: v.optional(WholeNumber(0, 600_000), '0'),
-  JUDGE_KEEP_ALIVE: v.optional(KeepAlive),
   REDIS_URL: v.optional(
     v.pipe(
       v.string(),
@@ -106,7 +95,6 @@ export const GatewayVariables = v.object({
       ),
     ),
   ),
-  REDIS_HMAC_KEY: v.optional(SigningKey),
 });
 
 /** Names of what the gateway has under another name: one time limit is for all calls of a request. */

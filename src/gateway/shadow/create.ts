@@ -5,13 +5,14 @@ import type { KeyChange, SharedCoolDown } from '../../llm/key-state.ts';
 import { createJudgeBackend, type JudgeBackendNeeds } from '../backend.ts';
 import { createVerdictCache } from '../judge/cache.ts';
 import { createFindUnseen } from '../judge/chain/fitness.ts';
-import { createModeration, type ModerationNeeds } from '../judge/moderation.ts';
+import { createItems } from '../judge/moderation.ts';
+import type { Judging } from '../judge/types.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { PolicySelection } from '../policy/policy.ts';
 import type { ShadowSettings } from '../policy/shadow-settings.ts';
-import { createShadow, type Shadow } from './shadow.ts';
+import { createShadow, interruptAll, type Shadow } from './shadow.ts';
 
-type GatewayShadowNeeds = Pick<JudgeBackendNeeds, 'baseUrl' | 'dialect' | 'keys' | 'httpClient' | 'log'> & {
+type GatewayShadowNeeds = Omit<JudgeBackendNeeds, 'onAttempt'> & {
   readonly settings: ShadowSettings;
   readonly policies: PolicySelection;
   readonly metrics: Pick<GatewayMetrics, 'shadow' | 'shadowFound'>;
@@ -19,10 +20,10 @@ type GatewayShadowNeeds = Pick<JudgeBackendNeeds, 'baseUrl' | 'dialect' | 'keys'
   /** Ends what runs. */
   readonly stopSignal?: AbortSignal | undefined;
   readonly keepDisagreement?: ((line: string) => void) | undefined;
-  /** What clients' bodies are taken from. */
-  readonly budget: ByteBudget;
+  /** What clients' bodies are taken from: the shadow holds an item only until they need its bytes. */
+  readonly budget: Pick<ByteBudget, 'keep'>;
   /** What clients' texts are judged with. */
-  readonly live: Omit<ModerationNeeds, 'policy'> & { readonly semaphore: Semaphore };
+  readonly live: Judging & { readonly semaphore: Semaphore };
 };
 
 /** The shadow of a gateway. `adopt`: keys that rest for clients rest for it too. */
@@ -61,39 +62,29 @@ const createBorrowedPlaces = (
  * rest for clients, and what it finds must not be their answer.
  */
 export const createGatewayShadow = (needs: GatewayShadowNeeds): GatewayShadow => {
-  const { settings, policies, live, stopSignal } = needs;
-  const { clock, semaphore } = live;
-  const backend = createJudgeBackend({
-    ...needs,
-    clock,
-    log() {},
-    onAttempt() {},
-    onKeyChange() {},
-    ollamaSettings: [],
-  });
-  const semaphoreOfShadow = createBorrowedPlaces(settings.calls, semaphore, () => shadow.interrupt());
+  const { live, settings } = needs;
+  const backend = createJudgeBackend({ ...needs, log() {}, onAttempt() {} });
+  const running = new Set<AbortController>();
+  const interrupt = (): void => interruptAll(running);
+  const judging: Judging = {
+    ...live,
+    upstream: backend.upstream,
+    semaphore: createBorrowedPlaces(settings.calls, live.semaphore, interrupt),
+    cache: createVerdictCache(0, 0, live.clock.now),
+    shared: undefined,
+    onUnusable() {},
+    settings: { ...live.settings, HEDGE_AFTER_MS: 0 },
+  };
   const shadow = createShadow({
     ...needs,
-    clock,
-    policy: policies.shadow,
-    keep: needs.keepDisagreement,
+    running,
     digest: live.digest,
     deadlineMs: live.settings.REQUEST_DEADLINE_MS,
     findUnseen: createFindUnseen(backend.findTraits),
-    isBusy: () => semaphore.waiting() > 0,
-    itemsBy: (policy) =>
-      createModeration({
-        ...live,
-        policy,
-        upstream: backend.upstream,
-        semaphore: semaphoreOfShadow,
-        cache: createVerdictCache(0, 0, clock.now),
-        shared: undefined,
-        onUnusable() {},
-        settings: { ...live.settings, HEDGE_AFTER_MS: 0 },
-      }).items,
+    isBusy: () => live.semaphore.waiting() > 0,
+    itemsBy: (policy) => createItems(judging, policy),
   });
-  stopSignal?.addEventListener('abort', shadow.interrupt, { once: true });
+  needs.stopSignal?.addEventListener('abort', interrupt, { once: true });
   return {
     ...shadow,
     adopt({ fingerprint, coolDownMs, reason = 'burst', strikes, ...change }) {

@@ -2,9 +2,9 @@ import type { Log } from '../../core/log.ts';
 import { parseRedisAddress } from '../../gateway/adapter/redis/address.ts';
 import type { GatewayConfig } from '../../gateway/settings/config.ts';
 
-/** What signs verdicts in Redis: a key of its own, or else all gateway and backend keys, in whatever order they are given. */
+/** What signs verdicts in Redis: all gateway and backend keys, in whatever order they are given. */
 export const redisSecret = ({ settings, gatewayKeys }: Pick<GatewayConfig, 'settings' | 'gatewayKeys'>): string =>
-  settings.REDIS_HMAC_KEY ?? JSON.stringify([gatewayKeys.toSorted(), settings.BACKEND_API_KEYS.toSorted()]);
+  JSON.stringify([gatewayKeys.toSorted(), settings.BACKEND_API_KEYS.toSorted()]);
 
 /**
  * The state in the Redis that `REDIS_URL` names, if it names one; throws a `ConfigError` that says what is wrong with it. The client library

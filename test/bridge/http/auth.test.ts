@@ -3,7 +3,7 @@ import { nodeDigest } from '../../../src/adapter/node/crypto.ts';
 import { BRIDGE_ERROR_RESPONSES } from '../../../src/bridge/errors.ts';
 import { createAuthentication, withCors } from '../../../src/bridge/http/auth.ts';
 import type { Fault } from '../../../src/core/fault.ts';
-import { guard } from '../../../src/core/http/handler.ts';
+import { createHandler } from '../../../src/core/http/handler.ts';
 import { describe } from '../../check.ts';
 import { createFakeClock } from '../../fake-clock.ts';
 
@@ -94,7 +94,7 @@ const PAGE = 'https://chat.example';
 const pageOf = (...origins: readonly string[]) => {
   let calls = 0;
   const enter = createAuthentication({ keys: KEYS, isForThisMachine: false, digest: nodeDigest });
-  const inner = guard(
+  const inner = createHandler(
     async (request) => {
       calls += 1;
       enter(request);

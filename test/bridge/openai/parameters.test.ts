@@ -184,8 +184,8 @@ const bodyWith = (required: Members, path: string, value: unknown): Members => {
 
 /** A parsed request as JSON, without the values that a response only repeats. */
 const effectOf = ({ echo, ...request }: Members): string => {
-  const { text: _text, reasoning: _reasoning, values: _values, ...returned } = (echo ?? {}) as Members;
-  return JSON.stringify([request, returned]);
+  const { background, conversation, instructions, metadata, previous_response_id, store } = (echo ?? {}) as Members;
+  return JSON.stringify([request, { background, conversation, instructions, metadata, previous_response_id, store }]);
 };
 
 /** What the bridge does with a parameter. `accepted`: it is neither used nor named, as it changes no answer at OpenAI either. */

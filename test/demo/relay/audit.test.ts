@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { auditChunks } from '../../../src/demo/relay/audit/prompt.ts';
 import { auditEndpoint } from '../../../src/demo/relay/audit/settings.ts';
 import { describe } from '../../check.ts';
-import { guarding, isGuardCall } from '../../gateway/harness/guards.ts';
+import { guarding, isGuardCall } from '../../gateway/harness/guard-face.ts';
 import { type Answer, GATEWAY_KEY, gatewayOver, judging, received, shownTextOf } from '../../gateway/harness/world.ts';
 import { relayOver } from './moderated.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { readAgentConfig } from '../../../src/agent/config/load.ts';
 import { readBridgeSettings } from '../../../src/bridge/settings.ts';
-import { IMAGE_BODY_BYTES } from '../../../src/gateway/settings/config.ts';
+import { IMAGE_BODY_BYTES } from '../../../src/gateway/settings/variables.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { describe } from '../../check.ts';
 import { AGENT, ALL, BRIDGE, CASES, CONSOLE, DATABASE, LEAST } from './cases.ts';

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { Label } from '../../../src/eval/category.ts';
 import type { Observation } from '../../../src/eval/figures/observation.ts';
-import { parseTargets, suggestThresholds } from '../../../src/eval/figures/suggest.ts';
+import { parseTargets, suggestThresholds } from '../../../src/eval/figures/suggestions.ts';
 import { REPORT_OPENING, type ReportContent, type ReportedRun, reportPage } from '../../../src/eval/report/page.ts';
 import { describe } from '../../check.ts';
 import { judgedOf } from '../world.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { guarding } from '../harness/guards.ts';
+import { guarding } from '../harness/guard-face.ts';
 import { askIntegration } from '../harness/integrations.ts';
 import { judging, received } from '../harness/world.ts';
 import { adminOver, readEvents, type SentEvent } from './world.ts';

@@ -3,15 +3,7 @@ import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { describe } from '../../check.ts';
 import { resultsOf } from '../harness/read-answer.ts';
-import {
-  type Answer,
-  gatewayOver,
-  judging,
-  nonceOf,
-  received,
-  systemMessageOf,
-  userMessageOf,
-} from '../harness/world.ts';
+import { gatewayOver, judging, nonceOf, systemMessageOf, userMessageOf } from '../harness/world.ts';
 
 const DIALECTS = {
   ollama: { BACKEND_DIALECT: 'ollama' },
@@ -59,43 +51,13 @@ describe('what every call begins with', (check) => {
   }
 });
 
-describe('the time for which Ollama holds the model', (check) => {
-  const bodyOf = async (variables: Readonly<Record<string, string>>): Promise<Record<string, unknown>> => {
-    const { ask, calls } = gatewayOver(judging(), { variables });
-    await resultsOf(await ask({ input: 'A text.' }));
-    return JSON.parse(calls[0]?.body ?? '') as Record<string, unknown>;
-  };
-  check('is what is set, and is left to Ollama otherwise', async () => {
-    assert.is((await bodyOf({ ...DIALECTS.ollama, JUDGE_KEEP_ALIVE: ' 30m ' })).keep_alive, '30m');
-    assert.is((await bodyOf({ ...DIALECTS.ollama, JUDGE_KEEP_ALIVE: '-1' })).keep_alive, -1);
-    assert.not.ok('keep_alive' in (await bodyOf(DIALECTS.ollama)));
-  });
-  check('is not sent to a server of another kind, which may refuse what it does not know', async () => {
-    const plain = await bodyOf(DIALECTS.openai);
-    const body = await bodyOf({ ...DIALECTS.openai, JUDGE_KEEP_ALIVE: '30m' });
-    assert.equal(Object.keys(body), Object.keys(plain));
-    for (const name of ['keep_alive', 'cache_prompt', 'prompt_cache_key']) assert.not.ok(name in body, name);
-  });
-  check('is called a setting without effect where the server is of another kind', async () => {
-    const warnings = async (
-      variables: Readonly<Record<string, string>>,
-      paths: Readonly<Record<string, string>> = {},
-    ) => {
-      const answer: Answer = (sent) => {
-        const listed = paths[new URL(sent.url).pathname];
-        if (sent.method === 'GET') return received(listed === undefined ? 404 : 200, listed ?? '');
-        return judging()(sent);
-      };
-      const { ask, logged } = gatewayOver(answer, { variables });
+describe('what a server may hold of a prompt', (check) => {
+  check('is left to the server: no field is sent for it', async () => {
+    for (const dialect of Object.values(DIALECTS)) {
+      const { ask, calls } = gatewayOver(judging(), { variables: dialect });
       await resultsOf(await ask({ input: 'A text.' }));
-      return logged.filter((line) => line.includes('"setting":"JUDGE_KEEP_ALIVE"')).length;
-    };
-    const set = { JUDGE_KEEP_ALIVE: '30m' };
-    assert.is(await warnings({ ...DIALECTS.openai, ...set }), 1);
-    assert.is(await warnings(DIALECTS.openai), 0);
-    assert.is(await warnings({ ...DIALECTS.ollama, ...set }), 0);
-    const detected = { BACKEND_BASE_URL: 'http://backend.test:8080', ...set };
-    assert.is(await warnings(detected, { '/v1/models': '{"object":"list","data":[{"id":"m","owned_by":"vllm"}]}' }), 1);
-    assert.is(await warnings(detected, { '/api/version': '{"version":"0.30.0"}' }), 0);
+      for (const name of ['keep_alive', 'cache_prompt', 'prompt_cache_key'])
+        assert.not.ok(name in JSON.parse(calls[0]?.body ?? ''), name);
+    }
   });
 });

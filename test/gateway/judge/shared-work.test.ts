@@ -26,51 +26,6 @@ const workUnderWay = () => {
 };
 
 describe('shared work', (check) => {
-  check('is done once for all who want it at the same time', async () => {
-    const { begun, join } = workUnderWay();
-    const all = [join(), join(), join()];
-    assert.is(begun.length, 1);
-    begun[0]?.end.resolve('done');
-    assert.equal(await Promise.all(all), ['done', 'done', 'done']);
-  });
-  check('is not shared between different keys', () => {
-    const { begun, join } = workUnderWay();
-    void join(HERE, 'one');
-    void join(HERE, 'other');
-    assert.is(begun.length, 2);
-  });
-  check('is forgotten when it ends, well or not', async () => {
-    const { begun, join } = workUnderWay();
-    const first = join();
-    begun[0]?.end.reject(new Error('no luck'));
-    assert.match(String(await rejection(first)), 'no luck');
-    const second = join();
-    begun[1]?.end.resolve('done');
-    assert.is(await second, 'done');
-    void join();
-    assert.is(begun.length, 3);
-  });
-  check('goes on when one of its callers leaves', async () => {
-    const { begun, join } = workUnderWay();
-    const leaver = new AbortController();
-    const leaving = join(leaver.signal);
-    const staying = join();
-    leaver.abort(new Error('left'));
-    assert.match(String(await rejection(leaving)), 'left');
-    assert.is(begun[0]?.signal.aborted, false);
-    begun[0]?.end.resolve('done');
-    assert.is(await staying, 'done');
-  });
-  check('is given up at once when the last of them leaves', async () => {
-    const { begun, join } = workUnderWay();
-    const [first, second] = [new AbortController(), new AbortController()];
-    const both = [rejection(join(first.signal)), rejection(join(second.signal))];
-    first.abort(new Error('left'));
-    second.abort(new Error('left too'));
-    await Promise.all(both);
-    assert.is(begun[0]?.signal.aborted, true);
-    assert.match(String(begun[0]?.signal.reason), 'left too');
-  });
   check('that is being given up is joined by no one, however long that takes', async () => {
     const work = createSharedWork<string>(() => createDeadline(createFakeClock(), LIMIT_MS));
     const slow = Promise.withResolvers<string>();
@@ -80,20 +35,6 @@ describe('shared work', (check) => {
     await leaving;
     assert.is(await work.join('key', HERE, async () => 'done anew'), 'done anew');
     slow.reject(new Error('given up'));
-  });
-  check('is not begun for a caller that has left already', async () => {
-    const { begun, join } = workUnderWay();
-    await rejection(join(AbortSignal.abort()));
-    assert.is(begun.length, 0);
-  });
-  check('is not aborted by a caller that leaves after its end', async () => {
-    const { begun, join } = workUnderWay();
-    const caller = new AbortController();
-    const done = join(caller.signal);
-    begun[0]?.end.resolve('done');
-    await done;
-    caller.abort();
-    assert.is(begun[0]?.signal.aborted, false);
   });
 });
 

@@ -21,7 +21,6 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     'https://a.test/proxy/v1/models',
     'nothing',
   ],
-  BACKEND_CLOUD_URL: ['ollama.com'],
   BACKEND_DIALECT: ['vllm', 'Ollama'],
   REUSE_PORT: ['yes', '1', 'TRUE'],
   UNJUDGED_INPUT: ['pass', 'allow', 'Text'],
@@ -36,7 +35,6 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   CACHE_MAX_ENTRIES: ['-1', '10000001'],
   CACHE_TTL_SECONDS: ['-1', '31536001'],
   HEDGE_AFTER_MS: ['-1', '600001'],
-  JUDGE_KEEP_ALIVE: ['-2', '30', '30 m', '1d', 'forever', '-1m'],
   REDIS_URL: ['localhost:6379', 'http://localhost:6379', 'redis://:canary@h:99999'],
   MODERATION_MODELS: ['{', '[]', '{"a":5}'],
 };

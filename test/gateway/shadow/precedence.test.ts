@@ -67,8 +67,8 @@ describe('the shadow gives way', (check) => {
     assert.equal(world.counted, ['differed']);
   });
   check('to bodies that need the memory it holds, the oldest text first', async () => {
-    const variables = { MAX_BODY_BYTES: '20000', MAX_BODY_BYTES_IN_FLIGHT: '20000', MAX_INPUT_CHARS: '20000' };
-    const world = shadowed({ shadow: hangs }, { calls: 64 }, { variables });
+    const variables = { MAX_BODY_BYTES: '20000', MAX_INPUT_CHARS: '20000' };
+    const world = shadowed({ shadow: hangs }, { calls: 64 }, { variables, needs: { memoryBytes: 200_000 } });
     const askLong = (sign: string) => world.ask({ ...BODY, input: `${sign} `.repeat(4500) });
     for (const sign of ['a', 'b']) {
       await resultsOf(await askLong(sign));

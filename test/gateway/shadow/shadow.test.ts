@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DEFAULT_POLICY, onePolicy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
-import { askGuard, isGuardCall } from '../harness/guards.ts';
+import { askGuard, isGuardCall } from '../harness/guard-face.ts';
 import { image, text } from '../harness/image-inputs.ts';
 import { resultsOf } from '../harness/read-answer.ts';
 import { auditBody } from '../harness/relay-audit.ts';

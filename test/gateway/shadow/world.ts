@@ -1,6 +1,6 @@
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { type FoundBy, type ShadowOutcome, SILENT_GATEWAY_METRICS } from '../../../src/gateway/metrics.ts';
-import { guardVerdictJson, isGuardCall } from '../harness/guards.ts';
+import { guardVerdictJson, isGuardCall } from '../harness/guard-face.ts';
 import { type Answer, gatewayOver, nonceOf, replying, verdictJson, type WorldSettings } from '../harness/world.ts';
 
 /** Scores by category. */

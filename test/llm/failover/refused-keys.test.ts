@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import { describe, rejection } from '../../check.ts';
 import { createBackendWorld, detailOf, failing, GOOD } from '../backend-world.ts';
 import { type Answer, reset } from '../scripted-client.ts';
-import { fails, surrenderOf, UNUSABLE, verdictReply } from './world.ts';
+import { surrenderOf, UNUSABLE, verdictReply } from './world.ts';
 
 describe('a key that was refused', (check) => {
   check('is active again only after a finished answer', async () => {
@@ -14,15 +14,6 @@ describe('a key that was refused', (check) => {
       assert.equal(world.states(), ['half-open'], JSON.stringify(step));
       await world.ask();
       assert.equal(world.states(), ['active']);
-    }
-  });
-
-  check('rests longer when it is refused again', async () => {
-    const world = createBackendWorld({ script: fails(failing(429)) });
-    for (const coolDownMs of [5_000, 10_000, 20_000]) {
-      const { fault } = surrenderOf(await world.ask());
-      assert.equal(fault.detail, { kind: 'no-backend-key', retryAfterMs: coolDownMs });
-      await world.clock.advance(coolDownMs);
     }
   });
 

@@ -89,36 +89,3 @@ describe('the time for one call', (check) => {
     assert.is(world.order(), 'a');
   });
 });
-
-describe('a client that leaves', (check) => {
-  check('ends the call that runs for it, and asks no other key', async () => {
-    for (const script of [['silence'], [failing(500), 'silence'], ['silence']] as const) {
-      const world = createBackendWorld({ keys: 'abc', script });
-      const client = new AbortController();
-      const asked = rejection(world.ask(undefined, client.signal));
-      await world.clock.advance(100);
-      client.abort();
-      assert.is(detailOf(await asked).kind, 'client-left');
-      await world.clock.advance(30_000);
-      assert.is(world.calls.length, script.length);
-      assert.is(world.ends().at(-1), 'aborted');
-      assert.equal(world.states(), ['active', 'active', 'active']);
-      assert.is(world.clock.pending(), 0);
-      assert.not.ok(world.facts.some(({ kind }) => kind === 'hung'));
-    }
-  });
-
-  check('gives the key back that it was trying', async () => {
-    const world = createBackendWorld({ script: [failing(429), 'silence', GOOD] });
-    await world.ask();
-    await world.clock.advance(5_000);
-    const client = new AbortController();
-    const asked = rejection(world.ask(undefined, client.signal));
-    await world.clock.advance(1);
-    assert.equal(world.states(), ['probing']);
-    client.abort();
-    await asked;
-    assert.equal(world.states(), ['half-open']);
-    assert.ok(verdictReply(await world.ask()));
-  });
-});

@@ -6,7 +6,7 @@ import { checkRelay } from '../../../src/relay-admin/check/check.ts';
 import { createRelayClient } from '../../../src/relay-admin/relay/client.ts';
 import { ALICE, relayOver } from '../../demo/relay/moderated.ts';
 import { read } from '../../docs/pages.ts';
-import { guarding, isGuardCall } from '../../gateway/harness/guards.ts';
+import { guarding, isGuardCall } from '../../gateway/harness/guard-face.ts';
 import { type Answer, GATEWAY_KEY, gatewayOver, judging, shownTextOf } from '../../gateway/harness/world.ts';
 
 const THREAT = 'I will kill you';

@@ -105,7 +105,8 @@ export const createWorlds = ({ start, query = '', sharingMs = 0 }: Runtime): Wor
       RATE_LIMIT_RPM: '1',
     })),
     overCloud: world(refusing, ({ address }) => ({
-      BACKEND_CLOUD_URL: address,
+      BACKEND_BASE_URL: address,
+      BACKEND_DIALECT: 'ollama',
       BACKEND_API_KEYS: BACKEND_KEYS.join(','),
     })),
     // The queue holds what the largest request can need: that has to be little, or nobody is ever turned away.

@@ -126,8 +126,8 @@ describe('the official OpenAI client', (check) => {
     withClient(
       () => ({ status: 401, body: '{"error":"unauthorized"}' }),
       ({ address }) => ({
-        BACKEND_BASE_URL: '',
-        BACKEND_CLOUD_URL: address,
+        BACKEND_BASE_URL: address,
+        BACKEND_DIALECT: 'ollama',
         MODERATION_MODELS: '',
         BACKEND_API_KEYS: 'key-a,key-b',
       }),

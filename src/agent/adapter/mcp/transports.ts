@@ -9,7 +9,7 @@ import type { McpTransports } from '../../tools/mcp/client.ts';
 import { McpServerError } from '../../tools/mcp/errors.ts';
 import { type ChildProcesses, createChildProcesses, type LineProcess } from './child-process.ts';
 import { type CommandLookup, DEFAULT_COMMAND_LOOKUP, resolveCommand } from './command.ts';
-import { createGuardedFetch, type Fetch, type GuardedFetch } from './http-guard.ts';
+import { type ConnectionFetch, createConnectionFetch, type Fetch } from './connection-fetch.ts';
 
 type LocalOptions = Parameters<McpTransports['local']>[0];
 type RemoteOptions = Parameters<McpTransports['remote']>[0];
@@ -111,7 +111,7 @@ const isOlderServer = (error: unknown): boolean =>
 /** One of the two HTTP transports of MCP: Streamable HTTP, or the older HTTP+SSE. */
 type HttpTransport = {
   readonly inner: Pick<Transport, 'start' | 'send'> & { readonly setProtocolVersion: (version: string) => void };
-  readonly guarded: GuardedFetch;
+  readonly requests: ConnectionFetch;
   readonly close: () => Promise<void>;
 };
 type HttpTransportOptions = RemoteOptions & {
@@ -130,10 +130,10 @@ const createStreamableTransport = ({
   const address = new URL(url);
   const { origin } = address;
   const limitBytes = MESSAGE_LIMIT_BYTES;
-  const guarded = createGuardedFetch({ fetch: httpFetch, origin, limitBytes, endsWithStream: false, onGone });
+  const requests = createConnectionFetch({ fetch: httpFetch, origin, limitBytes, endsWithStream: false, onGone });
   const inner = new StreamableHTTPClientTransport(address, {
     requestInit: { headers: { ...headers } },
-    fetch: guarded.fetch,
+    fetch: requests.fetch,
   });
   inner.onmessage = onMessage;
   const close = async (): Promise<void> => {
@@ -143,17 +143,17 @@ const createStreamableTransport = ({
     clearTimeout(timer);
     await inner.close();
   };
-  return { inner, guarded, close };
+  return { inner, requests, close };
 };
 
 const createSseTransport = ({ url, headers, httpFetch, onMessage, onGone }: HttpTransportOptions): HttpTransport => {
   const address = new URL(url);
   const { origin } = address;
   const limitBytes = MESSAGE_LIMIT_BYTES;
-  const guarded = createGuardedFetch({ fetch: httpFetch, origin, limitBytes, endsWithStream: true, onGone });
-  const inner = new SSEClientTransport(address, { requestInit: { headers: { ...headers } }, fetch: guarded.fetch });
+  const requests = createConnectionFetch({ fetch: httpFetch, origin, limitBytes, endsWithStream: true, onGone });
+  const inner = new SSEClientTransport(address, { requestInit: { headers: { ...headers } }, fetch: requests.fetch });
   inner.onmessage = onMessage;
-  return { inner, guarded, close: () => inner.close() };
+  return { inner, requests, close: () => inner.close() };
 };
 
 const createRemoteTransport = ({ url, headers }: RemoteOptions, httpFetch: Fetch): Transport => {
@@ -163,7 +163,7 @@ const createRemoteTransport = ({ url, headers }: RemoteOptions, httpFetch: Fetch
     headers,
     httpFetch,
     onMessage(message) {
-      current.guarded.markOpen();
+      current.requests.markOpen();
       handOn(transport, limitLevels(message), closed);
     },
     onGone: (why) => closed(why),
@@ -196,7 +196,7 @@ const createRemoteTransport = ({ url, headers }: RemoteOptions, httpFetch: Fetch
         await switchToSse(message, error);
       }
       const isCancel = 'method' in message && message.method === 'notifications/cancelled';
-      if (isCancel) current.guarded.abort(message.params?.requestId);
+      if (isCancel) current.requests.abort(message.params?.requestId);
     },
     close() {
       isClosed = true;

@@ -9,12 +9,15 @@ const textOrNull = v.fallback(v.nullable(v.string()), null);
 
 /** Values that a response repeats as they were sent, whether they have an effect here or not. One of another type counts as not sent. */
 const RepeatedValues = v.object({
+  background: v.fallback(v.boolean(), false),
+  instructions: textOrNull,
   max_output_tokens: numberOrNull,
   max_tool_calls: numberOrNull,
   parallel_tool_calls: v.fallback(v.boolean(), true),
   prompt_cache_key: textOrNull,
   prompt_cache_retention: textOrNull,
   safety_identifier: textOrNull,
+  store: v.fallback(v.boolean(), true),
   temperature: numberOrNull,
   tool_choice: v.fallback(v.union([v.string(), JsonRecord]), 'auto'),
   tools: v.fallback(v.array(JsonRecord), []),
@@ -23,7 +26,6 @@ const RepeatedValues = v.object({
   truncation: v.fallback(v.string(), 'disabled'),
   user: textOrNull,
 });
-type RepeatedValues = v.InferOutput<typeof RepeatedValues>;
 
 const JsonSchemaFormat = v.object({
   type: v.literal('json_schema'),
@@ -40,42 +42,34 @@ const TextSettings = v.object({
 });
 const ReasoningSettings = v.object({ effort: textOrNull, summary: textOrNull });
 
-/** Members of a request that its response repeats. `values` have OpenAI's names. */
-export type ResponseEcho = {
-  readonly instructions: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly previousResponseID: string | null;
-  readonly conversationID: string | null;
-  readonly isStored: boolean;
-  readonly isBackground: boolean;
-  readonly text: v.InferOutput<typeof TextSettings>;
-  readonly reasoning: v.InferOutput<typeof ReasoningSettings>;
-  readonly values: RepeatedValues;
-};
-
 /** A tool as OpenAI repeats it: a function with all its members, a remote server without the secrets of its access. */
 const toRepeatedTool = ({ authorization: _secret, headers: _secrets, ...tool }: JsonObject): JsonObject =>
   tool.type === 'function' ? { description: null, parameters: null, strict: null, ...tool } : tool;
 
 const objectIn = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
-/** What a response repeats of the members of a body: the values that were sent, else OpenAI's defaults. */
-export const repeatedMembers = (body: JsonObject): Pick<ResponseEcho, 'text' | 'reasoning' | 'values'> => {
+/** The members of a response that repeat a body: the values that were sent, else OpenAI's defaults. */
+export const repeatedMembers = (body: JsonObject) => {
   const values = v.parse(RepeatedValues, body);
   return {
+    ...values,
+    tools: values.tools.map(toRepeatedTool),
     text: v.parse(TextSettings, objectIn(body.text)),
     reasoning: v.parse(ReasoningSettings, objectIn(body.reasoning)),
-    values: { ...values, tools: values.tools.map(toRepeatedTool) },
   };
 };
 
-/** For a response whose request is no longer known. */
+/** The members of a response that repeat its request, under OpenAI's names. */
+export type ResponseEcho = ReturnType<typeof repeatedMembers> & {
+  readonly conversation: { readonly id: string } | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly previous_response_id: string | null;
+};
+
+/** Those of a response whose request is no longer known. */
 export const NO_ECHO: ResponseEcho = {
-  instructions: null,
-  metadata: {},
-  previousResponseID: null,
-  conversationID: null,
-  isStored: true,
-  isBackground: false,
   ...repeatedMembers({}),
+  conversation: null,
+  metadata: {},
+  previous_response_id: null,
 };

@@ -92,15 +92,12 @@ const isNothing = (input: unknown): boolean =>
 const inputOf = ({ input }: Body, place: ConversationReference | undefined): unknown =>
   place !== undefined && isNothing(input) ? CONTINUE : input;
 
-const echoOf = (request: Request, body: Body, place: ConversationReference | undefined): ResponseEcho => ({
-  instructions: request.instructions ?? null,
+const echoOf = (body: Body, place: ConversationReference | undefined): ResponseEcho => ({
+  ...repeatedMembers(body),
+  conversation: place?.kind === 'named' ? { id: place.id } : null,
   // As it was sent: the schema leaves out names that every object has.
   metadata: Object.fromEntries(Object.entries(body.metadata ?? {}).map(([name, value]) => [name, String(value)])),
-  previousResponseID: place?.kind === 'after' ? place.responseID : null,
-  conversationID: place?.kind === 'named' ? place.id : null,
-  isStored: request.store !== false,
-  isBackground: request.background === true,
-  ...repeatedMembers(body),
+  previous_response_id: place?.kind === 'after' ? place.responseID : null,
 });
 
 /** Parses the body of `POST /v1/responses`. Faults with `bad-input`, whose `param` is the path of the member. */
@@ -114,15 +111,15 @@ export const parseResponsesRequest = (sent: unknown, headers: Headers): ParsedRe
   const explicit = explicitConversation(request);
   const given = parseInput(inputOf(body, explicit));
   const system = [request.instructions ?? '', given.dialogue.system].filter((text) => text.trim() !== '').join('\n\n');
-  const echo = echoOf(request, body, explicit);
+  const echo = echoOf(body, explicit);
   const asked = toBridgeRequest({
     ...{ body, headers, parameters: RESPONSE_PARAMETERS, formatAt: 'text.format', model, stream, store },
     dialogue: { ...given.dialogue, system },
     effort: request.reasoning?.effort,
-    isBackground: echo.isBackground,
+    isBackground: echo.background,
     conversation: explicit,
     // A response in the background is looked at later, so it is stored whatever it is about.
-    mayBeTask: explicit === undefined && !echo.isBackground && given.previousResponse === undefined,
+    mayBeTask: explicit === undefined && !echo.background && given.previousResponse === undefined,
   });
   const conversation = explicit ?? impliedConversation(asked.conversation, given);
   return { ...asked, conversation, echo };

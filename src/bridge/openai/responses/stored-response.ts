@@ -17,7 +17,7 @@ export const startOfTurn = (turn: TurnSnapshot, nowSeconds: () => number): Respo
   return {
     place: { responseID: responseIDOf(answerIDOf(turn.id)), sessionID: turn.sessionID, custom: new Set(custom) },
     model: turn.model,
-    echo: { ...NO_ECHO, isBackground, conversationID },
+    echo: { ...NO_ECHO, background: isBackground, conversation: { id: conversationID } },
     createdSeconds: secondsOf(turn.createdMs),
     nowSeconds,
   };

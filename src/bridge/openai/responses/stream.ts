@@ -52,12 +52,12 @@ const createPlainEncoder = (): ResponseEvents => {
  */
 export const createResponseEncoder = (start: ResponseStart): StreamEncoder => {
   const { place, echo, nowSeconds, startingAfter } = start;
-  const repeatable = echo.isBackground ? createRepeatableEncoder(startingAfter) : undefined;
+  const repeatable = echo.background ? createRepeatableEncoder(startingAfter) : undefined;
   const { begin, eventsIn, end } = repeatable ?? createPlainEncoder();
   const items = createOutputItems(place);
   const last = (event: LastEvent): readonly EncodedEvent[] => {
     const closing = eventsIn(items.close(openItemsAfter(event)));
-    const state = stateAfter(event, nowSeconds(), echo.isBackground);
+    const state = stateAfter(event, nowSeconds(), echo.background);
     const response: GivenEvent = [lastEventName(state), { response: toResponseObject(start, items.list(), state) }];
     // All clients understand an `error`; some ignore `response.failed`.
     return [...closing, ...(event.kind === 'failure' ? end(errorEvent(event.failure), response) : end(response))];
@@ -97,7 +97,7 @@ export const createResponsesEndpoint = ({ clock }: { readonly clock: Clock }): E
     parse: parseResponsesRequest,
     async toBody(output, request, answer) {
       // A text of the bridge is complete at once, and cannot be looked at later.
-      const isRunning = request.echo.isBackground && answer.sessionID !== undefined;
+      const isRunning = request.echo.background && answer.sessionID !== undefined;
       const start = startOf(request, answer);
       return isRunning ? toResponseObject(start, [], { status: 'in_progress' }) : createResponse(output, start);
     },

@@ -1,5 +1,5 @@
 import { judgesOf, type ModelAlias } from '../../models.ts';
-import { guardCallsPerWindow } from '../guard-model/guard-judge.ts';
+import { guardModelCallsPerWindow } from '../guard-model/judge.ts';
 
 type SizeLimits = {
   readonly MAX_CONCURRENCY: number;
@@ -11,7 +11,7 @@ type SizeLimits = {
 /** The most calls that the judges of an alias make together about one window. */
 const callsPerWindow = (alias: ModelAlias, windowChars: number): number =>
   judgesOf(alias)
-    .map(({ judge, model }) => (judge === 'prompt' ? 1 : guardCallsPerWindow(judge, model, windowChars)))
+    .map(({ judge, model }) => (judge === 'prompt' ? 1 : guardModelCallsPerWindow(judge, model, windowChars)))
     .reduce((all, calls) => all + calls);
 
 /** Calls that may wait for each running one: enough for a burst, few enough that a waiting call still gets an answer. */

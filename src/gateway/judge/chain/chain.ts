@@ -2,9 +2,8 @@ import type { Deadline } from '../../../core/async.ts';
 import { type DoubtBand, EVERY_CATEGORY, type JudgeKind, judgesOf, type ModelAlias } from '../../models.ts';
 import type { CategoryScores } from '../../policy/categories.ts';
 import type { Policy, PolicyCategory } from '../../policy/policy.ts';
-import { guardFormKey } from '../guard-model/guard-judge.ts';
-import type { JudgedScores, PolicyJudge, ScoreType } from '../policy-judge.ts';
-import type { Excerpt } from '../prompt.ts';
+import { guardModelFormKey } from '../guard-model/judge.ts';
+import type { AskedJudge, Excerpt, Judge, JudgedScores, ScoreType, TypedScores } from '../types.ts';
 import {
   allOpen,
   alwaysAsked,
@@ -16,15 +15,8 @@ import {
   worstOf,
 } from './decision.ts';
 
-/** A judge that was asked, and about which categories; undefined where it was the first one, and asked about all that it covers. */
-export type AskedJudge = { readonly model: string; readonly categories: readonly string[] | undefined };
-
 /** What the judges of an alias found together, how each score came about, and which judges were asked. */
-export type ChainVerdict = {
-  readonly scores: CategoryScores;
-  readonly scoreTypes: readonly ScoreType[];
-  readonly asked: readonly AskedJudge[];
-};
+export type ChainVerdict = Required<TypedScores> & { readonly asked: readonly AskedJudge[] };
 
 /** An alias's judges under one policy. */
 export type JudgeChain = {
@@ -36,10 +28,10 @@ export type JudgeChain = {
 
 type ChainNeeds = {
   readonly policy: Pick<Policy, 'categories'>;
-  readonly judgeOf: (kind: JudgeKind) => PolicyJudge;
+  readonly judgeOf: (kind: JudgeKind) => Judge;
 };
 
-type Step = JudgeReach & { readonly alias: ModelAlias; readonly judge: PolicyJudge['judge'] };
+type Step = JudgeReach & { readonly alias: ModelAlias; readonly judge: Judge['judge'] };
 /** Who may be asked, in order, and who is asked about every text. */
 type Plan = { readonly steps: readonly Step[]; readonly isAlways: readonly boolean[] };
 
@@ -130,7 +122,7 @@ export const createJudgeChain = ({ policy: { categories }, judgeOf }: ChainNeeds
       const parts = judgesOf(alias).map((one) => [
         one.model,
         String(one.think),
-        one.judge === 'prompt' ? 'prompt' : guardFormKey(one.judge, one.model),
+        one.judge === 'prompt' ? 'prompt' : guardModelFormKey(one.judge, one.model),
         one.vision !== false,
         one.second === undefined ? [] : [...bandsOf(one), ...cleanBelowOf(one), ...one.second.clears.toSorted()],
       ]);

@@ -1,9 +1,6 @@
 import { judgesOf, type ModelAlias } from '../../models.ts';
 import type { CategoryScores } from '../../policy/categories.ts';
-import type { ScoreType } from '../policy-judge.ts';
-
-/** The scores of a policy's categories, and how each came about; undefined where chat models gave all. */
-export type TypedScores = { readonly scores: CategoryScores; readonly scoreTypes?: readonly ScoreType[] };
+import type { ScoreType, TypedScores } from '../types.ts';
 
 /** The one that tells the least comes last, and the higher number wins where verdicts are joined: as with scores. */
 const TYPES: readonly ScoreType[] = ['judged', 'probability', 'binary'];

@@ -1,7 +1,7 @@
 import type { ChatCall } from '../../../llm/types.ts';
 
 /** What is asked in one call, beside the text, which is the user's message. */
-export type GuardQuestion = Pick<ChatCall, 'system' | 'templateSettings' | 'afterUser'> & {
+export type GuardModelQuestion = Pick<ChatCall, 'system' | 'templateSettings' | 'afterUser'> & {
   /** The code that the answer is about; undefined where the answer names codes itself. */
   readonly code?: string;
 };
@@ -21,7 +21,7 @@ export type GuardModelForm = {
   /** Its answers' words, in lower case, and how much harm each of them says: from 0 to 1. */
   readonly labels: Readonly<Record<string, number>>;
   /** The calls that a text takes, which may differ between the versions of a model. */
-  readonly questions: (model: string) => readonly GuardQuestion[];
+  readonly questions: (model: string) => readonly GuardModelQuestion[];
   /** Reads an answer without white space around it; undefined for whatever is not exactly in the documented form. */
   readonly parse: (answer: string, model: string) => GuardModelAnswer | undefined;
   /** The longest answer, in tokens. */

@@ -1,8 +1,8 @@
 import { Fault } from '../../../core/fault.ts';
 import { isRecord } from '../../../core/json.ts';
 import type { GatewayFault } from '../../errors.ts';
-import { cacheControl, foundTexts, membersAlone, silent, wordText } from '../../guard/members.ts';
-import { type ChatMessage, createMessageJoiner, isChatMessage, messageTexts } from '../../guard/message-text.ts';
+import { cacheControl, foundTexts, membersAlone, silent, wordText } from '../chat-texts/members.ts';
+import { type ChatMessage, createMessageJoiner, isChatMessage, messageTexts } from '../chat-texts/message-text.ts';
 import type { GuardrailInput } from './guardrail.ts';
 
 /** A part of a request that is neither a text nor an image, and that no judge would see. */

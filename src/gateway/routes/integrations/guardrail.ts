@@ -1,17 +1,13 @@
 import { Fault } from '../../../core/fault.ts';
-import type { RequestBodies } from '../../../core/http/request-bodies.ts';
 import type { GatewayFault } from '../../errors.ts';
-import type { Found } from '../../guard/members.ts';
-import type { ItemVerdict, Moderate, ModerationItem } from '../../judge/moderate.ts';
-import type { GatewayMetrics } from '../../metrics.ts';
-import { DEFAULT_ALIAS, type FindAlias, type ModelAlias } from '../../models.ts';
+import type { ItemVerdict, ModerationItem } from '../../judge/types.ts';
+import { DEFAULT_ALIAS, type ModelAlias } from '../../models.ts';
 import { highestScores } from '../../policy/categories.ts';
-import { forEachPolicy, type Policy, type PolicySelection, withGuardCategories } from '../../policy/policy.ts';
-import type { Callers } from '../callers.ts';
-import type { AnswerWithin } from '../deadline.ts';
+import { forEachPolicy, type Policy, withGuardCategories } from '../../policy/policy.ts';
+import type { Found } from '../chat-texts/members.ts';
 import type { RequestObserver } from '../observer.ts';
-import type { ReadInput } from '../read-input.ts';
-import type { ParsedItem } from '../request.ts';
+import type { RouteParts } from '../parts.ts';
+import type { InputRules, ParsedItem } from '../request.ts';
 import { listed, verdictHeaders } from '../verdict-headers.ts';
 
 /** What a product has judged, all of it as one: texts in their order, those of a message together, and the addresses of images. */
@@ -37,20 +33,6 @@ type GuardrailQuestion = {
 /** Judges a product's request and has it answered. Throws every failure: nothing is answered without a verdict on all of it. */
 export type AskGuardrail = (request: Request, question: GuardrailQuestion) => Promise<Response>;
 
-export type GuardrailNeeds = {
-  readonly answerWithin: AnswerWithin;
-  readonly callers: Callers;
-  readonly findAlias: FindAlias;
-  readonly policies: PolicySelection;
-  readonly moderateBy: (policy: Policy) => Moderate;
-  readonly metrics: Pick<GatewayMetrics, 'verdict'>;
-  readonly bodies: Pick<RequestBodies, 'readJson'>;
-  readonly limits: { readonly inputs: number; readonly chars: number };
-  readonly readInput: ReadInput;
-  /** `text`: images that cannot be judged are left out beside texts. */
-  readonly unjudged: 'error' | 'text' | 'flag';
-};
-
 /** Names the alias that judges. A header, because the operator sets it at the product: users write what is in the body. */
 const ALIAS_HEADER = 'x-moderation-model';
 
@@ -69,7 +51,7 @@ export const groupTexts = (texts: readonly string[], most: number): readonly str
 const badInput = (code: string, message: string): Fault => new Fault({ kind: 'bad-input', code, param: null, message });
 
 /** What is left of texts that may come twice or be empty. Throws `bad-input` where they or the images are too many, too long, or none. */
-const checkedInput = ({ texts, images }: GuardrailInput, { inputs, chars }: GuardrailNeeds['limits']): CheckedInput => {
+const checkedInput = ({ texts, images }: GuardrailInput, { inputs, chars }: InputRules['limits']): CheckedInput => {
   const together = texts.map(({ written, joined }) => [...written, ...joined].filter((text) => text !== '').join('\n'));
   const judged = [...new Set(together)].filter((text) => text !== '');
   const shown = [...new Set(images)];
@@ -84,9 +66,9 @@ const checkedInput = ({ texts, images }: GuardrailInput, { inputs, chars }: Guar
 const isUnjudged = ({ kind }: GatewayFault): boolean => kind === 'unjudged-input';
 
 /** Creates what all integrations ask: the judging of `/v1/moderations`, for a whole conversation at once. */
-export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
-  const { answerWithin, callers, findAlias, policies, limits, readInput, metrics } = needs;
-  const judgedAs = (judged: Policy) => ({ judged, moderate: needs.moderateBy(judged) });
+export const createGuardrail = (parts: RouteParts): AskGuardrail => {
+  const { answerWithin, callers, findAlias, policies, inputRules, readInput } = parts;
+  const judgedAs = (judged: Policy) => ({ judged, moderate: parts.moderateBy(judged) });
   const plainOf = forEachPolicy(policies, judgedAs);
   const guardOf = forEachPolicy(policies, (policy) => judgedAs(withGuardCategories(policy)));
 
@@ -101,7 +83,7 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
     const read = await Promise.all(
       images.map((url) =>
         readImage(url, alias, signal).catch((error: unknown) => {
-          const mayLeaveOut = needs.unjudged === 'text' && texts.length > 0;
+          const mayLeaveOut = inputRules.unjudged === 'text' && texts.length > 0;
           if (mayLeaveOut && error instanceof Fault && isUnjudged(error.detail)) return [];
           throw error;
         }),
@@ -131,14 +113,14 @@ export const createGuardrail = (needs: GuardrailNeeds): AskGuardrail => {
         observer?.describe(alias.alias);
         const policy = policies.select(alias.alias, caller.keyIndex);
         const judge = (alias.guard === undefined ? plainOf : guardOf)(policy);
-        const input = checkedInput(read(await needs.bodies.readJson(request, deadline.signal)), limits);
+        const input = checkedInput(read(await parts.bodies.readJson(request, deadline.signal)), inputRules.limits);
         const { items, leftOut } = await readItems(input, alias, deadline.signal);
         const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
         if (verdicts.length !== items.length) throw new TypeError('An item without a verdict');
         observer?.judged({ policy: judge.judged, verdicts });
         const categories = verdictOf(judge.judged, verdicts);
         const isCached = verdicts.every((verdict) => verdict.isCached);
-        metrics.verdict({ alias: alias.alias, isFlagged: categories.length > 0, isCached });
+        parts.metrics.verdict({ alias: alias.alias, isFlagged: categories.length > 0, isCached });
         const headers = { ...verdictHeaders(alias, policy, verdicts), 'x-moderation-unjudged': listed(leftOut) };
         return respond({ categories, headers });
       },

@@ -1,8 +1,8 @@
 import { jsonResponse, NEVER_RETRY, serverError } from '../../../core/http/response.ts';
 import { isRecord } from '../../../core/json.ts';
 import type { GatewayFault } from '../../errors.ts';
-import { foundTexts, isNothing } from '../../guard/members.ts';
-import { definitionsText, toolCallTexts } from '../../guard/message-text.ts';
+import { foundTexts, isNothing } from '../chat-texts/members.ts';
+import { definitionsText, toolCallTexts } from '../chat-texts/message-text.ts';
 import type { VerdictRoute } from '../observer.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
 import type { AskGuardrail, GuardrailInput, GuardrailVerdict } from './guardrail.ts';

@@ -1,8 +1,8 @@
 import { jsonResponse } from '../../../core/http/response.ts';
 import { isNestedBeyond, isRecord } from '../../../core/json.ts';
-import { contentTexts } from '../../guard/content-text.ts';
-import { foundTexts, isNothing } from '../../guard/members.ts';
-import { isChatMessage } from '../../guard/message-text.ts';
+import { contentTexts } from '../chat-texts/content-text.ts';
+import { foundTexts, isNothing } from '../chat-texts/members.ts';
+import { isChatMessage } from '../chat-texts/message-text.ts';
 import type { VerdictRoute } from '../observer.ts';
 import { readChatMessages, unreadable } from './chat-input.ts';
 import type { AskGuardrail, GuardrailInput, GuardrailVerdict } from './guardrail.ts';

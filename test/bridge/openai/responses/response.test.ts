@@ -47,13 +47,12 @@ describe('a response', (check) => {
 
   check('says again what its request said', () => {
     const echo = {
-      instructions: 'Be brief',
       metadata: { a: 'b' },
-      previousResponseID: 'resp_0',
-      conversationID: 'one',
-      isBackground: false,
-      isStored: false,
+      previous_response_id: 'resp_0',
+      conversation: { id: 'one' },
       ...repeatedMembers({
+        store: false,
+        instructions: 'Be brief',
         reasoning: { effort: 'high' },
         temperature: 0.5,
         text: { format: { type: 'json_object' } },

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe } from '../../../check.ts';
-import { asking, CANARY, guarding, throwing } from './world.ts';
+import { asking, CANARY, handling, throwing } from './world.ts';
 
 describe('a bug', (check) => {
   const hidden = (text: string): void => assert.not.match(text, new RegExp(CANARY));
@@ -50,7 +50,7 @@ describe('a bug', (check) => {
   }
 
   check('is logged with the place where it was thrown', async () => {
-    const { app, logged } = guarding(function brokenHandler() {
+    const { app, logged } = handling(function brokenHandler() {
       throw new Error(`a\n    at ${CANARY}`);
     });
     await app(asking());
@@ -58,21 +58,21 @@ describe('a bug', (check) => {
   });
 
   check('in a promise is answered as one that is thrown', async () => {
-    const { app, logged } = guarding(() => Promise.reject(new Error(CANARY)));
+    const { app, logged } = handling(() => Promise.reject(new Error(CANARY)));
     assert.is((await app(asking())).status, 500);
     assert.is(logged()[0].fault, 'bug');
   });
 
   check('that gives no response at all is answered with 500', async () => {
     for (const nothing of [undefined, null, 'text', Response.error()]) {
-      const { app, logged } = guarding(async () => nothing as unknown as Response);
+      const { app, logged } = handling(async () => nothing as unknown as Response);
       assert.is((await app(asking())).status, 500);
       assert.is(logged()[0].fault, 'bug');
     }
   });
 
   check('in who counts the answers does not change the answer', async () => {
-    const { app, lines, logged } = guarding(
+    const { app, lines, logged } = handling(
       async () => new Response('fine'),
       () => {
         throw new Error(CANARY);

@@ -2,12 +2,12 @@ import * as assert from 'uvu/assert';
 import { Fault } from '../../../../src/core/fault.ts';
 import type { AnsweredRequest } from '../../../../src/core/http/handler.ts';
 import { describe } from '../../../check.ts';
-import { answering, asking, askingRaw, CANARY, guarding } from './world.ts';
+import { answering, asking, askingRaw, CANARY, handling } from './world.ts';
 
 describe('the line about a request', (check) => {
   check('calls every method that a caller made up by one name', async () => {
     const seen: string[] = [];
-    const { app, lines } = guarding(
+    const { app, lines } = handling(
       async () => new Response(),
       ({ method }) => seen.push(method),
     );
@@ -17,7 +17,7 @@ describe('the line about a request', (check) => {
   });
 
   check('is one, with method, route, status and duration, and without path, query or headers', async () => {
-    const { app, clock, lines, logged } = guarding(async () => {
+    const { app, clock, lines, logged } = handling(async () => {
       await clock.advance(250);
       return new Response(CANARY, { status: 201, headers: { 'x-secret': CANARY } });
     });
@@ -43,7 +43,7 @@ describe('the line about a request', (check) => {
   });
 
   check('is written for every request, also when they overlap', async () => {
-    const { app, clock, logged } = guarding(
+    const { app, clock, logged } = handling(
       (request) =>
         new Promise((resolve) => {
           clock.after(request.url.endsWith('/slow') ? 900 : 100, () => resolve(new Response()));
@@ -69,7 +69,7 @@ describe('the line about a request', (check) => {
 
   check('reports those who count the same', async () => {
     const counted: AnsweredRequest[] = [];
-    const { app } = guarding(
+    const { app } = handling(
       () => {
         throw new Fault({ kind: 'unauthorized' });
       },

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../../src/core/fault.ts';
 import { describe } from '../../../check.ts';
-import { answering, asking, askingRaw, guarding, throwing } from './world.ts';
+import { answering, asking, askingRaw, handling, throwing } from './world.ts';
 
 describe('the request id', (check) => {
   for (const id of ['a', '0b9e3f4c-8a51-4c0e-9a76-3c3f6f1d2e11', 'req_1.2:3-4', 'x'.repeat(128)]) {
@@ -40,7 +40,7 @@ describe('the request id', (check) => {
   }
 
   check('is made anew for each request that brings none', async () => {
-    const { app } = guarding(async () => new Response());
+    const { app } = handling(async () => new Response());
     assert.is((await app(asking())).headers.get('x-request-id'), 'made-1');
     assert.is((await app(asking())).headers.get('x-request-id'), 'made-2');
   });

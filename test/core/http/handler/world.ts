@@ -1,4 +1,4 @@
-import { type AnsweredRequest, guard, type Handler } from '../../../../src/core/http/handler.ts';
+import { type AnsweredRequest, createHandler, type Handler } from '../../../../src/core/http/handler.ts';
 import { createLog } from '../../../../src/core/log.ts';
 import { GATEWAY_ERRORS } from '../../../../src/gateway/errors.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
@@ -6,12 +6,12 @@ import { createFakeClock } from '../../../fake-clock.ts';
 /** A text that no log and no answer may hold. */
 export const CANARY = 'canary-4c1d';
 
-/** A handler behind the guard, with the lines that it logs. */
-export const guarding = (handler: Handler, onAnswered?: (answered: AnsweredRequest) => void) => {
+/** A handler behind the createHandler, with the lines that it logs. */
+export const handling = (handler: Handler, onAnswered?: (answered: AnsweredRequest) => void) => {
   const clock = createFakeClock();
   const lines: string[] = [];
   let made = 0;
-  const app = guard(handler, {
+  const app = createHandler(handler, {
     errors: GATEWAY_ERRORS,
     clock,
     log: createLog({ level: 'debug', service: 'test', clock, write: (line) => lines.push(line) }),
@@ -22,11 +22,11 @@ export const guarding = (handler: Handler, onAnswered?: (answered: AnsweredReque
   const logged = () => lines.map((line) => JSON.parse(line));
   return { app, clock, lines, logged };
 };
-/** A guarded handler that gives this response. */
-export const answering = (response = new Response('fine')) => guarding(async () => response);
-/** A guarded handler that throws this. */
+/** A handler that gives this response. */
+export const answering = (response = new Response('fine')) => handling(async () => response);
+/** A handler that throws this. */
 export const throwing = (thrown: unknown) =>
-  guarding(() => {
+  handling(() => {
     throw thrown;
   });
 /** A request, with this id if one is given. */

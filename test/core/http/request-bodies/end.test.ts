@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { Fault } from '../../../../src/core/fault.ts';
-import { guard } from '../../../../src/core/http/handler.ts';
+import { createHandler } from '../../../../src/core/http/handler.ts';
 import { jsonResponse } from '../../../../src/core/http/response.ts';
 import { describe } from '../../../check.ts';
 import { createBodies, faultOf, KB, openPosting, postingOf } from './world.ts';
@@ -57,7 +57,7 @@ describe('the bodies of requests in flight', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('are given back by the guard, whatever comes of the request', async () => {
+  check('are given back by the createHandler, whatever comes of the request', async () => {
     const { clock, budget, bodies } = createBodies();
     const answers: readonly (() => Response)[] = [
       () => jsonResponse(200, {}),
@@ -69,7 +69,7 @@ describe('the bodies of requests in flight', (check) => {
       },
     ];
     for (const answer of answers) {
-      const handler = guard(
+      const handler = createHandler(
         async (request) => {
           await bodies.readJson(request);
           assert.is(budget.usedBytes(), 100 * KB);

@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../../../../src/core/http/client.ts';
-import { guardVerdictJson, isGuardCall } from '../../harness/guards.ts';
+import { guardVerdictJson, isGuardCall } from '../../harness/guard-face.ts';
 import { resultsOf } from '../../harness/read-answer.ts';
 import { type Answer, gatewayOver, nonceOf, replying, verdictJson, type WorldSettings } from '../../harness/world.ts';
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { CATEGORIES } from '../../../../src/gateway/policy/categories.ts';
 import { describe } from '../../../check.ts';
-import { askGuard, contentOf } from '../../harness/guards.ts';
+import { askGuard, contentOf } from '../../harness/guard-face.ts';
 import { image, text } from '../../harness/image-inputs.ts';
 import { errorOf, resultsOf } from '../../harness/read-answer.ts';
 import { auditBody } from '../../harness/relay-audit.ts';

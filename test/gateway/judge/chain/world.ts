@@ -1,7 +1,7 @@
 import { Fault } from '../../../../src/core/fault.ts';
 import type { GatewayFault } from '../../../../src/gateway/errors.ts';
 import type { PartialScores } from '../../../../src/gateway/judge/chain/decision.ts';
-import type { PolicyJudge } from '../../../../src/gateway/judge/policy-judge.ts';
+import type { Judge } from '../../../../src/gateway/judge/types.ts';
 import { type JudgeKind, type ModelAlias, parseModelAliases } from '../../../../src/gateway/models.ts';
 import { DEFAULT_POLICY } from '../../../../src/gateway/policy/policy.ts';
 
@@ -15,7 +15,7 @@ export type Fake = { readonly covers: readonly boolean[]; readonly says: Partial
 /** Judges by kind that say the same about every text, and the models that were asked, in order. */
 export const fakes = (judges: Partial<Record<JudgeKind, Fake>>) => {
   const asked: string[] = [];
-  const judgeOf = (kind: JudgeKind): PolicyJudge => {
+  const judgeOf = (kind: JudgeKind): Judge => {
     const { covers, says }: Fake = judges[kind] ?? { covers: [true, true, true], says: [0, 0, 0] };
     return {
       covers,

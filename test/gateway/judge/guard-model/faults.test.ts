@@ -3,6 +3,7 @@ import type { GuardModelKind } from '../../../../src/gateway/judge/guard-model/t
 import { describe, sampled, thorough } from '../../../check.ts';
 import { FAULTS } from '../../harness/faulty-answers.ts';
 import { unjudgedOutcomeOf } from '../../harness/flagged.ts';
+import { askGuard, guarding, isGuardCall } from '../../harness/guard-face.ts';
 import {
   GUARD_MODEL_KINDS,
   GUARD_MODELS,
@@ -10,7 +11,6 @@ import {
   isGuardModelCall,
   malformedAnswers,
 } from '../../harness/guard-models.ts';
-import { askGuard, guarding, isGuardCall } from '../../harness/guards.ts';
 import { errorOf, resultsOf } from '../../harness/read-answer.ts';
 import { auditPrompt, type GuardNode } from '../../harness/relay-audit.ts';
 import { createUnusableReplies, UNUSABLE_CONTENTS } from '../../harness/unusable-answers.ts';

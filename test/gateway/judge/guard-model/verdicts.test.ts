@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert';
 import { TAXONOMIES } from '../../../../src/gateway/judge/guard-model/taxonomy.ts';
 import { describe } from '../../../check.ts';
+import { guardSays } from '../../harness/guard-face.ts';
 import { guardReplying } from '../../harness/guard-models.ts';
-import { guardSays } from '../../harness/guards.ts';
 import { eachCategory, errorOf, resultsOf } from '../../harness/read-answer.ts';
 import { ASK, guardedBy, saying } from './world.ts';
 

@@ -1,6 +1,6 @@
 import type { GuardModelKind } from '../../../../src/gateway/judge/guard-model/taxonomy.ts';
+import { guarding, isGuardCall } from '../../harness/guard-face.ts';
 import { GUARD_MODELS, guardReplying, isGuardModelCall } from '../../harness/guard-models.ts';
-import { guarding, isGuardCall } from '../../harness/guards.ts';
 import { type Answer, gatewayOver, judging } from '../../harness/world.ts';
 
 /** A gateway with a guard model first, and a chat model that finds nothing for what it does not cover. */

@@ -36,7 +36,7 @@ describe('the conversation that a response belongs to', (check) => {
 
   check('is not what a template left', () => {
     assert.equal(asked({ conversation: '{{ $json.id }}' }).conversation, { kind: 'unnamed' });
-    assert.is(asked({ conversation: '{{ $json.id }}' }).echo.conversationID, null);
+    assert.is(asked({ conversation: '{{ $json.id }}' }).echo.conversation, null);
   });
 
   check('is named by headers and other members where it is not named outright', () => {

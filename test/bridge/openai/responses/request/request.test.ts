@@ -9,7 +9,7 @@ describe('a request for a response', (check) => {
   check('says what it wishes for', () => {
     const made = asked({ model: 'acme/small', stream: true, reasoning: { effort: 'high' }, store: false });
     assert.equal(
-      [made.model, made.isStreamed, made.effort, made.isStored, made.echo.reasoning.effort, made.echo.isStored],
+      [made.model, made.isStreamed, made.effort, made.isStored, made.echo.reasoning.effort, made.echo.store],
       ['acme/small', true, 'high', false, 'high', false],
     );
   });
@@ -32,16 +32,17 @@ describe('a request for a response', (check) => {
       ...NO_ECHO,
       instructions: 'Be brief.',
       metadata: { a: 'b', count: '3' },
-      conversationID: 'one',
+      conversation: { id: 'one' },
     });
-    assert.is(asked({ previous_response_id: 'resp_1' }).echo.previousResponseID, 'resp_1');
+    assert.is(asked({ previous_response_id: 'resp_1' }).echo.previous_response_id, 'resp_1');
   });
 
+  const { text: _text, reasoning: _reasoning, ...NO_VALUES } = NO_ECHO;
   check('keeps the values that its response repeats, and counts one of a wrong type as not sent', () => {
     const repeatedOf = (more: Record<string, unknown>) => asked(more).echo;
     const schema = { type: 'object', properties: { city: { type: 'string' } } };
     const format = { type: 'json_schema', name: 'place', schema, strict: true };
-    const { text, reasoning, values } = repeatedOf({
+    const { text, reasoning, ...values } = repeatedOf({
       temperature: 0.2,
       max_output_tokens: 64,
       truncation: 'auto',
@@ -55,7 +56,7 @@ describe('a request for a response', (check) => {
     assert.equal(text, { format: { ...format, description: null }, verbosity: 'low' });
     assert.equal(reasoning, { effort: 'low', summary: 'detailed' });
     assert.equal(values, {
-      ...NO_ECHO.values,
+      ...NO_VALUES,
       max_output_tokens: 64,
       parallel_tool_calls: false,
       temperature: 0.2,
@@ -68,7 +69,7 @@ describe('a request for a response', (check) => {
   check('keeps no access to a remote server of tools for its response', () => {
     const server = { type: 'mcp', server_label: 'shop', server_url: 'https://shop.example.org' };
     const tools = [{ ...server, authorization: 'secret-1', headers: { 'x-key': 'secret-2' } }];
-    assert.equal(asked({ tools }).echo.values.tools, [server]);
+    assert.equal(asked({ tools }).echo.tools, [server]);
   });
 
   check('needs no input where it goes on with something', () => {

@@ -22,7 +22,7 @@ describe('the events of a response', (check) => {
     async () => {
       const stopping = new Fault({ kind: 'unavailable', message: 'The bridge stops', retryAfterMs: 1 });
       const valuesAfter = async (isBackground: boolean) => {
-        const encoder = createResponseEncoder(startOf({ echo: { ...NO_ECHO, isBackground } }));
+        const encoder = createResponseEncoder(startOf({ echo: { ...NO_ECHO, background: isBackground } }));
         const events = [...(await encoder.first()), ...(await encoder.errorEvents(stopping))];
         return events.map((event) => 'value' in event && event.value) as Event[];
       };

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../../../check.ts';
-import { guarding } from '../../../harness/guards.ts';
+import { guarding } from '../../../harness/guard-face.ts';
 import { askIntegration, litellmOutcome } from '../../../harness/integrations.ts';
 import { errorOf } from '../../../harness/read-answer.ts';
 import { GATEWAY_KEY, gatewayOver, judging, shownTextOf } from '../../../harness/world.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { askGuard, contentOf, guarding } from '../harness/guards.ts';
+import { askGuard, contentOf, guarding } from '../harness/guard-face.ts';
 import { errorOf } from '../harness/read-answer.ts';
 import { auditBody } from '../harness/relay-audit.ts';
 import { gatewayOver, shownTextOf } from '../harness/world.ts';

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { askGuard, contentOf, guarding } from '../harness/guards.ts';
+import { askGuard, contentOf, guarding } from '../harness/guard-face.ts';
 import { type Answer, gatewayOver, shownTextOf } from '../harness/world.ts';
 import { called, chat, SIGNATURE, user } from './world.ts';
 

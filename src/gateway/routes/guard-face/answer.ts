@@ -1,5 +1,5 @@
-import { encodeSse } from '../../core/http/sse.ts';
-import { CATEGORY_NAMES, type CategoryScores } from '../policy/categories.ts';
+import { encodeSse } from '../../../core/http/sse.ts';
+import { CATEGORY_NAMES, type CategoryScores } from '../../policy/categories.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { GuardVerdict } from './verdict.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/json.ts';
+import { isRecord } from '../../../core/json.ts';
 import { joinedText } from './joined-text.ts';
 import {
   anyText,

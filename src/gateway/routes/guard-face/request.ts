@@ -1,10 +1,16 @@
 import * as v from 'valibot';
-import { Fault } from '../../core/fault.ts';
-import { issueOf } from '../../core/http/body.ts';
-import type { GatewayFault } from '../errors.ts';
+import { Fault } from '../../../core/fault.ts';
+import { issueOf } from '../../../core/http/body.ts';
+import type { GatewayFault } from '../../errors.ts';
+import { type Found, foundTexts } from '../chat-texts/members.ts';
+import {
+  type ChatMessage,
+  createMessageJoiner,
+  definitionsText,
+  isChatMessage,
+  messageTexts,
+} from '../chat-texts/message-text.ts';
 import type { AnswerForm } from './answer-form.ts';
-import { type Found, foundTexts } from './members.ts';
-import { type ChatMessage, createMessageJoiner, definitionsText, isChatMessage, messageTexts } from './message-text.ts';
 
 /** The body of `POST /v1/chat/completions`. Everything else in it is for a chat model, and ignored. */
 export const GuardRequest = v.object({

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { Fault } from '../../core/fault.ts';
-import type { ModelAlias } from '../models.ts';
-import { CATEGORY_NAMES } from '../policy/categories.ts';
+import { Fault } from '../../../core/fault.ts';
+import type { ModelAlias } from '../../models.ts';
+import { CATEGORY_NAMES } from '../../policy/categories.ts';
 
 /**
  * How a request is answered. `text`: in Qwen3Guard's words. `json`: `safety` and `categories`, these of `names` alone where the

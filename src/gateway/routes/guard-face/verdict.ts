@@ -1,6 +1,6 @@
-import { type CategoryName, type CategoryScores, highestScores } from '../policy/categories.ts';
-import type { GuardCategoryName } from '../policy/guard-categories.ts';
-import type { Policy, PolicyCategory } from '../policy/policy.ts';
+import { type CategoryName, type CategoryScores, highestScores } from '../../policy/categories.ts';
+import type { GuardCategoryName } from '../../policy/guard-categories.ts';
+import type { Policy, PolicyCategory } from '../../policy/policy.ts';
 
 /** How a guard model answers. `categories`: what is unsafe, or controversial if nothing is unsafe. */
 export type GuardVerdict = {

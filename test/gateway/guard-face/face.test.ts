@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { BUILT_IN_POLICIES, onePolicy } from '../../../src/gateway/policy/policy.ts';
 import { describe } from '../../check.ts';
-import { askGuard, guarding, guardSays, guardVerdictJson } from '../harness/guards.ts';
+import { askGuard, guarding, guardSays, guardVerdictJson } from '../harness/guard-face.ts';
 import { judgedBy, parsePolicy } from '../harness/policies.ts';
 import { errorOf, resultsOf } from '../harness/read-answer.ts';
 import { auditBody } from '../harness/relay-audit.ts';

@@ -20,6 +20,9 @@ export type Suggestion = { readonly category: EvalCategory; readonly target: Tar
     }
 );
 
+/** What is wanted of a category that `--target` does not name. */
+export const DEFAULT_TARGET: Target = { measure: 'precision', share: 0.9 };
+
 /** Fewer say nothing about others of their kind. */
 const LEAST_OF_A_KIND = 20;
 /** The same of rows that are flagged: three of three are no precision of 1. */

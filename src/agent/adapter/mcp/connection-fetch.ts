@@ -20,7 +20,7 @@ const createByteCounter = (isStream: boolean) => {
   };
 };
 
-type GuardedBodyOptions = {
+type LimitedBodyOptions = {
   /** Whether the body is an event stream. The limit then applies to each event. */
   readonly isStream: boolean;
   readonly limitBytes: number;
@@ -30,7 +30,7 @@ type GuardedBodyOptions = {
 };
 
 /** The same bytes. A message over the limit ends them with an error. */
-const guardBody = (body: ReadableStream<Uint8Array>, options: GuardedBodyOptions): ReadableStream<Uint8Array> => {
+const limitBody = (body: ReadableStream<Uint8Array>, options: LimitedBodyOptions): ReadableStream<Uint8Array> => {
   const reader = body.getReader();
   const measure = createByteCounter(options.isStream);
   let isCancelled = false;
@@ -64,7 +64,7 @@ const guardBody = (body: ReadableStream<Uint8Array>, options: GuardedBodyOptions
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-type GuardedFetchOptions = {
+type ConnectionFetchOptions = {
   readonly fetch: Fetch;
   /** The only origin that requests are sent to, whatever the server answers. */
   readonly origin: string;
@@ -77,7 +77,7 @@ type GuardedFetchOptions = {
 };
 
 /** `fetch` for one MCP connection. Detects when the connection has ended: the SDK's client would wait for a response. */
-export type GuardedFetch = {
+export type ConnectionFetch = {
   readonly fetch: Fetch;
   /** From now on a refused request means that the connection has ended. */
   readonly markOpen: () => void;
@@ -101,7 +101,7 @@ const parseSentMessage = (body: unknown): SentMessage => {
   return { id: message.id, isResponse: message.method === undefined, bytes: body.length };
 };
 
-export const createGuardedFetch = (options: GuardedFetchOptions): GuardedFetch => {
+export const createConnectionFetch = (options: ConnectionFetchOptions): ConnectionFetch => {
   const { origin, limitBytes, endsWithStream, onGone } = options;
   const openRequests = new Map<unknown, AbortController>();
   const responses = { count: 0, bytes: 0 };
@@ -112,7 +112,7 @@ export const createGuardedFetch = (options: GuardedFetchOptions): GuardedFetch =
   const isOver = (method: string, status: number): boolean =>
     isOpen && ENDED_STATUSES.has(status) && (method !== 'GET' || hasListened);
 
-  const guardResponse = (response: Response, { isGet, signal, onOver }: RequestState): Response => {
+  const followResponse = (response: Response, { isGet, signal, onOver }: RequestState): Response => {
     const { body, ok, status, statusText, headers } = response;
     const type = headers.get('content-type') ?? '';
     if (body === null) {
@@ -130,7 +130,7 @@ export const createGuardedFetch = (options: GuardedFetchOptions): GuardedFetch =
         onGone(new McpServerError('ended', 'The server closed the connection'));
     };
     const isStream = type.startsWith('text/event-stream');
-    return new Response(guardBody(body, { isStream, limitBytes, onBroken, onOver: endBody }), {
+    return new Response(limitBody(body, { isStream, limitBytes, onBroken, onOver: endBody }), {
       status,
       statusText,
       headers,
@@ -177,7 +177,7 @@ export const createGuardedFetch = (options: GuardedFetchOptions): GuardedFetch =
         if (isOver(method, response.status)) {
           onGone(new McpServerError('ended', `The server ended the connection (HTTP ${response.status})`));
         }
-        return guardResponse(response, { isGet: method === 'GET', signal, onOver });
+        return followResponse(response, { isGet: method === 'GET', signal, onOver });
       } catch (error) {
         onOver();
         if (isOpen && !signal.aborted) onGone(new McpServerError('ended', 'The server cannot be reached any more'));

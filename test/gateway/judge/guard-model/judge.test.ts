@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../../src/core/http/client.ts';
-import { guardFormKey } from '../../../../src/gateway/judge/guard-model/guard-judge.ts';
+import { guardModelFormKey } from '../../../../src/gateway/judge/guard-model/judge.ts';
 import { TAXONOMIES } from '../../../../src/gateway/judge/guard-model/taxonomy.ts';
 import { describe } from '../../../check.ts';
+import { guardSays } from '../../harness/guard-face.ts';
 import { GUARD_MODEL_KINDS, GUARD_MODELS, guardReplying } from '../../harness/guard-models.ts';
-import { guardSays } from '../../harness/guards.ts';
 import { eachCategory, errorOf, resultsOf } from '../../harness/read-answer.ts';
 import { gatewayOver, judging, keyOf, received, userMessageOf } from '../../harness/world.ts';
 import { ASK, guardedBy, saying } from './world.ts';
@@ -153,15 +153,15 @@ for (const kind of GUARD_MODEL_KINDS) {
 
 describe("the key of a guard model's verdict", (check) => {
   check('holds what it is asked and what its answers mean, by kind and version', () => {
-    const keys = GUARD_MODEL_KINDS.map((kind) => guardFormKey(kind, GUARD_MODELS[kind].model));
+    const keys = GUARD_MODEL_KINDS.map((kind) => guardModelFormKey(kind, GUARD_MODELS[kind].model));
     for (const [index, kind] of GUARD_MODEL_KINDS.entries()) {
       assert.match(keys[index] ?? '', JSON.stringify(TAXONOMIES[kind]));
       assert.is(keys.indexOf(keys[index] ?? ''), index);
     }
-    assert.match(guardFormKey('shieldgemma', 'm'), 'No Hate Speech');
+    assert.match(guardModelFormKey('shieldgemma', 'm'), 'No Hate Speech');
     assert.is.not(
-      guardFormKey('granite-guardian', 'granite3-guardian'),
-      guardFormKey('granite-guardian', 'granite4.1-guardian'),
+      guardModelFormKey('granite-guardian', 'granite3-guardian'),
+      guardModelFormKey('granite-guardian', 'granite4.1-guardian'),
     );
   });
 });

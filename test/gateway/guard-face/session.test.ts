@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
 import { slowness } from '../../stopwatch.ts';
-import { askGuard, guarding } from '../harness/guards.ts';
+import { askGuard, guarding } from '../harness/guard-face.ts';
 import { auditBody, chunksOf } from '../harness/relay-audit.ts';
 import { gatewayOver } from '../harness/world.ts';
 

@@ -3,13 +3,12 @@ import { Fault } from '../../../core/fault.ts';
 import type { ChatCall } from '../../../llm/types.ts';
 import type { GatewayFault } from '../../errors.ts';
 import type { ModelAlias } from '../../models.ts';
-import type { PolicyCategory } from '../../policy/policy.ts';
+import type { Policy } from '../../policy/policy.ts';
 import { splitWindows } from '../../text/normalize.ts';
+import { type Asked, askTwice, type SecondCall } from '../ask-twice.ts';
 import type { CallJudge } from '../call.ts';
-import { type Asked, askTwice, type SecondCall } from '../judge.ts';
-import type { JudgedScores, PolicyJudge, ScoreType } from '../policy-judge.ts';
-import type { Excerpt } from '../prompt.ts';
-import type { GuardModelForm, GuardQuestion } from './form.ts';
+import type { Excerpt, Judge, JudgedScores, Judging, ScoreType } from '../types.ts';
+import type { GuardModelForm, GuardModelQuestion } from './form.ts';
 import { GRANITE_GUARDIAN } from './granite-guardian.ts';
 import { LLAMA_GUARD } from './llama-guard.ts';
 import { readLikelihood, TOP_LOGPROBS } from './probability.ts';
@@ -18,13 +17,9 @@ import { SHIELDGEMMA } from './shieldgemma.ts';
 import { coverageOf, type GuardModelKind, TAXONOMIES } from './taxonomy.ts';
 import { quotePromptLines } from './user-text.ts';
 
-type GuardJudgeNeeds = {
+type GuardModelJudgeNeeds = Pick<Judging, 'onUnusable' | 'settings'> & {
   readonly callJudge: CallJudge;
-  readonly categories: readonly PolicyCategory[];
-  readonly memory: Pick<ChatCall, 'keepAlive'>;
-  /** How long a text one call may judge, for models whose context holds it. */
-  readonly windowChars: number;
-  readonly onUnusable: (model: string, reason: string) => void;
+  readonly policy: Policy;
 };
 
 const FORMS: Readonly<Record<GuardModelKind, GuardModelForm>> = {
@@ -44,7 +39,7 @@ const windowCharsOf = ({ contextTokens, promptTokens, outputTokens }: GuardModel
   Math.min(windowChars, Math.floor((contextTokens - promptTokens - outputTokens) / TOKENS_PER_CHAR_LIMIT));
 
 /** The most calls that a judge of this kind makes about one window of `windowChars`. */
-export const guardCallsPerWindow = (kind: GuardModelKind, model: string, windowChars: number): number => {
+export const guardModelCallsPerWindow = (kind: GuardModelKind, model: string, windowChars: number): number => {
   const form = FORMS[kind];
   // Windows overlap by a tenth at most.
   const windows = Math.ceil(windowChars / (0.9 * windowCharsOf(form, windowChars)));
@@ -52,7 +47,7 @@ export const guardCallsPerWindow = (kind: GuardModelKind, model: string, windowC
 };
 
 /** Everything of a kind's form that changes a verdict, as one text: an answer that was read otherwise is not to be found again. */
-export const guardFormKey = (kind: GuardModelKind, model: string): string => {
+export const guardModelFormKey = (kind: GuardModelKind, model: string): string => {
   const { labels, contextTokens, promptTokens, outputTokens, questions } = FORMS[kind];
   return JSON.stringify([TAXONOMIES[kind], labels, contextTokens, promptTokens, outputTokens, questions(model)]);
 };
@@ -82,24 +77,24 @@ const SAME_QUESTION =
 const inHundredths = (harm: number): number => Math.min(0.99, Math.max(0.01, Math.round(harm * 100) / 100));
 
 /** Creates a judge that asks guard models of one kind, in their form. */
-export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): PolicyJudge => {
-  const { callJudge, categories, memory, onUnusable } = needs;
+export const createGuardModelJudge = (kind: GuardModelKind, needs: GuardModelJudgeNeeds): Judge => {
+  const { callJudge, onUnusable } = needs;
+  const { categories } = needs.policy;
   const form = FORMS[kind];
   const { codes: categoriesOf } = TAXONOMIES[kind];
-  const windowChars = windowCharsOf(form, needs.windowChars);
+  const windowChars = windowCharsOf(form, needs.settings.MODERATION_WINDOW_CHARS);
   const covers = coverageOf(kind, { categories });
 
   const callFor = (
     { text, image }: Excerpt,
     { model }: ModelAlias,
-    { code: _, ...question }: GuardQuestion,
+    { code: _, ...question }: GuardModelQuestion,
     second?: SecondCall,
   ): ChatCall => ({
     model,
     // No cache of a backend holds what begins anew.
     user: `${second?.kind === 'uncached' ? '\n' : ''}${quotePromptLines(text)}`,
     ...question,
-    ...memory,
     contextTokens: form.promptTokens + windowChars * TOKENS_PER_CHAR_LIMIT + form.outputTokens,
     outputTokens: form.outputTokens,
     ...(image === undefined ? {} : { image }),
@@ -107,7 +102,12 @@ export const createGuardJudge = (kind: GuardModelKind, needs: GuardJudgeNeeds): 
     ...(second?.kind === 'repair' ? {} : { think: false, topLogprobs: TOP_LOGPROBS }),
   });
 
-  const ask = (excerpt: Excerpt, alias: ModelAlias, question: GuardQuestion, deadline: Deadline): Promise<Finding> =>
+  const ask = (
+    excerpt: Excerpt,
+    alias: ModelAlias,
+    question: GuardModelQuestion,
+    deadline: Deadline,
+  ): Promise<Finding> =>
     askTwice(
       async (second): Promise<Asked<Finding>> => {
         const reply = await callJudge(callFor(excerpt, alias, question, second), deadline, second?.avoid);

@@ -1,45 +1,26 @@
 import { createDeadline, type Deadline } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
-import type { RunInSlices, Steps } from '../../core/time-slices.ts';
+import type { Steps } from '../../core/time-slices.ts';
 import type { ChatImage } from '../../llm/types.ts';
 import type { ModelAlias } from '../models.ts';
 import type { CategoryScores } from '../policy/categories.ts';
+import type { Policy } from '../policy/policy.ts';
 import { createShortHintlessViews, type Hiding } from '../text/decode.ts';
-import type { MakeViews } from '../text/make-views.ts';
 import { NORMALISER_VERSION, splitWindows } from '../text/normalize.ts';
 import { PIECE_CHARS, splitPieces } from '../text/pieces.ts';
-import type { SharedVerdicts, VerdictCache } from './cache.ts';
-import type { AskedJudge, JudgeChain } from './chain/chain.ts';
-import { fromStored, storedCount, type TypedScores } from './chain/stored-verdict.ts';
-import type { Excerpt, JudgePrompts } from './prompt.ts';
+import type { JudgeChain } from './chain/chain.ts';
+import { fromStored, storedCount } from './chain/stored-verdict.ts';
+import type { JudgePrompts } from './prompt.ts';
 import { createSharedWork } from './shared-work.ts';
+import type { AskedJudge, Excerpt, ItemCaller, ItemVerdict, Judging, ModerationItem, TextDigest } from './types.ts';
 import { createJudgeExcerpts } from './window-verdicts.ts';
 
-type ModerateNeeds = {
+type ItemNeeds = Judging & {
   readonly judges: JudgeChain;
-  readonly cache: VerdictCache;
-  /** Texts whose views were made before. */
-  readonly texts: VerdictCache<KnownText>;
-  readonly shared: SharedVerdicts | undefined;
-  readonly clock: Clock;
-  readonly runInSlices: RunInSlices;
-  readonly makeViews: MakeViews;
+  readonly policy: Pick<Policy, 'categories'>;
   /** The policy as the judge reads it. Part of the cache key. */
   readonly prompts: Pick<JudgePrompts, 'system' | 'user'>;
-  /** How many scores a verdict of the policy has. */
-  readonly categoryCount: number;
-  readonly windowChars: number;
-  readonly deadlineMs: number;
-  /** A cryptographic hash: a collision would answer one text with another's verdict. */
-  readonly digest: TextDigest;
 };
-
-/** A cryptographic hash of a text. */
-export type TextDigest = (text: string) => string | Promise<string>;
-
-/** One thing to judge: it gets one result. */
-export type ModerationItem = { readonly text: string; readonly image?: ChatImage };
 
 /** The scores of a text, whether they come from the cache, and which judges were asked for them. */
 type FoundScores = {
@@ -47,23 +28,6 @@ type FoundScores = {
   readonly isCached: boolean;
   readonly asked: readonly AskedJudge[];
 };
-
-/** The scores of one item, whether they come from the cache, and how something was hidden in it. */
-export type ItemVerdict = FoundScores &
-  TypedScores & {
-    readonly hidden: readonly Hiding[];
-    /** What the judge read; empty where the scores were found by the text alone. */
-    readonly views: readonly string[];
-  };
-
-/** Whose signal ends the work, and in whose trace it is done. */
-type Asker = Pick<Deadline, 'signal' | 'span'>;
-
-/** Whose items they are, by the digest of a gateway key, and how long they may take. */
-type Caller = Deadline & { readonly owner: string };
-
-/** A text whose views were made: the key of its verdict, and how something was hidden in it. */
-export type KnownText = { readonly key: string; readonly hidden: readonly Hiding[] };
 
 /** What the judge would read of an item, and the key of its verdict. */
 type PreparedItem = {
@@ -77,17 +41,14 @@ type PreparedItem = {
 
 /** The two steps of moderating one item. */
 export type ItemModeration = {
-  readonly prepare: (item: ModerationItem, alias: ModelAlias, caller: Caller) => Promise<PreparedItem>;
+  readonly prepare: (item: ModerationItem, alias: ModelAlias, caller: ItemCaller) => Promise<PreparedItem>;
   /** Judges every window of every view, the highest scores win. One missing verdict fails the whole item. */
-  readonly judge: (item: PreparedItem, alias: ModelAlias, asker: Asker) => Promise<ItemVerdict>;
+  readonly judge: (
+    item: PreparedItem,
+    alias: ModelAlias,
+    asker: Pick<Deadline, 'signal' | 'span'>,
+  ) => Promise<ItemVerdict>;
 };
-
-/** Judges the items of a request: a verdict for each, in order, or one failure for all. */
-export type Moderate = (
-  items: readonly ModerationItem[],
-  alias: ModelAlias,
-  caller: Caller,
-) => Promise<readonly ItemVerdict[]>;
 
 const createExcerpts = (
   views: readonly string[],
@@ -113,30 +74,13 @@ function* digestPieces(text: string, digest: TextDigest): Steps<readonly (string
   return digests;
 }
 
-/** Creates the moderation of a request's items, each by itself. */
-export const createModerate =
-  ({ prepare, judge }: ItemModeration): Moderate =>
-  (items, alias, caller) =>
-    Promise.all(items.map(async (item) => judge(await prepare(item, alias, caller), alias, caller)));
-
 /** Creates the moderation of items: from cache, from other replicas, from work under way, or from the judge. */
-export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
-  const {
-    judges,
-    cache,
-    texts,
-    shared,
-    clock,
-    windowChars,
-    deadlineMs,
-    digest,
-    runInSlices,
-    makeViews,
-    prompts,
-    categoryCount,
-  } = needs;
+export const createItemModeration = (needs: ItemNeeds): ItemModeration => {
+  const { judges, cache, texts, shared, digest, runInSlices, prompts } = needs;
+  const windowChars = needs.settings.MODERATION_WINDOW_CHARS;
+  const categoryCount = needs.policy.categories.length;
   // The full time: callers that join later may have more time than the first.
-  const work = createSharedWork<FoundScores>(() => createDeadline(clock, deadlineMs));
+  const work = createSharedWork<FoundScores>(() => createDeadline(needs.clock, needs.settings.REQUEST_DEADLINE_MS));
   // Everything that changes a verdict besides the item: prompts, normalisation, window size.
   const emptyPrompt = prompts.user({ text: '', part: 1, parts: 1 }, '', false);
   const settings = [prompts.system, emptyPrompt, NORMALISER_VERSION, String(windowChars)].join('\0');
@@ -146,7 +90,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     views: readonly string[],
     image: ChatImage | undefined,
     alias: ModelAlias,
-    { signal, owner }: Caller,
+    { signal, owner }: ItemCaller,
   ): Promise<string> => {
     settingsDigest ??= digest(settings);
     const parts = [await settingsDigest, judges.keyPart(alias), image?.mediaType ?? '', image?.base64 ?? '', ...views];
@@ -182,7 +126,7 @@ export const createItemModeration = (needs: ModerateNeeds): ItemModeration => {
     const earlier = textKey === undefined ? undefined : texts.find(textKey);
     const known = earlier === undefined ? undefined : cache.find(earlier.key);
     if (earlier !== undefined && known !== undefined) return { ...earlier, views: [], image, known };
-    const { texts: views, hidden } = await makeViews(text, caller.owner, caller.signal);
+    const { texts: views, hidden } = await needs.makeViews(text, caller.owner, caller.signal);
     const key = await cacheKeyFor(views, image, alias, caller);
     if (textKey !== undefined) texts.store(textKey, { key, hidden });
     return { views, hidden, image, key };

@@ -2,7 +2,7 @@ import * as assert from 'uvu/assert';
 import type { HttpRequest } from '../../../src/core/http/client.ts';
 import { describe, sampled, thorough } from '../../check.ts';
 import { FAULTS } from '../harness/faulty-answers.ts';
-import { askGuard, guarding, guardVerdictJson } from '../harness/guards.ts';
+import { askGuard, guarding, guardVerdictJson } from '../harness/guard-face.ts';
 import { errorOf } from '../harness/read-answer.ts';
 import { auditBody, auditPrompt, type GuardNode } from '../harness/relay-audit.ts';
 import { FINAL_REPLIES, UNUSABLE_CONTENTS, UNUSABLE_REPLIES } from '../harness/unusable-answers.ts';

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { judgePrompt } from '../../../src/demo/judge/judge.ts';
 import { decideReply, type ReplyResult } from '../../../src/demo/relay/audit/reply.ts';
-import { guardContent } from '../../../src/gateway/guard/answer.ts';
-import { guardVerdict } from '../../../src/gateway/guard/verdict.ts';
 import { parseModelAliases } from '../../../src/gateway/models.ts';
 import { DEFAULT_POLICY, withGuardCategories } from '../../../src/gateway/policy/policy.ts';
+import { guardContent } from '../../../src/gateway/routes/guard-face/answer.ts';
+import { guardVerdict } from '../../../src/gateway/routes/guard-face/verdict.ts';
 import { describe, thorough } from '../../check.ts';
-import { askGuard, contentOf } from '../harness/guards.ts';
+import { askGuard, contentOf } from '../harness/guard-face.ts';
 import { auditBody, auditPrompt, type GuardNode } from '../harness/relay-audit.ts';
 import { type Answer, gatewayOver, received, replying, userMessageOf } from '../harness/world.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/json.ts';
+import { isRecord } from '../../../core/json.ts';
 import { caller, contentTexts, plainTextsOf } from './content-text.ts';
 import { CONTEXT_CHARS, joinedText } from './joined-text.ts';
 import {

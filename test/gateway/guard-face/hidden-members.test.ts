@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
-import { askGuard, guarding } from '../harness/guards.ts';
+import { askGuard, guarding } from '../harness/guard-face.ts';
 import { askIntegration, litellmOutcome, portkeyOutcome } from '../harness/integrations.ts';
 import { type Answer, gatewayOver, judging, shownTextOf } from '../harness/world.ts';
 import { called, chat, SIGNATURE } from './world.ts';

@@ -1,4 +1,4 @@
-import { isNestedBeyond, isRecord } from '../../core/json.ts';
+import { isNestedBeyond, isRecord } from '../../../core/json.ts';
 
 /** Texts as they were sent, which alone count for a limit, and those that the gateway joins of them. */
 export type Found = { readonly written: string[]; readonly joined: string[] };

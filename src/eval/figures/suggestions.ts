@@ -3,7 +3,7 @@ import { unknownLabel } from '../choice.ts';
 import { EvaluationError } from '../errors.ts';
 import { hashOf } from '../result.ts';
 import { type Observation, samplesOf } from './observation.ts';
-import { type Suggestion, suggestThreshold, type Target } from './thresholds.ts';
+import { DEFAULT_TARGET, type Suggestion, suggestThreshold, type Target } from './suggest-threshold.ts';
 
 /** What each category's threshold has to reach. */
 export type Targets = { readonly all: Target; readonly byCategory: ReadonlyMap<EvalCategory, Target> };
@@ -20,7 +20,7 @@ const targetFrom = (measure: string, share: string): Target => {
 
 /** Reads the words of `--target`. Of two for the same the last one counts. */
 export const parseTargets = (words: readonly string[]): Targets => {
-  let all: Target = { measure: 'precision', share: 0.9 };
+  let all = DEFAULT_TARGET;
   const byCategory = new Map<EvalCategory, Target>();
   for (const word of words) {
     const { name, measure = '', share = '' } = WORD.exec(word.trim())?.groups ?? {};

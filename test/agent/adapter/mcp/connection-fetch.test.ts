@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createGuardedFetch, type Fetch } from '../../../../src/agent/adapter/mcp/http-guard.ts';
+import { createConnectionFetch, type Fetch } from '../../../../src/agent/adapter/mcp/connection-fetch.ts';
 import { McpServerError } from '../../../../src/agent/tools/mcp/errors.ts';
 import { describe, rejection } from '../../../check.ts';
 
@@ -32,7 +32,13 @@ const message = (id: number) => ({ method: 'POST', body: JSON.stringify({ jsonrp
 const watching = (ask: Fetch, { livesByStream = false, limitBytes = 100, isOpen = true } = {}) => {
   const gone: string[] = [];
   const onGone = ({ message: why }: McpServerError) => void gone.push(why);
-  const watched = createGuardedFetch({ fetch: ask, origin: ORIGIN, limitBytes, endsWithStream: livesByStream, onGone });
+  const watched = createConnectionFetch({
+    fetch: ask,
+    origin: ORIGIN,
+    limitBytes,
+    endsWithStream: livesByStream,
+    onGone,
+  });
   if (isOpen) watched.markOpen();
   return { ...watched, gone };
 };

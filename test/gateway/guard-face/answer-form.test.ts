@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { CATEGORY_NAMES } from '../../../src/gateway/policy/categories.ts';
 import { describe } from '../../check.ts';
-import { askGuard, contentOf, guarding, isGuardCall } from '../harness/guards.ts';
+import { askGuard, contentOf, guarding, isGuardCall } from '../harness/guard-face.ts';
 import { errorOf } from '../harness/read-answer.ts';
 import { type Answer, gatewayOver, judging, received, shownTextOf } from '../harness/world.ts';
 
