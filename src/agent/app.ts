@@ -44,7 +44,7 @@ export const createAgentServer = (needs: AgentServerNeeds): AgentServer => {
     ...others,
     resume,
     configViews: needs.configViews,
-    userName: credentials?.username,
+    userName: credentials?.username ?? 'unknown',
     spanOf: spans.of,
     readBody: createReadBody(bodies),
   };

@@ -5,8 +5,8 @@ import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { jsonResponse } from '../core/http/response.ts';
 import { createRoutes, type RouteTable } from '../core/http/router.ts';
 import { createStandardRoutes } from '../core/http/standard-routes.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { createSemaphore } from '../core/semaphore.ts';
-import type { RunInSlices } from '../core/time-slices.ts';
 import { createAccess } from './accounts/access.ts';
 import { createDeviceCookies } from './accounts/device-cookie.ts';
 import { createEndedSessions, type LogoutFile } from './accounts/ended-sessions.ts';
@@ -19,34 +19,32 @@ import { createPageRoutes, type PageFiles } from './assets/page-routes.ts';
 import { CONSOLE_ERROR_RESPONSES } from './errors.ts';
 import { createLinkRoutes } from './links/link-routes.ts';
 import { createConsoleParts, type PartNeeds } from './parts.ts';
+import type { Parts } from './protocol.ts';
 import { createRechargeReading, type ReadJournal } from './recharges/recharge-reading.ts';
 import { createApprovalRoutes } from './routes/approvals.ts';
 import { createChatRoutes } from './routes/chat.ts';
 import { createFactRoutes } from './routes/facts.ts';
-import { createLoginRoutes, type Parts } from './routes/login.ts';
+import { createLoginRoutes } from './routes/login.ts';
 import { createModerationRoutes } from './routes/moderation.ts';
 import { createReply } from './routes/reply.ts';
 import { createSessionRoutes } from './routes/sessions.ts';
 import { createConversationNames } from './services/conversation-names.ts';
 import type { ConsoleSettings } from './settings.ts';
 
-export type ConsoleOptions = PartNeeds & {
-  readonly page: PageFiles | undefined;
-  readonly gzip: (text: string) => Uint8Array<ArrayBuffer>;
-  readonly deriveKey: DeriveKey;
-  /** Twenty random letters and digits that no one can guess. */
-  readonly newToken: () => string;
-  readonly newRequestId: () => string;
-  /** Undefined where logouts are forgotten at the end of the process. */
-  readonly logouts: LogoutFile | undefined;
-  /** Undefined where no journal is set. */
-  readonly readJournal: ReadJournal | undefined;
-  readonly runInSlices: RunInSlices;
-  readonly version: string;
-  readonly isStopping: () => boolean;
-  /** What the process may use. */
-  readonly memoryBytes: number;
-};
+export type ConsoleOptions = Runtime &
+  PartNeeds & {
+    readonly page: PageFiles | undefined;
+    readonly gzip: (text: string) => Uint8Array<ArrayBuffer>;
+    readonly deriveKey: DeriveKey;
+    /** Undefined where logouts are forgotten at the end of the process. */
+    readonly logouts: LogoutFile | undefined;
+    /** Undefined where no journal is set. */
+    readonly readJournal: ReadJournal | undefined;
+    readonly version: string;
+    readonly isStopping: () => boolean;
+    /** What the process may use. */
+    readonly memoryBytes: number;
+  };
 
 export type Console = {
   readonly handler: Handler;
@@ -78,29 +76,42 @@ const partsOf = ({ gateway, agents, bridge, journalFile }: ConsoleSettings): Par
   };
 };
 
-const sentence = (part: true | string): string => (part === true ? '' : part);
+/** Signs the cookies of those who log in, and says who a visitor is. */
+const createVisitors = (options: ConsoleOptions) => {
+  const { settings, logouts, deriveKey } = options;
+  const accounts = createAccounts(settings.users, deriveKey);
+  const signing = { ...options, accounts, publicUrl: settings.publicUrl };
+  const cookies = createSessionCookies({ ...signing, ended: createEndedSessions(logouts, options) });
+  const access = createAccess({ ...options, way: settings.way, accounts, cookies });
+  return { accounts, cookies, devices: createDeviceCookies(signing), access };
+};
 
 /** The console as a handler. Creating it does no I/O. */
 export const createConsole = (options: ConsoleOptions): Console => {
-  const { settings, secret, clock, log, meter, digest, mac, version, isStopping } = options;
-  const pageRoutes = createPageRoutes({ page: options.page, gzip: options.gzip, digest });
+  const { settings, clock, log, newId, meter, version, isStopping } = options;
+  const pageRoutes = createPageRoutes(options);
   const running = createConsoleParts(options);
-  const { clients, hide } = running;
-  const accounts = createAccounts(settings.users, options.deriveKey);
-  const signed = { accounts, secret, mac, publicUrl: settings.publicUrl };
-  const ended = createEndedSessions({ clock, file: options.logouts, log });
-  const cookies = createSessionCookies({ ...signed, ended, clock, newSessionID: options.newToken });
-  const devices = createDeviceCookies({ ...signed, newDeviceID: options.newToken });
-  const access = createAccess({ way: settings.way, accounts, cookies, secret, mac });
+  const visitors = createVisitors(options);
   const budget = createServiceBudget({
     limitBytes: BODY_LIMIT_BYTES,
     budgetBytes: undefined,
     memoryBytes: options.memoryBytes,
   });
-  const bodies = createRequestBodies({ clock, limitBytes: BODY_LIMIT_BYTES, budget, runInSlices: options.runInSlices });
-  const parts = partsOf(settings);
-  const context = { access, bodies, clock, reply: createReply(hide) };
+  const bodies = createRequestBodies({ ...options, limitBytes: BODY_LIMIT_BYTES, budget });
+  const { hide, clients } = running;
+  const context = {
+    ...{ access: visitors.access, bodies, clock, newId, hide, clients },
+    reply: createReply(hide),
+    parts: partsOf(settings),
+    names: createConversationNames({ digest: options.digest, bridgeKey: settings.bridge.key }),
+  };
   const throttle = (free: number) => createLoginThrottle(clock, { free, subjects: SUBJECTS });
+  const login = {
+    ...{ ...visitors, meter, version },
+    byName: throttle(FREE_BY_NAME),
+    byAddress: throttle(FREE_BY_ADDRESS),
+    places: createSemaphore(1, LOGINS_WAITING),
+  };
   const readiness = (): Response =>
     isStopping()
       ? jsonResponse(503, { status: 'not ready', reasons: ['the service is stopping'] }, { 'retry-after': '1' })
@@ -115,33 +126,15 @@ export const createConsole = (options: ConsoleOptions): Console => {
     );
     return meter.text();
   };
-  const chats = { agents: clients.agents, names: createConversationNames({ digest, bridgeKey: settings.bridge.key }) };
   const table: RouteTable = {
     ...pageRoutes.table,
-    ...createLoginRoutes({
-      ...context,
-      ...{ accounts, cookies, devices, meter, parts, version },
-      byName: throttle(FREE_BY_NAME),
-      byAddress: throttle(FREE_BY_ADDRESS),
-      places: createSemaphore(1, LOGINS_WAITING),
-    }),
-    ...createApprovalRoutes({
-      ...{ ...context, ...running },
-      ...{ agents: clients.agents, notConfigured: sentence(parts.approvals) },
-    }),
-    ...createModerationRoutes({ ...context, gateway: clients.gateway, notConfigured: sentence(parts.moderation) }),
-    ...createChatRoutes({
-      ...{ ...context, ...chats, hide, newToken: options.newToken },
-      ...{ bridge: clients.bridge, notConfigured: sentence(parts.chat) },
-    }),
-    ...createSessionRoutes({ ...context, ...chats, notConfigured: sentence(parts.sessions), hide }),
-    ...createFactRoutes({
-      ...context,
-      agents: clients.agents,
-      readRecharges,
-      notConfigured: { agents: sentence(parts.sessions), recharges: sentence(parts.recharges) },
-    }),
-    ...createLinkRoutes({ links: running.links, decisions: running.decisions, bodies, digest, hide }),
+    ...createLoginRoutes(context, login),
+    ...createApprovalRoutes(context, running),
+    ...createModerationRoutes(context),
+    ...createChatRoutes(context),
+    ...createSessionRoutes(context),
+    ...createFactRoutes(context, readRecharges),
+    ...createLinkRoutes({ ...running, bodies, digest: options.digest }),
     ...createStandardRoutes({ service: 'console', version, ready: readiness, metricsText }),
   };
   const routes = createRoutes(table, () => 'No such path. The page is at /, its API below /api');
@@ -156,7 +149,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
   const handler = createHandler(orPage, {
     clock,
     log,
-    newRequestId: options.newRequestId,
+    newRequestId: () => `req-${newId()}`,
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
     bodies,

@@ -2,10 +2,8 @@ import type { CoreFault } from '../core/fault.ts';
 import { Fault } from '../core/fault.ts';
 import type { ErrorResponses } from '../core/http/handler.ts';
 import { clientError, errorResponse, internalErrorResponse, jsonResponse, serverError } from '../core/http/response.ts';
-import type { Decision } from './protocol.ts';
-
-/** A service that the console stands before. */
-export type ServicePart = 'gateway' | 'agent' | 'bridge';
+import type { Log } from '../core/log.ts';
+import type { Decision, ServicePart } from './protocol.ts';
 
 /** Every failure that the console expects. */
 export type ConsoleFault =
@@ -25,6 +23,12 @@ export type ConsoleFault =
 
 /** Why a person's decision did not count. */
 export type NotDecided = 'already_decided' | 'ended' | 'arguments_changed';
+
+/** Logs what nobody expected, without its text. */
+export const bugLogger =
+  (log: Log) =>
+  (error: unknown): void =>
+    log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
 
 export const isConsoleFault = (error: unknown): error is Fault<ConsoleFault> => error instanceof Fault;
 

@@ -1,7 +1,6 @@
-import type { Clock } from '../core/clock.ts';
 import { basicAuthorization } from '../core/http/auth.ts';
 import type { HttpClient, OpenHttpStream } from '../core/http/client.ts';
-import type { Log } from '../core/log.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { createAgentRequests } from './approvals/agent-requests.ts';
 import { createDecisions } from './approvals/decisions.ts';
 import { createOpenApprovals } from './approvals/open-approvals.ts';
@@ -11,18 +10,16 @@ import { createFollowers } from './live/followers.ts';
 import { createHealthWatch } from './live/health-watch.ts';
 import { createVerdictFeed } from './live/verdict-feed.ts';
 import type { ConsoleMetrics } from './metrics.ts';
-import type { ServiceState } from './protocol.ts';
+import type { ServicePart, ServiceState } from './protocol.ts';
 import { createSecretFilter } from './services/secret-filter.ts';
-import { createServiceClient } from './services/service-client.ts';
+import { createServiceClient, type ServiceClients } from './services/service-client.ts';
 import type { ConsoleSettings } from './settings.ts';
 
 /** What the parts of a console use of the world around it. */
-export type PartNeeds = {
+export type PartNeeds = Pick<Runtime, 'clock' | 'log'> & {
   readonly settings: ConsoleSettings;
   /** Signs cookies and links. */
   readonly secret: string;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly meter: ConsoleMetrics;
   readonly httpClient: HttpClient;
   readonly stream: OpenHttpStream;
@@ -33,13 +30,10 @@ export type PartNeeds = {
 };
 
 /** Clients of the services that the settings name. */
-const createClients = ({ settings, httpClient, stream, clock }: PartNeeds) => {
-  const { gateway, agents, bridge } = settings;
-  const create = (part: ServiceState['part'], address: string, authorization: string | undefined) =>
-    createServiceClient({
-      ...{ part, address, httpClient, stream, clock },
-      headers: authorization === undefined ? {} : { authorization },
-    });
+const createClients = (needs: PartNeeds): ServiceClients => {
+  const { gateway, agents, bridge } = needs.settings;
+  const create = (part: ServicePart, address: string, authorization: string | undefined) =>
+    createServiceClient({ ...needs, part, address, headers: authorization === undefined ? {} : { authorization } });
   const basic = agents.credentials === undefined ? undefined : basicAuthorization(agents.credentials);
   const bearer = (key: string | undefined) => (key === undefined ? undefined : `Bearer ${key}`);
   return {
@@ -60,70 +54,55 @@ const secretsOf = ({ settings, secret }: PartNeeds): readonly (string | undefine
   return [secret, gateway.key, bridge.key, agents.credentials?.password, basic?.slice('Basic '.length), notify?.url];
 };
 
-/** The approvals, events and links of a console. Nothing is asked before `start`. */
-export const createConsoleParts = (needs: PartNeeds) => {
-  const { settings, secret, clock, log, meter, httpClient, stream, digest, mac } = needs;
-  const clients = createClients(needs);
-  const hide = createSecretFilter(secretsOf(needs));
-  const onBug = (error: unknown): void =>
-    log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
-
-  const requests = clients.agents.map((client) =>
-    createAgentRequests({ client, stream, clock, log, digest, onChange: () => onRequestsChange() }),
-  );
+/** The approvals, events and links of a console. Nothing is asked, and nobody is told of anything, before `start`. */
+export const createConsoleParts = (given: PartNeeds) => {
+  const { settings, meter } = given;
+  const needs = { ...given, hide: createSecretFilter(secretsOf(given)) };
+  const clients = createClients(given);
+  const { gateway, bridge } = clients;
+  const agents = clients.agents.map((client) => createAgentRequests(client, needs));
   const health = [
-    ...(clients.gateway === undefined
-      ? []
-      : [{ part: 'gateway', client: clients.gateway, paths: ['/admin/state'] } as const]),
-    ...(clients.bridge === undefined
-      ? []
-      : [{ part: 'bridge', client: clients.bridge, paths: ['/ready', '/v1/models'] } as const]),
-  ].map((watched) => createHealthWatch({ ...watched, clock, log, hide, onChange: () => followers.mark('services') }));
-  const services = (): readonly ServiceState[] => [...requests, ...health].map(({ state }) => state());
-
-  const links = createApprovalLinks({ find: (id) => approvals.find(id), secret, mac });
+    ...(gateway === undefined ? [] : [createHealthWatch(gateway, ['/admin/state'], needs)]),
+    ...(bridge === undefined ? [] : [createHealthWatch(bridge, ['/ready', '/v1/models'], needs)]),
+  ];
+  const services = (): readonly ServiceState[] => [...agents, ...health].map(({ state }) => state());
+  const links = createApprovalLinks(needs);
   const webhook =
     settings.notify &&
     createWebhook({
-      ...{ settings: settings.notify, httpClient, clock, log, meter },
+      ...needs,
+      settings: settings.notify,
       linkFor: async (approval) => `${settings.publicUrl}/a/${await links.tokenFor(approval)}`,
-      onSent: () => followers.mark('approvals'),
     });
-  const approvals = createOpenApprovals({ agents: requests, digest, isAnnounced: webhook?.isAnnounced });
+  const approvals = createOpenApprovals(agents, webhook?.isAnnounced);
   const followers = createFollowers({
-    ...{ clock, hide, onBug },
+    ...needs,
     read: (snapshot) => (snapshot === 'services' ? services() : approvals.snapshot()),
-    onCountChange: (count) => (count > 0 ? feed?.start() : feed?.stop()),
+    feed: gateway && createVerdictFeed(gateway),
   });
-  const feed = clients.gateway && createVerdictFeed({ client: clients.gateway, stream, clock, followers });
-  const decisions = createDecisions({
-    agents: clients.agents.map((client, index) => ({
-      client,
-      requests: requests[index] ?? { refresh: async () => {}, refreshRules: async () => {} },
-    })),
-    ...{ approvals, clock, meter },
-    onDecided: (decision) => followers.send('decided', decision),
-  });
-  const onRequestsChange = (): void => {
-    webhook?.announce(approvals.list());
-    followers.mark('approvals');
-    followers.mark('services');
-  };
+  const onDecided = (decision: unknown): void => followers.send('decided', decision);
+  const decisions = createDecisions({ ...needs, agents, approvals, onDecided });
   meter.watch(() => ({
     openApprovals: approvals.list().length,
     followers: followers.count(),
     services: services().length,
     servicesUp: services().filter(({ state }) => state === 'up').length,
   }));
+  const onRequestsChange = (): void => {
+    webhook?.announce(approvals.list());
+    followers.mark('approvals');
+    followers.mark('services');
+  };
   return {
-    ...{ clients, hide, services, links, approvals, followers, decisions },
+    ...{ clients, hide: needs.hide, links, approvals, followers, decisions },
     start(): void {
-      for (const one of [...requests, ...health]) one.start();
+      webhook?.start(() => followers.mark('approvals'));
+      for (const agent of agents) agent.start(onRequestsChange);
+      for (const one of health) one.start(() => followers.mark('services'));
     },
     stop(): void {
-      for (const one of [...requests, ...health]) one.stop();
+      for (const one of [...agents, ...health]) one.stop();
       webhook?.stop();
-      feed?.stop();
       followers.stop();
     },
   };

@@ -2,6 +2,24 @@
 export const ROLES = ['viewer', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** A service that the console stands before. */
+export type ServicePart = 'gateway' | 'agent' | 'bridge';
+
+/** The parts of the page that need a service, in the order in which it shows them. */
+export const PARTS = ['approvals', 'moderation', 'chat', 'sessions', 'recharges'] as const;
+export type PartName = (typeof PARTS)[number];
+/** Whether each part is set up, or a sentence that says which setting it needs. */
+export type Parts = Readonly<Record<PartName, true | string>>;
+
+/** The answer of `GET /api/me`. With the login `none` everybody on this machine is the admin. */
+export type Me = {
+  readonly user: { readonly name: string; readonly role: Role } | null;
+  readonly csrf: string;
+  readonly login: 'password' | 'proxy' | 'none';
+  readonly parts: Parts;
+  readonly version: string;
+};
+
 /** What a recharge would do, as the tool server's own preview says. Figures are its texts: `12.5`. */
 export type Money = {
   readonly summary: string;
@@ -75,6 +93,12 @@ export type ShownRule = {
   readonly uses: number;
 };
 
+/** What a person can answer to a permission request. */
+export const ANSWERS = ['once', 'always', 'reject'] as const;
+export type AnswerWord = (typeof ANSWERS)[number];
+/** The longest reason, as the agent server takes it. */
+export const ANSWER_REASON_CHARS = 4000;
+
 /** What became of a permission request. */
 export type Decision = {
   readonly agent: number;
@@ -84,7 +108,7 @@ export type Decision = {
   readonly patterns: readonly string[];
   readonly argumentsHash?: string;
   readonly call?: CallPlace;
-  readonly reply: 'once' | 'always' | 'reject' | 'expired' | 'cancelled';
+  readonly reply: AnswerWord | 'expired' | 'cancelled';
   readonly by?: string;
   readonly message?: string;
   readonly at: number;
@@ -96,17 +120,20 @@ export type Decision = {
 
 /** A person's answer to a permission request. */
 export type ApprovalAnswer = {
-  readonly reply: 'once' | 'always' | 'reject';
+  readonly reply: AnswerWord;
   readonly message?: string;
   readonly argumentsHash: string;
 };
+
+/** What was decided lately, the newest first; `unread`: the agent servers that did not say what they have kept. */
+export type RecentDecisions = { readonly decided: readonly Decision[]; readonly unread: readonly number[] };
 
 /**
  * Whether a service answers: `not-ready` where it does, and is of no use now, or refuses the console's key. `since` in milliseconds
  * since the epoch.
  */
 export type ServiceState = {
-  readonly part: 'gateway' | 'agent' | 'bridge';
+  readonly part: ServicePart;
   readonly address: string;
   readonly state: 'up' | 'not-ready' | 'down';
   readonly since: number;
@@ -136,6 +163,8 @@ export type JournalLists = {
   readonly verified: readonly RechargeRow[];
   /** How many older ones are left out. */
   readonly leftOut: number;
+  /** The name of the journal's file, where it is not there yet. */
+  readonly missingFile?: string;
 };
 
 /** A session as the page lists it. Times are in milliseconds since the epoch. */
@@ -151,4 +180,35 @@ export type ListedConversation = {
   readonly parent?: string;
   readonly agentName?: string;
   readonly model?: string;
+};
+
+/** A page of sessions. Those of agent servers that are `unread` are missing. */
+export type SessionPage = {
+  readonly sessions: readonly ListedConversation[];
+  readonly unread: readonly number[];
+  readonly next?: string;
+};
+
+/** A session, and the visitor's own conversation that is in it. */
+export type SessionDetail = ListedConversation & { readonly conversation?: string };
+
+/** A visitor's own conversation, whose session is there once it was begun. */
+export type OwnConversation = { readonly isAnswering: boolean; readonly session?: ListedConversation };
+
+/** A tool server, with its last error and when that was, in milliseconds since the epoch. */
+export type ToolServerRow = {
+  readonly agent: number;
+  readonly name: string;
+  readonly state: string;
+  readonly error?: string;
+  readonly errorAt?: number;
+};
+
+/** The tool servers of all agent servers but those that are `unread`. */
+export type ToolServerList = { readonly servers: readonly ToolServerRow[]; readonly unread: readonly number[] };
+
+/** The configurations of all agent servers but those that are `unread`, by their addresses. */
+export type Configurations = {
+  readonly agents: readonly { readonly agent: string; readonly config: unknown }[];
+  readonly unread: readonly number[];
 };

@@ -2,14 +2,7 @@ import { EvaluationError } from './errors.ts';
 import { createSummaryBuilder, type Summary } from './figures/tally.ts';
 import { createGatewayCheck, type Gateway, type GatewayCheck } from './gateway.ts';
 import type { EvalItem } from './labels.ts';
-import {
-  type AskedFor,
-  createResultsWriter,
-  hashOf,
-  type JudgedResult,
-  type Result,
-  type ResultsFile,
-} from './result.ts';
+import { createResultsWriter, hashOf, type JudgedResult, type Result, type ResultsFile } from './result.ts';
 import { type HashedItem, type RunNeeds, runItems } from './run.ts';
 
 /** Shows how far a run is. */
@@ -22,7 +15,6 @@ export type Progress = {
 type EvaluateNeeds = RunNeeds & {
   /** Reads the file from its start; it is read twice. */
   readonly items: () => AsyncIterable<EvalItem>;
-  readonly asked: AskedFor;
   readonly url: string;
   readonly earlier: ReadonlyMap<string, JudgedResult>;
   /** Opened at the first verdict, so that a bad file, address or key neither makes nor clears a results file. */
@@ -104,7 +96,7 @@ export const evaluate = async (needs: EvaluateNeeds): Promise<Evaluation> => {
     for await (const { item, answer, result } of runItems(unjudged(needs), needs)) {
       // Before anything is written or counted: verdicts of two gateways must not be mixed.
       if (answer.kind === 'verdict') gateway.add(answer.gateway);
-      results.add(result.status === 'judged' ? { ...result, asked: needs.asked } : result);
+      results.add(result);
       needs.onResult?.(result);
       tally.add(item.known, result);
       done += 1;

@@ -18,29 +18,24 @@ export type EvalVerdict = {
 
 const base = { id: v.string(), hash: v.string(), ms: v.number() };
 
-const judgedBase = {
+/** The alias that was asked for. */
+const AskedFor = v.object({ model: v.string() });
+export type AskedFor = Readonly<v.InferOutput<typeof AskedFor>>;
+const JudgedResult = v.object({
   ...base,
   status: v.literal('judged'),
   flagged: v.boolean(),
   categories: v.array(v.picklist(EVAL_CATEGORIES)),
   scores: EvalScores,
-};
-/** The alias that was asked for. */
-const AskedFor = v.object({ model: v.string() });
-export type AskedFor = Readonly<v.InferOutput<typeof AskedFor>>;
-/** Lines of an earlier version do not say what was asked for and whether the answer came from the cache. */
-const JudgedResult = v.object({
-  ...judgedBase,
   gateway: Gateway,
+  /** Undefined where the gateway does not say. */
   cache: v.optional(v.picklist(['hit', 'miss'])),
   /** How the scores came about, in the gateway's words: judged, probability, binary. */
   scoreType: v.optional(v.string()),
-  asked: v.optional(AskedFor),
+  asked: AskedFor,
 });
-/** Files of an earlier version do not say who judged: ours, but of no use. */
-const Nameless = v.object(judgedBase);
 const Failed = v.object({ ...base, status: v.literal('error'), code: v.string() });
-const Line = v.union([JudgedResult, Nameless, Failed]);
+const Line = v.union([JudgedResult, Failed]);
 
 /** One line of the results file. It holds no text: `hash` stands for text and model. */
 export type JudgedResult = Readonly<v.InferOutput<typeof JudgedResult>>;
@@ -77,7 +72,7 @@ export const parseEarlierResults = (text: string, source: string, url?: string):
     const result = parseJson(Line, line);
     if (result === undefined) throw notOurs(source, index + 1);
     if (result.status === 'error') continue;
-    if ('gateway' in result && (url ?? result.gateway.url) === result.gateway.url) judged.set(result.hash, result);
+    if ((url ?? result.gateway.url) === result.gateway.url) judged.set(result.hash, result);
     else unused += 1;
   }
   if (!torn.startsWith(OPENING.slice(0, torn.length))) throw notOurs(source, lines.length + 1);

@@ -2,13 +2,14 @@ import type { Clock } from '../core/clock.ts';
 import type { EvalAnswer } from './answer.ts';
 import type { RequestVerdict } from './ask.ts';
 import type { EvalItem } from './labels.ts';
-import type { Result } from './result.ts';
+import type { AskedFor, Result } from './result.ts';
 
 export type HashedItem = EvalItem & { readonly hash: string };
 export type FinishedItem = { readonly item: HashedItem; readonly answer: EvalAnswer; readonly result: Result };
 
 export type RunNeeds = {
   readonly ask: RequestVerdict;
+  readonly asked: AskedFor;
   readonly clock: Clock;
   readonly concurrency: number;
   /** Aborted, nothing new is asked and what is asked already is waited for. */
@@ -30,17 +31,17 @@ const pause = (clock: Clock, waitMs: number, signal: AbortSignal): Promise<void>
     signal.addEventListener('abort', end, { once: true });
   });
 
-const resultFrom = ({ id, hash }: HashedItem, answer: EvalAnswer, spentMs: number): Result => {
+const resultFrom = ({ id, hash }: HashedItem, asked: AskedFor, answer: EvalAnswer, spentMs: number): Result => {
   const ms = Math.round(spentMs * 10) / 10;
   if (answer.kind === 'error') return { id, hash, status: 'error', code: answer.code, ms };
   const { gateway, verdict, cache, scoreType } = answer;
   const categories = [...verdict.categories];
   const { scores, flagged } = verdict;
-  return { id, hash, status: 'judged', flagged, categories, scores, ms, gateway, cache, scoreType };
+  return { id, hash, status: 'judged', flagged, categories, scores, ms, gateway, cache, scoreType, asked };
 };
 
 /** Judges one item at a time; a `Retry-After` for one item delays all of them. */
-const createJudge = ({ ask, clock, signal }: RunNeeds, halt: AbortSignal) => {
+const createJudge = ({ ask, asked, clock, signal }: RunNeeds, halt: AbortSignal) => {
   let restsUntilMs = 0;
   const rest = async (): Promise<void> => {
     while (restsUntilMs > clock.now() && !signal.aborted && !halt.aborted) {
@@ -54,7 +55,7 @@ const createJudge = ({ ask, clock, signal }: RunNeeds, halt: AbortSignal) => {
       if (signal.aborted || halt.aborted) break;
       const startedAt = clock.now();
       const answer = await ask(item.text, halt);
-      finished = { item, answer, result: resultFrom(item, answer, clock.now() - startedAt) };
+      finished = { item, answer, result: resultFrom(item, asked, answer, clock.now() - startedAt) };
       if (answer.kind === 'verdict' || answer.retryAfterMs === undefined) break;
       restsUntilMs = Math.max(restsUntilMs, clock.now() + answer.retryAfterMs);
     }

@@ -12,19 +12,18 @@ export type ComparedRun = RunResults & {
   readonly setup: { readonly model: string } & Pick<Gateway, 'backendModel' | 'policy'>;
 };
 
-/** A run as its results file tells it. Throws an `EvaluationError` where it holds several runs, or none that says what was asked for. */
+/** A run as its results file tells it. Throws an `EvaluationError` where it holds several runs, or none. */
 export const comparedRun = (results: ReadonlyMap<string, JudgedResult>, file: string): ComparedRun => {
   const gateways = createGatewayCheck();
   let asked: AskedFor | undefined;
   for (const { gateway, asked: askedHere } of results.values()) {
     gateways.add(gateway);
     asked ??= askedHere;
-    if (askedHere?.model !== asked?.model)
+    if (askedHere.model !== asked.model)
       throw new EvaluationError(`--compare: ${file} holds results of several aliases, expected one`);
   }
   const { backendModel = null, policy = null } = gateways.known() ?? {};
-  if (asked === undefined)
-    throw new EvaluationError(`--compare: expected results that say which alias was asked for; judge ${file} again`);
+  if (asked === undefined) throw new EvaluationError(`--compare: expected results, found none in ${file}`);
   return { asked, results, setup: { model: asked.model, backendModel, policy } };
 };
 

@@ -59,7 +59,8 @@ describe('gatehouse eval', (check) => {
     'keeps within its concurrency and its limit',
     withGateway(
       async () => {
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        // Long enough for a busy machine to open the other connections.
+        await new Promise((resolve) => setTimeout(resolve, 60));
         return {};
       },
       async ({ url, load, asked }) => {

@@ -3,7 +3,7 @@ import type { EvalAnswer } from '../../src/eval/answer.ts';
 import type { RequestVerdict } from '../../src/eval/ask.ts';
 import { type FinishedItem, runItems } from '../../src/eval/run.ts';
 import { describe, rejection } from '../check.ts';
-import { createManualClock, GATEWAY, gather, itemOf, scoresOf, settle, stream } from './world.ts';
+import { ASKED, createManualClock, GATEWAY, gather, itemOf, scoresOf, settle, stream } from './world.ts';
 
 const clean: EvalAnswer = {
   kind: 'verdict',
@@ -37,7 +37,8 @@ const byHand = (texts: readonly string[], concurrency: number) => {
     }
   })();
   const run = (async () => {
-    for await (const one of runItems(items, { ask, clock, concurrency, signal: stop.signal })) finished.push(one);
+    for await (const one of runItems(items, { ask, asked: ASKED, clock, concurrency, signal: stop.signal }))
+      finished.push(one);
   })();
   run.catch(() => {});
   const answer = async (text: string, value: EvalAnswer = clean) => {
@@ -159,7 +160,13 @@ describe('a run', (check) => {
               resolve(clean);
             }),
           );
-    const needs = { ask, clock: createManualClock(), concurrency: 3, signal: new AbortController().signal };
+    const needs = {
+      ask,
+      asked: ASKED,
+      clock: createManualClock(),
+      concurrency: 3,
+      signal: new AbortController().signal,
+    };
     for await (const _ of runItems(stream(['a', 'b', 'c'].map(itemOf)), needs)) break;
     assert.is(aborted, 2);
   });
@@ -167,6 +174,7 @@ describe('a run', (check) => {
   check('no items are no results', async () => {
     const needs = {
       ask: async () => clean,
+      asked: ASKED,
       clock: createManualClock(),
       concurrency: 3,
       signal: new AbortController().signal,

@@ -12,6 +12,7 @@ export const scoresOf = (some: Partial<EvalScores> = {}): EvalScores => ({
   ...some,
 });
 
+export const ASKED = { model: 'm' };
 export const GATEWAY = { url: 'http://gate', backendModel: 'big-model', policy: '1' };
 
 /** An answer of OpenAI's shape: what scores 0.5 or more is flagged. */
@@ -34,6 +35,7 @@ export const judgedOf = (some: Partial<EvalScores> = {}, ms = 1): JudgedResult =
     scores,
     ms,
     gateway: GATEWAY,
+    asked: ASKED,
   };
 };
 

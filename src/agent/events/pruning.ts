@@ -5,11 +5,7 @@ import type { Store } from '../store/store.ts';
 const EVENT_LIMIT = 100_000;
 const PRUNE_EVERY_MS = 600_000;
 
-type PruningNeeds = {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly onBug: (error: unknown) => void;
-};
+type PruningNeeds = { readonly store: Store; readonly clock: Clock; readonly onBug: (error: unknown) => void };
 
 /** Removes old events from `start` until `stop`. `also`: other work that is done as often. */
 export const createEventPruning = ({ store, clock, onBug }: PruningNeeds, also: readonly (() => Promise<void>)[]) => {

@@ -13,8 +13,8 @@ export type RouteContext = TurnNeeds & {
   readonly resume: Resume;
   readonly mcp: McpServers;
   readonly streams: OpenStreams;
-  /** The name that clients log in with, if they do. */
-  readonly userName: string | undefined;
+  /** Who decided, where a client gives no name: the name that clients log in with, if they do. */
+  readonly userName: string;
   readonly spanOf: RequestSpans['of'];
   readonly readBody: ReadBody;
   /** Bodies of the routes that show the configuration, without its secrets. */

@@ -23,18 +23,10 @@ const toListed = ({ id, sessionID, permission, covers, agent, by, at, until, use
   ...{ since: at, until, uses },
 });
 
-/** Who decided, where a client gives no name and this server asks for none. */
-const UNKNOWN = 'unknown';
 const DECISIONS = 50;
 const MOST_DECISIONS = 1000;
 /** Lists permission requests, takes the replies to them, and shows what was decided. */
-export const permissionRoutes = ({
-  approvals,
-  sessions,
-  store,
-  userName = UNKNOWN,
-  readBody,
-}: RouteContext): RouteTable => {
+export const permissionRoutes = ({ approvals, sessions, store, userName, readBody }: RouteContext): RouteTable => {
   /** A request with what a person needs to decide. The arguments are the value that the call is made with, and never cut. */
   const shown = (request: PermissionRequest, known: ReadonlyMap<string, Session>) => {
     const session = known.get(request.sessionID);

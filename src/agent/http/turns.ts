@@ -17,8 +17,6 @@ import { parseQuery, requestDirectory, wholeNumberParameter } from './query.ts';
 
 const OWNER_HEADER = 'x-gatehouse-owner';
 const OWNER = /^[!-~]{1,128}$/;
-/** Who decided, where a client gives no name and this server asks for none. */
-const UNKNOWN = 'unknown';
 
 /** Whose turns and conversations a request is about. */
 export const requireOwner = ({ headers }: Request): string => {
@@ -39,7 +37,7 @@ type OutputStream = {
 
 /** Begins, reads, leaves, cancels and removes turns. */
 export const turnRoutes = (context: RouteContext): RouteTable => {
-  const { clock, store, runs, directory, userName = UNKNOWN, turns, digest, runInSlices, readBody, onBug } = context;
+  const { clock, store, runs, directory, userName, turns, digest, runInSlices, readBody, onBug } = context;
   const heartbeat = () => ({ comment: 'waiting' });
 
   const stream = ({ facts, after, isFresh, first, reader }: OutputStream): Response =>

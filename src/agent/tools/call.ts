@@ -118,7 +118,7 @@ const runTool = async (calls: Calls, part: ToolPart, tool: AgentTool, signal: Ab
   const { sessionID, messageID, callID } = part;
   const span = beginToolCall(calls.span, tool);
   try {
-    const context = { sessionID, messageID, callID, agent: calls.agent, signal, span };
+    const context = { sessionID, messageID, callID, agent: calls.agent, signal, ...(span && { span }) };
     const outcome = await tool.run(part.state.input, context);
     span?.end(outcome.isError ? { 'error.type': 'tool_error' } : {});
     return outcome;

@@ -1,4 +1,5 @@
 import { equalSecrets } from '../../core/http/auth.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import { cookieHeader, cookieValues } from './cookies.ts';
 import type { Accounts, ConsoleUser } from './users.ts';
 
@@ -13,12 +14,11 @@ export type DeviceCookies = {
   readonly begin: (user: ConsoleUser, request: Request) => Promise<string>;
 };
 
-type DeviceCookieNeeds = {
+type DeviceCookieNeeds = Pick<Runtime, 'newId'> & {
   readonly accounts: Pick<Accounts, 'find'>;
   readonly secret: string;
   /** HMAC with SHA-256 as base64url. */
   readonly mac: (secret: string, text: string) => Promise<string>;
-  readonly newDeviceID: () => string;
   readonly publicUrl: string | undefined;
 };
 
@@ -26,7 +26,7 @@ const LIFETIME_MS = 180 * 86_400_000;
 const NAME = 'gatehouse-device';
 
 export const createDeviceCookies = (needs: DeviceCookieNeeds): DeviceCookies => {
-  const { accounts, secret, mac, newDeviceID, publicUrl } = needs;
+  const { accounts, secret, mac, newId, publicUrl } = needs;
   const sign = (id: string, { name, hash }: ConsoleUser): Promise<string> =>
     mac(secret, JSON.stringify(['device', id, name, hash?.key ?? '']));
   return {
@@ -41,7 +41,7 @@ export const createDeviceCookies = (needs: DeviceCookieNeeds): DeviceCookies => 
       return undefined;
     },
     async begin(user, request) {
-      const id = newDeviceID();
+      const id = newId();
       const value = `${id}.${await sign(id, user)}`;
       return cookieHeader({ name: NAME, value, lifetimeMs: LIFETIME_MS }, request, publicUrl);
     },

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { setNewest } from '../../core/bounded-map.ts';
-import type { Clock } from '../../core/clock.ts';
 import { parseJson } from '../../core/json.ts';
-import type { Log } from '../../core/log.ts';
+import type { Runtime } from '../../core/runtime.ts';
 
 /** How long a login lasts. */
 export const SESSION_LIFETIME_MS = 12 * 3_600_000;
@@ -22,13 +21,6 @@ export type EndedSessions = {
   readonly add: (id: string) => Promise<void>;
 };
 
-type EndedSessionsNeeds = {
-  readonly clock: Clock;
-  /** Undefined where they are forgotten when the process ends. */
-  readonly file: LogoutFile | undefined;
-  readonly log: Log;
-};
-
 /** Only those who were logged in can fill it. */
 const LIMIT = 10_000;
 
@@ -36,7 +28,11 @@ const Logout = v.object({ id: v.string(), ends: v.number() });
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown');
 
-export const createEndedSessions = ({ clock, file, log }: EndedSessionsNeeds): EndedSessions => {
+/** `file`: undefined where they are forgotten when the process ends. */
+export const createEndedSessions = (
+  file: LogoutFile | undefined,
+  { clock, log }: Pick<Runtime, 'clock' | 'log'>,
+): EndedSessions => {
   const ended = new Map<string, number>();
   /** Why the file was not read the last time. */
   let unread: string | undefined;

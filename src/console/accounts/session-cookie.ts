@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { Clock } from '../../core/clock.ts';
 import { equalSecrets } from '../../core/http/auth.ts';
 import { parseJson } from '../../core/json.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import { cookieHeader, cookieValues } from './cookies.ts';
 import { type EndedSessions, SESSION_LIFETIME_MS } from './ended-sessions.ts';
 import type { Accounts, ConsoleUser } from './users.ts';
@@ -16,14 +16,12 @@ export type SessionCookies = {
   readonly end: (sessionID: string, request: Request) => Promise<string>;
 };
 
-type CookieNeeds = {
+type CookieNeeds = Pick<Runtime, 'clock' | 'newId'> & {
   readonly accounts: Pick<Accounts, 'find'>;
   readonly ended: EndedSessions;
   readonly secret: string;
-  readonly clock: Clock;
   /** HMAC with SHA-256 as base64url. */
   readonly mac: (secret: string, text: string) => Promise<string>;
-  readonly newSessionID: () => string;
   /** The address under which people reach the console. */
   readonly publicUrl: string | undefined;
 };
@@ -49,7 +47,7 @@ const fromBase64Url = (text: string): string => {
 
 /** The signature covers the user's role and password hash, so that a change of either ends the sessions of that user. */
 export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
-  const { accounts, ended, secret, clock, mac, newSessionID, publicUrl } = needs;
+  const { accounts, ended, secret, clock, mac, newId, publicUrl } = needs;
   const sign = (payload: string, { role, hash }: ConsoleUser): Promise<string> =>
     mac(secret, JSON.stringify(['session', payload, role, hash?.key ?? '']));
   const readOne = async (value: string) => {
@@ -63,7 +61,7 @@ export const createSessionCookies = (needs: CookieNeeds): SessionCookies => {
   };
   return {
     async begin(user, request) {
-      const payload = { name: user.name, id: newSessionID(), ends: clock.now() + SESSION_LIFETIME_MS };
+      const payload = { name: user.name, id: newId(), ends: clock.now() + SESSION_LIFETIME_MS };
       const encoded = toBase64Url(JSON.stringify(payload));
       const value = `${encoded}.${await sign(encoded, user)}`;
       return cookieHeader({ name: NAME, value, lifetimeMs: SESSION_LIFETIME_MS }, request, publicUrl);

@@ -1,57 +1,34 @@
-import * as v from 'valibot';
-import { pause } from '../../core/async.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { OpenHttpStream } from '../../core/http/client.ts';
-import { readEventConnection } from '../../core/http/event-connection.ts';
-import type { Log } from '../../core/log.ts';
-import { isConsoleFault } from '../errors.ts';
+import type { SseItem } from '../../core/http/sse-parser.ts';
+import { bugLogger, isConsoleFault } from '../errors.ts';
 import type { ServiceState } from '../protocol.ts';
 import { fitting } from '../services/fitting.ts';
-import { NO_JSON, type ServiceClient } from '../services/service-client.ts';
+import type { ServiceClient } from '../services/service-client.ts';
+import { createServiceState, type StateNeeds } from '../services/service-state.ts';
 import { RequestRecord, StandingRecord } from './records.ts';
 
-/** What a session's listing shows of it beside its request. */
-export type SessionFacts = { readonly title: string; readonly parentID?: string };
-
-/** The open permission requests of one agent server, as it was last asked. */
+/** An agent server, and its open permission requests as it was last asked. */
 export type AgentRequests = {
+  readonly client: ServiceClient;
   readonly open: () => readonly RequestRecord[];
-  /** What was allowed with `always` and still is; nothing at OpenCode's own server, which does not tell. */
+  /** What was allowed with `always` and still is. */
   readonly standing: () => readonly StandingRecord[];
-  readonly session: (id: string) => SessionFacts | undefined;
   readonly state: () => ServiceState;
   /** Asks the server now. Never rejects. */
   readonly refresh: () => Promise<void>;
-  /** The same, and asks for the standing rules too where the server did not know of any before. */
-  readonly refreshRules: () => Promise<void>;
-  /** Begins to ask. */
-  readonly start: () => void;
+  /** Begins to ask. `onChange`: the requests or the state of the server have changed. */
+  readonly start: (onChange: () => void) => void;
   readonly stop: () => void;
 };
 
-type AgentRequestsNeeds = {
-  readonly client: ServiceClient;
-  readonly stream: OpenHttpStream;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly digest: (text: string) => string;
-  /** The open requests or the state of the server have changed. */
-  readonly onChange: () => void;
-};
+type AgentRequestsNeeds = StateNeeds & { readonly digest: (text: string) => string };
 
-/** Events say when to ask; this is for those that were missed, and for a server that has none. */
+/** Events say when to ask; this is for those that were missed. */
 const ASK_EVERY_MS = 5000;
-const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 15_000;
 const REQUESTS_LIMIT = 5000;
 const REQUESTS_LIMIT_BYTES = 32 * 1024 * 1024;
-const SESSION_LIMIT_BYTES = 4 * 1024 * 1024;
-const TITLES_AT_ONCE = 8;
 const RULES_LIMIT = 1000;
-/** OpenCode's own server passes what it does not know on to a host of its own. */
-const ASK_FOR_RULES_AGAIN_MS = 60_000;
-
-const SessionRecord = v.object({ title: v.string(), parentID: v.optional(v.string()) });
+/** Events of other kinds come by the thousand, and are not parsed. A connection begins with the second. */
+const NEWS = /"permission\.|"server\.connected"/;
 
 const reasonOf = (error: unknown): string => {
   if (!isConsoleFault(error)) return error instanceof Error ? error.name : 'unknown';
@@ -60,97 +37,38 @@ const reasonOf = (error: unknown): string => {
   return detail.kind === 'service-refused' ? `status ${detail.status}` : detail.kind;
 };
 
-/** Whether a server has answered that it does not know a path, or passes it on to a page. */
-const isUnknownPath = (error: unknown): boolean => {
-  if (!isConsoleFault(error)) return false;
-  const { detail } = error;
-  return detail.kind === 'service-refused'
-    ? detail.status === 404
-    : detail.kind === 'service-down' && detail.reason === NO_JSON;
-};
-
 /** Follows one agent server: its events say when its list of open requests is to be read again. */
-export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests => {
-  const { client, stream, clock, log, digest, onChange } = needs;
+export const createAgentRequests = (client: ServiceClient, needs: AgentRequestsNeeds): AgentRequests => {
+  const { clock, log, digest } = needs;
+  const { get: state, set: setState } = createServiceState(client, needs);
   const stopping = new AbortController();
-  const sessions = new Map<string, SessionFacts>();
+  const { signal } = stopping;
   let open: readonly RequestRecord[] = [];
   let standing: readonly StandingRecord[] = [];
-  let rulesFrom = 0;
   let seen = '';
-  let state: ServiceState = {
-    part: 'agent',
-    address: client.address,
-    state: 'down',
-    since: clock.now(),
-    reason: 'starting',
-  };
-
-  const setState = (next: ServiceState['state'], reason?: string): boolean => {
-    if (state.state === next && state.reason === reason) return false;
-    const since = state.state === next ? state.since : clock.now();
-    // Also the first failure, and another reason: a server that was never reached is no less lost.
-    log(next === 'up' ? 'info' : 'warn', next === 'up' ? 'agent-reached' : 'agent-lost', {
-      address: client.address,
-      ...(reason === undefined ? {} : { reason }),
-    });
-    const { reason: _, ...rest } = state;
-    state = { ...rest, state: next, since, ...(reason === undefined ? {} : { reason }) };
-    return true;
-  };
-  const readSession = async (id: string): Promise<void> => {
-    const { value } = await client.ask(
-      { method: 'GET', path: `/session/${id}`, limitBytes: SESSION_LIMIT_BYTES },
-      stopping.signal,
-    );
-    const result = v.safeParse(SessionRecord, value);
-    if (result.success) {
-      const { title, parentID } = result.output;
-      sessions.set(id, { title, ...(parentID === undefined ? {} : { parentID }) });
-    }
-  };
-  /** A title is worth waiting for, and no reason to show no request. */
-  const readSessions = async (ids: readonly string[]): Promise<void> => {
-    for (const id of sessions.keys()) if (!ids.includes(id)) sessions.delete(id);
-    const wanted = ids.filter((id) => !sessions.has(id)).slice(0, TITLES_AT_ONCE);
-    await Promise.all(wanted.map((id) => readSession(id).catch(() => {})));
-  };
+  let tell = (): void => {};
   /** Those that were read before stay where they cannot be read now: a rule that is not shown could not be revoked. */
   const readRules = async (): Promise<void> => {
-    if (clock.now() < rulesFrom) return;
-    try {
-      const { value } = await client.ask({ method: 'GET', path: '/permission/standing' }, stopping.signal);
-      standing = fitting(StandingRecord, value, RULES_LIMIT);
-    } catch (error) {
-      if (isUnknownPath(error)) rulesFrom = clock.now() + ASK_FOR_RULES_AGAIN_MS;
-    }
+    const answer = await client.ask({ method: 'GET', path: '/permission/standing' }, signal).catch(() => undefined);
+    if (answer !== undefined) standing = fitting(StandingRecord, answer.value, RULES_LIMIT);
   };
-  const readOnce = async (): Promise<void> => {
-    let hasChanged: boolean;
+  /** Returns whether anything has changed. */
+  const readOnce = async (): Promise<boolean> => {
     try {
-      const [{ value, text }] = await Promise.all([
-        client.ask({ method: 'GET', path: '/permission', limitBytes: REQUESTS_LIMIT_BYTES }, stopping.signal),
-        readRules(),
-      ]);
-      const found = fitting(RequestRecord, value, REQUESTS_LIMIT);
-      // Our own agent server says the title with the request.
-      const untitled = found.flatMap(({ title, sessionID }) => (title === undefined ? [sessionID] : []));
-      await readSessions([...new Set(untitled)]);
+      const call = { method: 'GET', path: '/permission', limitBytes: REQUESTS_LIMIT_BYTES } as const;
+      const [{ value, text }] = await Promise.all([client.ask(call, signal), readRules()]);
       // Not the text itself: it may be megabytes.
-      const nowSeen = digest(
-        `${text}${JSON.stringify(standing)}${[...sessions.values()].map(({ title }) => title).join('\n')}`,
-      );
+      const nowSeen = digest(`${text}${JSON.stringify(standing)}`);
       const isNew = nowSeen !== seen;
-      [open, seen] = [found, nowSeen];
-      hasChanged = setState('up') || isNew;
+      [open, seen] = [fitting(RequestRecord, value, REQUESTS_LIMIT), nowSeen];
+      return setState({ state: 'up' }) || isNew;
     } catch (error) {
-      if (stopping.signal.aborted) return;
+      if (signal.aborted) return false;
       const hadSome = open.length > 0;
       // Nothing can be decided there now, and another server of the same store may still list them.
-      [open, standing, seen, rulesFrom] = [[], [], '', 0];
-      hasChanged = setState('down', reasonOf(error)) || hadSome;
+      [open, standing, seen] = [[], [], ''];
+      return setState({ state: 'down', reason: reasonOf(error) }) || hadSome;
     }
-    if (hasChanged) onChange();
   };
 
   let running: Promise<void> | undefined;
@@ -159,10 +77,10 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
     try {
       do {
         isAskedAgain = false;
-        await readOnce();
-      } while (isAskedAgain && !stopping.signal.aborted);
+        if (await readOnce()) tell();
+      } while (isAskedAgain && !signal.aborted);
     } catch (error) {
-      log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+      bugLogger(log)(error);
     } finally {
       running = undefined;
     }
@@ -173,51 +91,24 @@ export const createAgentRequests = (needs: AgentRequestsNeeds): AgentRequests =>
     return running;
   };
 
-  const refreshRules = (): Promise<void> => {
-    rulesFrom = 0;
-    return refresh();
-  };
-
   let cancelAsking = (): void => {};
   const askAgain = (): void => {
     cancelAsking = clock.after(ASK_EVERY_MS, () => void refresh().then(askAgain));
-    if (stopping.signal.aborted) cancelAsking();
-  };
-  const follow = async (): Promise<void> => {
-    for (let failures = 0; !stopping.signal.aborted; failures++) {
-      let isOpen = false;
-      const end = await readEventConnection(
-        {
-          stream,
-          clock,
-          url: `${client.address}/global/event`,
-          headers: client.headers,
-          lastID: '',
-          onItem(item) {
-            // Events of other kinds come by the thousand, and are not parsed.
-            if (!isOpen || item.kind === 'too-long' || item.data.includes('"permission.')) void refresh();
-            isOpen = true;
-            return stopping.signal.aborted ? 'over' : 'open';
-          },
-        },
-        stopping.signal,
-      ).catch(() => ({ retryMs: 0 }));
-      if (isOpen) failures = 0;
-      const delayMs = Math.max(end.retryMs, Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures));
-      const ms = Math.min(LONGEST_DELAY_MS, delayMs);
-      await pause(clock, ms, stopping.signal).catch(() => {});
-    }
+    if (signal.aborted) cancelAsking();
   };
   return {
+    client,
     open: () => open,
     standing: () => standing,
-    session: (id) => sessions.get(id),
-    state: () => state,
+    state,
     refresh,
-    refreshRules,
-    start() {
+    start(onChange) {
+      tell = onChange;
       void refresh().then(askAgain);
-      void follow();
+      const onItem = (item: SseItem): void => {
+        if (item.kind === 'too-long' || NEWS.test(item.data)) void refresh();
+      };
+      void client.follow({ path: '/global/event', resumes: false, onItem }, signal);
     },
     stop() {
       stopping.abort();

@@ -1,25 +1,23 @@
 import * as v from 'valibot';
 import { setNewest } from '../../core/bounded-map.ts';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { isRecord } from '../../core/json.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import { type ConsoleFault, isConsoleFault, type NotDecided } from '../errors.ts';
 import type { ConsoleMetrics } from '../metrics.ts';
-import type { Approval, ApprovalAnswer, CallOutcome, Decision } from '../protocol.ts';
+import type { Approval, ApprovalAnswer, CallOutcome, Decision, RecentDecisions } from '../protocol.ts';
 import { fitting } from '../services/fitting.ts';
-import type { ServiceAnswer, ServiceClient } from '../services/service-client.ts';
+import type { ServiceAnswer } from '../services/service-client.ts';
 import type { AgentRequests } from './agent-requests.ts';
 import { callOutcomeIn } from './call-outcome.ts';
 import { alwaysSentences, NOT_SHOWN, type OpenApprovals } from './open-approvals.ts';
 import { DecisionRecord } from './records.ts';
 
-type RecentDecisions = { readonly decided: readonly Decision[]; readonly unread: readonly number[] };
-
 /** What people decide, and what was decided before. */
 export type Decisions = {
   /** Gives an answer to an open request. Faults with `not-decided`, and who has decided, where it does not count. */
   readonly decide: (id: string, verdict: ApprovalAnswer, by: string, signal: AbortSignal) => Promise<Decision>;
-  /** What was decided lately, over all agent servers, the newest first; `unread`: those that did not say what they have kept. */
+  /** What was decided lately, over all agent servers. */
   readonly recent: (signal: AbortSignal) => Promise<RecentDecisions>;
   /** What became of the call that a decision allowed, as its session says. */
   readonly outcome: (agent: number, id: string, signal: AbortSignal) => Promise<CallOutcome>;
@@ -29,13 +27,9 @@ export type Decisions = {
   readonly known: (id: string) => Decision | undefined;
 };
 
-type DecisionsNeeds = {
-  readonly agents: readonly {
-    readonly client: ServiceClient;
-    readonly requests: Pick<AgentRequests, 'refresh' | 'refreshRules'>;
-  }[];
+type DecisionsNeeds = Pick<Runtime, 'clock'> & {
+  readonly agents: readonly Pick<AgentRequests, 'client' | 'refresh'>[];
   readonly approvals: OpenApprovals;
-  readonly clock: Clock;
   readonly meter: Pick<ConsoleMetrics, 'recordDecision'>;
   /** Called with each decision that was made here. */
   readonly onDecided: (decision: Decision) => void;
@@ -55,7 +49,7 @@ const SHOWN = 100;
 const KNOWN_LIMIT = 1000;
 
 const toDecision = (
-  { covers, until, through, argumentsHash, by, message, tool, ...rest }: DecisionRecord,
+  { covers = [], until, through, argumentsHash, by, message, tool, ...rest }: DecisionRecord,
   agent: number,
 ): Decision => ({
   ...rest,
@@ -65,12 +59,10 @@ const toDecision = (
   ...(by === undefined || by === NO_NAME ? {} : { by }),
   ...(message === undefined ? {} : { message }),
   ...(through === undefined ? {} : { through }),
-  ...(covers === undefined || covers.length === 0
+  ...(covers.length === 0 || until === undefined
     ? {}
     : {
-        covers: covers.flatMap(({ permission, pattern }) =>
-          alwaysSentences(permission, [pattern], until && until - rest.at),
-        ),
+        covers: covers.flatMap(({ permission, pattern }) => alwaysSentences(permission, [pattern], until - rest.at)),
       }),
 });
 
@@ -99,8 +91,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
       return records.map((record) => toDecision(record, agent));
     } catch (error) {
       if (!isConsoleFault(error) || error.detail.kind === 'client-left') throw error;
-      // An OpenCode server keeps none.
-      return error.detail.kind === 'service-refused' && error.detail.status === 404 ? [] : undefined;
+      return undefined;
     }
   };
   /** Why an answer did not count, as far as anyone knows. */
@@ -145,34 +136,33 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
     if (approval.argumentsHash !== argumentsHash) throw notDecided('arguments_changed');
     if (argumentsHash === NOT_SHOWN && reply !== 'reject') throw NOT_ALLOWED;
     if (reply === 'always' && approval.always.length === 0) throw NOT_ALWAYS;
-    const { client, requests } = agents[approval.agent] ?? {};
-    if (client === undefined || requests === undefined) throw notDecided('ended');
+    const agent = agents[approval.agent];
+    if (agent === undefined) throw notDecided('ended');
     const body = {
       reply,
       ...(reply === 'reject' && message !== undefined && message !== '' ? { message } : {}),
       by,
-      // Of what the agent server itself has hashed.
-      ...(/^[0-9a-f]{64}$/.test(argumentsHash) ? { argumentsHash } : {}),
+      ...(argumentsHash === NOT_SHOWN ? {} : { argumentsHash }),
     };
-    const answer = await client.call({ method: 'POST', path: `/permission/${id}/reply`, body }, signal);
+    const answer = await agent.client.call({ method: 'POST', path: `/permission/${id}/reply`, body }, signal);
     if (answer.status === 404 || answer.status === 409) {
-      await requests.refresh();
+      await agent.refresh();
       throw await refusalOf(answer, approval, signal);
     }
     if (answer.status < 200 || answer.status >= 300) {
       const text = `it did not take the answer (status ${answer.status})`;
       throw new Fault<ConsoleFault>({ kind: 'service-refused', part: 'agent', status: answer.status, message: text });
     }
-    const { sessionID, permission, patterns, agent, always, call } = approval;
+    const { sessionID, permission, patterns, always, call } = approval;
     const decision = remember({
-      ...{ agent, id, sessionID, permission, patterns, argumentsHash, reply, by, at: clock.now() },
+      ...{ agent: approval.agent, id, sessionID, permission, patterns, argumentsHash, reply, by, at: clock.now() },
       ...(call === undefined ? {} : { call }),
       ...('message' in body ? { message: body.message } : {}),
       ...(reply === 'always' ? { covers: always } : {}),
     });
     meter.recordDecision(reply);
     onDecided(decision);
-    await (reply === 'always' ? requests.refreshRules() : requests.refresh());
+    await agent.refresh();
     return decision;
   };
   const recent: Decisions['recent'] = async (signal) => {
@@ -196,7 +186,7 @@ export const createDecisions = ({ agents, approvals, clock, meter, onDecided }: 
   };
   const revoke: Decisions['revoke'] = async (agent, id, signal) => {
     await agents[agent]?.client.ask({ method: 'DELETE', path: `/permission/standing/${id}` }, signal);
-    await agents[agent]?.requests.refreshRules();
+    await agents[agent]?.refresh();
   };
   return { decide, recent, outcome, revoke, known: (id) => known.get(id) };
 };

@@ -16,33 +16,18 @@ export type OpenApprovals = {
   readonly snapshot: () => ApprovalList;
 };
 
-type OpenApprovalsNeeds = {
-  readonly agents: readonly Pick<AgentRequests, 'open' | 'standing' | 'session' | 'state'>[];
-  readonly digest: (text: string) => string;
-  /** Whether the link of a request was sent to the webhook; undefined where there is none. */
-  readonly isAnnounced: ((id: string) => boolean) | undefined;
-};
-
 const TITLE_CHARS = 200;
 
-/** Of OpenCode's own agent server, and of ours of the release before. */
-const ENDLESS = 'in every session, until the agent server ends, or the last of those that share its store';
-
-/** What an answer `always` allows from then on, as a sentence for each rule. `forMs`: for how long, where that is limited. */
-export const alwaysSentences = (permission: string, patterns: readonly string[], forMs?: number): readonly string[] => {
-  const reach = forMs === undefined ? ENDLESS : `in this session, for ${Math.round(forMs / 60_000)} minutes`;
-  return patterns.map((pattern) => {
+/** What an answer `always` allows from then on, and for how long, as a sentence for each rule. */
+export const alwaysSentences = (permission: string, patterns: readonly string[], forMs: number): readonly string[] =>
+  patterns.map((pattern) => {
     const calls = pattern === '*' ? `${permission}, with any arguments` : `${permission} that matches ${pattern}`;
-    return `Every call of ${calls}, by any agent, ${reach}`;
+    return `Every call of ${calls}, by any agent, in this session, for ${Math.round(forMs / 60_000)} minutes`;
   });
-};
 
 /** Stands for the hash of arguments that cannot be shown, so that no request can allow them. */
 export const NOT_SHOWN = 'not shown';
 const TOO_DEEP = 'These arguments have too many levels to be shown: the call can only be rejected';
-
-const argumentsOf = ({ arguments: given, metadata }: RequestRecord): unknown =>
-  given ?? ('input' in metadata ? metadata.input : metadata);
 
 /**
  * With a warning at each of several open recharges of one user: the first that is allowed moves the balance, and the tool server
@@ -62,48 +47,41 @@ const withRivals = (approvals: readonly Approval[]): readonly Approval[] => {
   });
 };
 
-export const createOpenApprovals = ({ agents, digest, isAnnounced }: OpenApprovalsNeeds): OpenApprovals => {
+/** `isAnnounced`: whether the link of a request was sent to the webhook; undefined where there is none. */
+export const createOpenApprovals = (
+  agents: readonly Pick<AgentRequests, 'open' | 'standing' | 'state'>[],
+  isAnnounced: ((id: string) => boolean) | undefined,
+): OpenApprovals => {
   // Arguments may be a megabyte, and the list is read for every change of it.
   const made = new WeakMap<RequestRecord, Approval>();
   const create = (record: RequestRecord, agent: number): Approval => {
-    const { id, sessionID, permission, patterns, metadata, always, alwaysMs } = record;
-    const given = argumentsOf(record);
+    const { id, sessionID, permission, patterns, metadata, always, alwaysMs, parent, arguments: given } = record;
     // Writing them as JSON would fail. Our agent server takes none such of a model.
     const isShown = !isNestedBeyond(given);
-    const shown = isShown ? given : TOO_DEEP;
     const money = moneyOf(metadata);
     return {
       agent,
       id,
       sessionID,
-      title: '',
+      title: visibleLine(record.title ?? '', TITLE_CHARS),
+      ...(parent === undefined ? {} : { parentID: parent.id }),
+      ...(parent?.title === undefined ? {} : { parentTitle: visibleLine(parent.title, TITLE_CHARS) }),
       tool: typeof metadata.tool === 'string' ? metadata.tool : permission,
       ...(record.agent === undefined ? {} : { by: record.agent }),
       permission,
       patterns,
-      arguments: shown,
-      // OpenCode's own agent server gives none. It never changes the arguments of a request either.
-      argumentsHash: isShown ? (record.argumentsHash ?? digest(JSON.stringify(shown))) : NOT_SHOWN,
+      arguments: isShown ? given : TOO_DEEP,
+      argumentsHash: isShown ? record.argumentsHash : NOT_SHOWN,
       ...(record.time === undefined ? {} : { asked: record.time.asked, ends: record.time.ends }),
       ...(record.tool === undefined ? {} : { call: record.tool }),
       ...(money === undefined ? {} : { money }),
-      // Our agent server refuses it there; an older one does not.
-      always: money === undefined ? alwaysSentences(permission, always, alwaysMs) : [],
+      always: money === undefined && alwaysMs !== undefined ? alwaysSentences(permission, always, alwaysMs) : [],
     };
   };
   const toApproval = (record: RequestRecord, agent: number): Approval => {
     const known = made.get(record) ?? create(record, agent);
     made.set(record, known);
-    const session = agents[agent]?.session(record.sessionID);
-    const parentTitle = record.parent?.title;
-    const parentID = record.parent?.id ?? session?.parentID;
-    return {
-      ...known,
-      title: visibleLine(record.title ?? session?.title ?? '', TITLE_CHARS),
-      ...(parentID === undefined ? {} : { parentID }),
-      ...(parentTitle === undefined ? {} : { parentTitle: visibleLine(parentTitle, TITLE_CHARS) }),
-      ...(isAnnounced === undefined ? {} : { link: { announced: isAnnounced(record.id) } }),
-    };
+    return isAnnounced === undefined ? known : { ...known, link: { announced: isAnnounced(record.id) } };
   };
   const records = (): ReadonlyMap<string, { readonly record: RequestRecord; readonly agent: number }> => {
     const byID = new Map<string, { readonly record: RequestRecord; readonly agent: number }>();

@@ -7,7 +7,7 @@ const Id = v.pipe(v.string(), v.regex(/^\w{1,128}$/));
 
 const Call = v.optional(v.fallback(v.optional(v.object({ messageID: Id, callID: v.string() })), undefined));
 
-/** An open permission request of an agent server, as `GET /permission` lists it. OpenCode's own ends with `always`. */
+/** An open permission request of an agent server, as `GET /permission` lists it. */
 export const RequestRecord = v.object({
   id: Id,
   sessionID: Id,
@@ -15,13 +15,13 @@ export const RequestRecord = v.object({
   patterns: Texts,
   metadata: v.fallback(v.record(v.string(), v.unknown()), {}),
   always: Texts,
-  arguments: v.optional(v.unknown()),
+  arguments: v.unknown(),
   title: OptionalText,
   /** The conversation that its session works for. */
   parent: v.optional(v.object({ id: Id, title: OptionalText })),
   agent: OptionalText,
   tool: Call,
-  argumentsHash: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
+  argumentsHash: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   time: v.optional(v.fallback(v.optional(v.object({ asked: Instant, ends: Instant })), undefined)),
   alwaysMs: v.optional(v.fallback(v.optional(Instant), undefined)),
 });

@@ -16,11 +16,11 @@ export type LinkTarget =
  */
 export type ApprovalLinks = {
   readonly tokenFor: (approval: Pick<Approval, 'id' | 'argumentsHash'>) => Promise<string>;
-  readonly read: (token: string) => Promise<LinkTarget>;
+  /** `find`: the open request of an id. */
+  readonly read: (token: string, find: (id: string) => Approval | undefined) => Promise<LinkTarget>;
 };
 
 type ApprovalLinksNeeds = {
-  readonly find: (id: string) => Approval | undefined;
   readonly secret: string;
   /** HMAC with SHA-256 as base64url. */
   readonly mac: (secret: string, text: string) => Promise<string>;
@@ -31,7 +31,7 @@ const MAC_CHARS = 22;
 const TOKEN = /^(\w{1,128})\.([\w-]{22})$/;
 const REMEMBERED = 1000;
 
-export const createApprovalLinks = ({ find, secret, mac }: ApprovalLinksNeeds): ApprovalLinks => {
+export const createApprovalLinks = ({ secret, mac }: ApprovalLinksNeeds): ApprovalLinks => {
   // So that a late visitor with a link of ours reads that it is over. After a restart it is unknown.
   const remembered = new Map<string, string>();
   const macOf = async (id: string, argumentsHash: string): Promise<string> =>
@@ -41,7 +41,7 @@ export const createApprovalLinks = ({ find, secret, mac }: ApprovalLinksNeeds): 
       setNewest(remembered, [id, argumentsHash], REMEMBERED);
       return `${id}.${await macOf(id, argumentsHash)}`;
     },
-    async read(token) {
+    async read(token, find) {
       const [, id, offered = ''] = TOKEN.exec(token) ?? [];
       if (id === undefined) return { kind: 'unknown' };
       const approval = find(id);

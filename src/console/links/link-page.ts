@@ -1,14 +1,12 @@
 import { INVISIBLE_CHARACTERS } from '../../core/text.ts';
 import { NOT_SHOWN } from '../approvals/open-approvals.ts';
-import type { Approval, Decision, Money } from '../protocol.ts';
+import { ANSWER_REASON_CHARS, type Approval, type Decision, type Money } from '../protocol.ts';
 
 /** A page for one request, without a script. `status` is that of its response. */
 export type LinkPage = { readonly status: number; readonly html: string };
 
 /** Longer arguments are not decided on a small page: who decides must see all of them. */
 const SHOWN_CHARS = 20_000;
-/** The longest reason, as the agent server takes it. */
-export const LINK_REASON_CHARS = 4000;
 
 /** The style of the page, which its policy allows by its hash. */
 export const LINK_STYLE = `:root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}
@@ -67,7 +65,7 @@ export const decisionSentence = ({ reply, by, at }: Decision): string =>
 
 const form = (mayAllow: boolean): string => `<form method="post">
 ${mayAllow ? '<button class="allow" name="decision" value="once">Allow once</button>\n' : ''}<label for="reason">Reason, for the model (only with Reject)</label>
-<textarea id="reason" name="reason" rows="2" maxlength="${LINK_REASON_CHARS}"></textarea>
+<textarea id="reason" name="reason" rows="2" maxlength="${ANSWER_REASON_CHARS}"></textarea>
 <button class="reject" name="decision" value="reject">Reject</button>
 </form>
 `;

@@ -1,8 +1,9 @@
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import type { Decisions } from '../approvals/decisions.ts';
+import type { OpenApprovals } from '../approvals/open-approvals.ts';
 import { isConsoleFault, NOT_DECIDED_TEXTS } from '../errors.ts';
-import type { ApprovalAnswer } from '../protocol.ts';
+import { ANSWER_REASON_CHARS, type ApprovalAnswer } from '../protocol.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ApprovalLinks, LinkTarget } from './approval-links.ts';
 import {
@@ -10,7 +11,6 @@ import {
   donePage,
   failedPage,
   isShownWhole,
-  LINK_REASON_CHARS,
   LINK_STYLE,
   type LinkPage,
   overPage,
@@ -19,6 +19,7 @@ import {
 
 type LinkRoutesNeeds = {
   readonly links: ApprovalLinks;
+  readonly approvals: Pick<OpenApprovals, 'find'>;
   readonly decisions: Pick<Decisions, 'decide' | 'known'>;
   readonly bodies: Pick<RequestBodies, 'readForm'>;
   /** SHA-256 as base64url. */
@@ -30,7 +31,8 @@ type LinkRoutesNeeds = {
 export const LINK_DECIDER = 'approval link';
 
 /** `/a/{token}`: one request, for someone without an account. Only a POST decides, as programs open links to preview them. */
-export const createLinkRoutes = ({ links, decisions, bodies, digest, hide }: LinkRoutesNeeds): RouteTable => {
+export const createLinkRoutes = (needs: LinkRoutesNeeds): RouteTable => {
+  const { links, approvals, decisions, bodies, digest, hide } = needs;
   const styleHash = `${digest(LINK_STYLE).replaceAll('-', '+').replaceAll('_', '/')}=`;
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
   const send = ({ status, html }: LinkPage): Response =>
@@ -60,15 +62,15 @@ export const createLinkRoutes = ({ links, decisions, bodies, digest, hide }: Lin
   };
   return {
     '/a/:token': {
-      GET: async (_request, { token = '' }) => send(pageOf(await links.read(token))),
+      GET: async (_request, { token = '' }) => send(pageOf(await links.read(token, approvals.find))),
       async POST(request, { token = '' }) {
         // The token first: without one, nothing is read of a body that anyone can send.
-        const target = await links.read(token);
+        const target = await links.read(token, approvals.find);
         if (target.kind !== 'open') return send(pageOf(target));
         const form = await bodies.readForm(request);
         const { id, argumentsHash } = target.approval;
         const reply = form.get('decision');
-        const message = (form.get('reason') ?? '').trim().slice(0, LINK_REASON_CHARS);
+        const message = (form.get('reason') ?? '').trim().slice(0, ANSWER_REASON_CHARS);
         if (reply === 'once' && !isShownWhole(target.approval))
           return send({ ...askingPage(target.approval), status: 400 });
         if (reply !== 'once' && reply !== 'reject')

@@ -1,12 +1,13 @@
 import { createDeadline, pause } from '../../core/async.ts';
 import { setNewest } from '../../core/bounded-map.ts';
-import type { Clock } from '../../core/clock.ts';
 import { type HttpClient, HttpClientError } from '../../core/http/client.ts';
 import { isRecord } from '../../core/json.ts';
-import type { Log, LogFields } from '../../core/log.ts';
+import type { LogFields } from '../../core/log.ts';
 import { isSecretName, REDACTED } from '../../core/redact.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { redactedLine } from '../../core/text.ts';
+import { bugLogger } from '../errors.ts';
 import type { ConsoleMetrics } from '../metrics.ts';
 import type { Approval, Money } from '../protocol.ts';
 import type { NotifySettings } from '../settings.ts';
@@ -16,19 +17,17 @@ export type Webhook = {
   /** Takes the list of open requests, and announces those that it has not announced. */
   readonly announce: (approvals: readonly Approval[]) => void;
   readonly isAnnounced: (id: string) => boolean;
+  /** `onSent`: a message has arrived. */
+  readonly start: (onSent: () => void) => void;
   readonly stop: () => void;
 };
 
-type WebhookNeeds = {
+type WebhookNeeds = Pick<Runtime, 'clock' | 'log'> & {
   readonly settings: NotifySettings;
   /** The address of a request's link. */
   readonly linkFor: (approval: Approval) => Promise<string>;
   readonly httpClient: HttpClient;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly meter: Pick<ConsoleMetrics, 'recordNotification'>;
-  /** A message has arrived. */
-  readonly onSent: () => void;
 };
 
 /** The pauses between the attempts, and the one between all others while the request is open. */
@@ -101,7 +100,8 @@ const messageFor = ({ url, format }: NotifySettings, approval: Approval, link: s
 const isWorthRepeating = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 export const createWebhook = (needs: WebhookNeeds): Webhook => {
-  const { settings, linkFor, httpClient, clock, log, meter, onSent } = needs;
+  const { settings, linkFor, httpClient, clock, log, meter } = needs;
+  let tell = (): void => {};
   const places = createSemaphore(AT_ONCE, REMEMBERED);
   const stopping = new AbortController();
   /** Every id that was seen open, and whether its message arrived. */
@@ -150,7 +150,7 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
       const result = await attempt(url, JSON.stringify(body));
       if (result === 'sent') {
         setNewest(seen, [id, true], REMEMBERED);
-        onSent();
+        tell();
         return meter.recordNotification('sent');
       }
       if (result === 'refused' || attempts === FAILED_AFTER) meter.recordNotification('failed');
@@ -165,12 +165,14 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
         if (seen.has(id)) continue;
         setNewest(seen, [id, false], REMEMBERED);
         send(id).catch((error: unknown) => {
-          if (!stopping.signal.aborted)
-            log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+          if (!stopping.signal.aborted) bugLogger(log)(error);
         });
       }
     },
     isAnnounced: (id) => seen.get(id) === true,
+    start(onSent) {
+      tell = onSent;
+    },
     stop: () => stopping.abort(),
   };
 };

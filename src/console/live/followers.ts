@@ -1,13 +1,15 @@
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { pushedSseResponse, type SseEvent } from '../../core/http/sse.ts';
+import type { Runtime } from '../../core/runtime.ts';
+import { bugLogger } from '../errors.ts';
 import type { SecretFilter } from '../services/secret-filter.ts';
+import type { FeedSink, VerdictFeed } from './verdict-feed.ts';
 
 /** What changes and is sent whole: only the last state counts. */
 export type Snapshot = 'approvals' | 'services';
 
 /** Sends what happens to the browsers that follow. What is held for one that reads slowly is bounded. */
-export type Followers = {
+export type Followers = FeedSink & {
   /**
    * The response of `GET /api/events`. `isStillAllowed` is asked now and then: a session that has ended follows no longer. Where all
    * places are taken, one of an account that has more of them than `account` is given up, and else it faults with `overloaded`.
@@ -15,22 +17,16 @@ export type Followers = {
   readonly follow: (account: string, isStillAllowed: () => Promise<boolean>) => Response;
   /** A snapshot has changed. */
   readonly mark: (snapshot: Snapshot) => void;
-  /** Sends an event to everyone, such as `decided` or `skipped`. */
-  readonly send: (event: string, data: unknown) => void;
-  /** Sends a verdict with those that come at the same time. */
-  readonly sendVerdict: (verdict: unknown) => void;
   readonly count: () => number;
   readonly stop: () => void;
 };
 
-type FollowersNeeds = {
-  readonly clock: Clock;
+type FollowersNeeds = Pick<Runtime, 'clock' | 'log'> & {
   /** The value of a snapshot as it is now. */
   readonly read: (snapshot: Snapshot) => unknown;
   readonly hide: SecretFilter;
-  /** Called when the first has come, and when the last has left. */
-  readonly onCountChange: (count: number) => void;
-  readonly onBug: (error: unknown) => void;
+  /** Read while there is a follower; undefined where no gateway is set. */
+  readonly feed: VerdictFeed | undefined;
 };
 
 const FOLLOWERS_LIMIT = 64;
@@ -53,7 +49,7 @@ type Follower = {
   wake: () => void;
 };
 
-export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: FollowersNeeds): Followers => {
+export const createFollowers = ({ clock, log, read, hide, feed }: FollowersNeeds): Followers => {
   const followers = new Set<Follower>();
   const stopping = new AbortController();
   const toEvent = (event: string, data: unknown): SseEvent => ({ event, data: hide(JSON.stringify(data)) });
@@ -106,7 +102,25 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
     oldest.isGivenUp = true;
     oldest.wake();
   };
+  const all: FeedSink = {
+    send(event, data) {
+      const made = toEvent(event, data);
+      toAll(({ events }) => {
+        events.push(made);
+        if (events.length > EVENTS_LIMIT) events.shift();
+      });
+    },
+    sendVerdict(verdict) {
+      toAll((follower) => {
+        follower.verdicts.push(verdict);
+        if (follower.verdicts.length <= VERDICTS_LIMIT) return;
+        follower.verdicts.shift();
+        follower.skipped += 1;
+      });
+    },
+  };
   return {
+    ...all,
     follow(account, isStillAllowed) {
       if (stopping.signal.aborted)
         throw new Fault({ kind: 'unavailable', message: 'The console is stopping', retryAfterMs: 1000 });
@@ -114,7 +128,7 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
       const nothing = { events: [], verdicts: [], skipped: 0, isGivenUp: false };
       const follower: Follower = { account, snapshots: new Set(FIRST), ...nothing, wake: () => {} };
       followers.add(follower);
-      onCountChange(followers.size);
+      feed?.start(all);
       const sendEvents = async (
         send: (event: SseEvent) => Promise<void> | undefined,
         left: AbortSignal,
@@ -133,11 +147,13 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
           }
         } finally {
           followers.delete(follower);
-          if (followers.size === 0) encoded.clear();
-          onCountChange(followers.size);
+          if (followers.size === 0) {
+            encoded.clear();
+            feed?.stop();
+          }
         }
       };
-      const response = pushedSseResponse(sendEvents, { clock, heartbeat: () => PING, onBug });
+      const response = pushedSseResponse(sendEvents, { clock, heartbeat: () => PING, onBug: bugLogger(log) });
       response.headers.set('cache-control', 'no-store, no-transform');
       return response;
     },
@@ -145,24 +161,10 @@ export const createFollowers = ({ clock, read, hide, onCountChange, onBug }: Fol
       encoded.delete(snapshot);
       toAll(({ snapshots }) => snapshots.add(snapshot));
     },
-    send(event, data) {
-      const made = toEvent(event, data);
-      toAll(({ events }) => {
-        events.push(made);
-        if (events.length > EVENTS_LIMIT) events.shift();
-      });
-    },
-    sendVerdict(verdict) {
-      toAll((follower) => {
-        follower.verdicts.push(verdict);
-        if (follower.verdicts.length <= VERDICTS_LIMIT) return;
-        follower.verdicts.shift();
-        follower.skipped += 1;
-      });
-    },
     count: () => followers.size,
     stop() {
       stopping.abort();
+      feed?.stop();
       toAll(() => {});
     },
   };

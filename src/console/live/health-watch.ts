@@ -1,30 +1,16 @@
-import type { Clock } from '../../core/clock.ts';
 import { isRecord } from '../../core/json.ts';
-import type { Log } from '../../core/log.ts';
 import { redactedLine } from '../../core/text.ts';
 import { ADDRESS_SETTING_OF, isConsoleFault, SETTING_OF } from '../errors.ts';
-import type { ServiceState } from '../protocol.ts';
-import type { SecretFilter } from '../services/secret-filter.ts';
+import type { ServicePart, ServiceState } from '../protocol.ts';
 import type { ServiceClient } from '../services/service-client.ts';
+import { createServiceState, type SeenState, type StateNeeds } from '../services/service-state.ts';
 
 /** Whether a service answers, is ready and takes the console's key, asked now and then. */
 export type HealthWatch = {
   readonly state: () => ServiceState;
-  /** Begins to ask. */
-  readonly start: () => void;
+  /** Begins to ask. `onChange`: the state has changed. */
+  readonly start: (onChange: () => void) => void;
   readonly stop: () => void;
-};
-
-type HealthWatchNeeds = {
-  readonly part: ServiceState['part'];
-  readonly client: ServiceClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** What a service writes into its reasons goes to the log. */
-  readonly hide: SecretFilter;
-  /** What is asked, in this order: whether it is ready, and something that wants the console's key. */
-  readonly paths: readonly string[];
-  readonly onChange: () => void;
 };
 
 const ASK_EVERY_MS = 10_000;
@@ -42,11 +28,7 @@ const reasonsIn = (value: unknown): string | undefined => {
 };
 
 /** What an answer says against a service; undefined where nothing does. */
-const problemOf = (
-  part: ServiceState['part'],
-  status: number,
-  value: unknown,
-): Pick<ServiceState, 'state' | 'reason'> | undefined => {
+const problemOf = (part: ServicePart, status: number, value: unknown): SeenState | undefined => {
   if (status === 401 || status === 403)
     return { state: 'not-ready', reason: `it refuses the console's key: check ${SETTING_OF[part]}` };
   if (status === 404) {
@@ -62,48 +44,35 @@ const problemOf = (
     : { state: 'down', reason: `status ${status}` };
 };
 
-export const createHealthWatch = ({
-  part,
-  client,
-  clock,
-  log,
-  hide,
-  paths,
-  onChange,
-}: HealthWatchNeeds): HealthWatch => {
+/** Watches a service. `paths` are asked in this order: whether it is ready, and something that wants the console's key. */
+export const createHealthWatch = (client: ServiceClient, paths: readonly string[], needs: StateNeeds): HealthWatch => {
+  const { clock } = needs;
+  const { part } = client;
+  const { get: state, set: setState } = createServiceState(client, needs);
   const stopping = new AbortController();
-  let state: ServiceState = { part, address: client.address, state: 'down', since: clock.now(), reason: 'starting' };
+  const { signal } = stopping;
   let cancel = (): void => {};
-  const set = ({ state: next, reason }: Pick<ServiceState, 'state' | 'reason'>): void => {
-    if (state.state === next && state.reason === reason) return;
-    const since = state.state === next ? state.since : clock.now();
-    const fields = { part, address: client.address, ...(reason === undefined ? {} : { reason: hide(reason) }) };
-    state = { ...fields, state: next, since };
-    log(next === 'up' ? 'info' : 'warn', next === 'up' ? 'service-reached' : 'service-lost', fields);
-    onChange();
-  };
-  const look = async (): Promise<Pick<ServiceState, 'state' | 'reason'>> => {
+  const look = async (): Promise<SeenState> => {
     for (const path of paths) {
       const call = { method: 'GET', path, limitMs: ASK_LIMIT_MS, limitBytes: ANSWER_LIMIT_BYTES } as const;
-      const { status, value } = await client.call(call, stopping.signal);
+      const { status, value } = await client.call(call, signal);
       const problem = problemOf(part, status, value);
       if (problem !== undefined) return problem;
     }
     return { state: 'up' };
   };
-  const ask = async (): Promise<void> => {
-    try {
-      set(await look());
-    } catch (error) {
-      if (stopping.signal.aborted) return;
+  const ask = async (onChange: () => void): Promise<void> => {
+    const seen = await look().catch((error: unknown): SeenState => {
       const isDown = isConsoleFault(error) && error.detail.kind === 'service-down';
-      set({ state: 'down', reason: isDown ? error.detail.reason : 'unknown' });
-    }
-    if (!stopping.signal.aborted) cancel = clock.after(ASK_EVERY_MS, () => void ask());
+      return { state: 'down', reason: isDown ? error.detail.reason : 'unknown' };
+    });
+    if (signal.aborted) return;
+    if (setState(seen)) onChange();
+    cancel = clock.after(ASK_EVERY_MS, () => void ask(onChange));
   };
   return {
-    state: () => state,
-    start: () => void ask(),
+    state,
+    start: (onChange) => void ask(onChange),
     stop() {
       stopping.abort();
       cancel();

@@ -3,27 +3,12 @@ import { Fault } from '../../core/fault.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ConsoleFault } from '../errors.ts';
-import type { ListedConversation } from '../protocol.ts';
+import type { ListedConversation, OwnConversation } from '../protocol.ts';
 import { findConversation } from '../services/agent-sessions.ts';
-import type { ConversationNames } from '../services/conversation-names.ts';
 import { askEveryAgent } from '../services/every-agent.ts';
 import { fitting } from '../services/fitting.ts';
-import type { SecretFilter } from '../services/secret-filter.ts';
-import type { ServiceClient } from '../services/service-client.ts';
-import { type ApiContext, changing, parseGiven, reading } from './context.ts';
+import { type ApiContext, changing, parseGiven, reading, requireSet } from './context.ts';
 import { passEvents } from './passed-stream.ts';
-
-type ChatRoutesNeeds = ApiContext & {
-  /** The bridge; undefined where it is not set. */
-  readonly bridge: ServiceClient | undefined;
-  /** Where the sessions of its chats are. */
-  readonly agents: readonly ServiceClient[];
-  readonly names: ConversationNames;
-  /** An id of a conversation, for a client that gives none. */
-  readonly newToken: () => string;
-  readonly notConfigured: string;
-  readonly hide: SecretFilter;
-};
 
 const Message = v.looseObject({ role: v.pipe(v.string(), v.maxLength(32)) });
 /** With what stands before it at the bridge it is no longer than the bridge's names may be. */
@@ -50,13 +35,10 @@ type RunningAnswer = { readonly account: string; readonly name: string; readonly
  * Chats with the agent through the bridge: a stream is passed on as it comes, and read to its end also when its page is closed or
  * reloaded, as the bridge aborts a turn without a reader. `stop` aborts one.
  */
-export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
-  const { bodies, clock, reply, bridge, agents, names, newToken, notConfigured, hide } = needs;
+export const createChatRoutes = (context: ApiContext): RouteTable => {
+  const { bodies, clock, newId, reply, names, hide, parts } = context;
+  const { bridge, agents } = context.clients;
   const running = new Set<RunningAnswer>();
-  const configured = (): ServiceClient => {
-    if (bridge === undefined) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
-    return bridge;
-  };
   const messagesOf = ({ text, messages }: v.InferOutput<typeof ChatBody>): unknown => {
     if (messages !== undefined) return messages;
     if (text !== undefined && text.trim() !== '') return [{ role: 'user', content: text }];
@@ -81,10 +63,10 @@ export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
   const notFound = () => new Fault({ kind: 'not-found', hint: 'No such conversation of this account' });
   return {
     '/api/chat': {
-      POST: changing(needs, 'approver', async (request, _params, { name: account }) => {
-        const client = configured();
+      POST: changing(context, 'approver', async (request, _params, { name: account }) => {
+        const client = requireSet(bridge, parts.chat);
         const given = parseGiven(ChatBody, await bodies.readJson(request));
-        const { model, conversation = newToken() } = given;
+        const { model, conversation = newId() } = given;
         const name = names.nameOf(account, conversation);
         const messages = messagesOf(given);
         requirePlace(account);
@@ -110,17 +92,18 @@ export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
       }),
     },
     '/api/chat/conversations/:id': {
-      GET: reading(needs, 'approver', async ({ signal }, { id = '' }, { name: account }) => {
+      GET: reading(context, 'approver', async ({ signal }, { id = '' }, { name: account }) => {
         const name = names.nameOf(account, id);
         // First: an answer that has ended meanwhile has a session.
         const isAnswering = answersIn(name).length > 0;
         const session = await sessionOf(name, signal);
         if (session === undefined && !isAnswering) throw notFound();
-        return reply.json({ isAnswering, ...(session === undefined ? {} : { session }) });
+        const found: OwnConversation = { isAnswering, ...(session === undefined ? {} : { session }) };
+        return reply.json(found);
       }),
     },
     '/api/chat/conversations/:id/stop': {
-      POST: changing(needs, 'approver', async ({ signal }, { id = '' }, { name: account }) => {
+      POST: changing(context, 'approver', async ({ signal }, { id = '' }, { name: account }) => {
         const name = names.nameOf(account, id);
         const answers = answersIn(name);
         try {
@@ -136,8 +119,8 @@ export const createChatRoutes = (needs: ChatRoutesNeeds): RouteTable => {
       }),
     },
     '/api/chat/models': {
-      GET: reading(needs, 'viewer', async ({ signal }) => {
-        const { value } = await configured().ask({ method: 'GET', path: '/v1/models' }, signal);
+      GET: reading(context, 'viewer', async ({ signal }) => {
+        const { value } = await requireSet(bridge, parts.chat).ask({ method: 'GET', path: '/v1/models' }, signal);
         const found = fitting(ModelRecord, isRecord(value) ? value.data : undefined, MODELS_SHOWN);
         return reply.json({ models: found.map(({ id }) => ({ id })) });
       }),

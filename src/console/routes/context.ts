@@ -1,11 +1,14 @@
 import * as v from 'valibot';
-import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import { issueOf } from '../../core/http/body.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
+import type { Runtime } from '../../core/runtime.ts';
 import type { Access, KnownVisitor } from '../accounts/access.ts';
 import type { ConsoleFault } from '../errors.ts';
-import type { Role } from '../protocol.ts';
+import type { Parts, Role } from '../protocol.ts';
+import type { ConversationNames } from '../services/conversation-names.ts';
+import type { SecretFilter } from '../services/secret-filter.ts';
+import type { ServiceClients } from '../services/service-client.ts';
 import type { Reply } from './reply.ts';
 
 type Params = Readonly<Record<string, string>>;
@@ -14,11 +17,14 @@ type Params = Readonly<Record<string, string>>;
 export type ApiHandler = (request: Request, params: Params, visitor: KnownVisitor) => Response | Promise<Response>;
 
 /** What the routes of the API share. */
-export type ApiContext = {
+export type ApiContext = Pick<Runtime, 'clock' | 'newId'> & {
   readonly access: Access;
-  readonly bodies: Pick<RequestBodies, 'readJson' | 'readJsonIfAny'>;
-  readonly clock: Clock;
+  readonly bodies: Pick<RequestBodies, 'readJson'>;
   readonly reply: Reply;
+  readonly hide: SecretFilter;
+  readonly clients: ServiceClients;
+  readonly parts: Parts;
+  readonly names: ConversationNames;
 };
 
 type PlainHandler = (request: Request, params: Params) => Promise<Response>;
@@ -50,11 +56,17 @@ export const parseGiven = <Schema extends v.GenericSchema>(schema: Schema, value
   throw new Fault({ kind: 'bad-input', code: 'invalid_body', param: path === '' ? null : path, message });
 };
 
-/** The agent server that a path names by its number. Faults where there is none; `notConfigured` says which setting makes one. */
-export const agentIn = <Agent>(agents: readonly Agent[], text: string, notConfigured: string): Agent => {
+/** What a part of the page needs. Faults where it is not set, with the sentence of the part. */
+export const requireSet = <Needed>(needed: Needed | undefined, part: Parts[keyof Parts]): Needed => {
+  if (needed !== undefined) return needed;
+  throw new Fault<ConsoleFault>({ kind: 'not-configured', message: part === true ? '' : part });
+};
+
+/** The agent server that a path names by its number. Faults where there is none. */
+export const agentIn = ({ clients: { agents }, parts }: ApiContext, text: string) => {
   const agent = /^\d{1,3}$/.test(text) ? agents[Number(text)] : undefined;
   if (agent !== undefined) return agent;
-  if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
+  requireSet(agents[0], parts.sessions);
   const known = agents.length === 1 ? '0' : `0 to ${agents.length - 1}`;
   throw new Fault({ kind: 'not-found', hint: `No such agent server: expected ${known}` });
 };

@@ -3,19 +3,14 @@ import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
 import { isSecretName, REDACTED, withoutSecrets } from '../../core/redact.ts';
 import { redactedLine, visibleLine } from '../../core/text.ts';
-import type { ConsoleFault } from '../errors.ts';
+import type { Configurations, ToolServerList, ToolServerRow } from '../protocol.ts';
 import { NO_RECHARGES } from '../recharges/recharge-lists.ts';
 import type { createRechargeReading } from '../recharges/recharge-reading.ts';
 import { askEveryAgent } from '../services/every-agent.ts';
-import type { ServiceClient } from '../services/service-client.ts';
-import { type ApiContext, reading } from './context.ts';
+import { type ApiContext, reading, requireSet } from './context.ts';
 
-type FactRoutesNeeds = ApiContext & {
-  readonly agents: readonly ServiceClient[];
-  /** Undefined where no journal is set. */
-  readonly readRecharges: ReturnType<typeof createRechargeReading> | undefined;
-  readonly notConfigured: { readonly agents: string; readonly recharges: string };
-};
+/** Reads the recharges; undefined where no journal is set. */
+type ReadRecharges = ReturnType<typeof createRechargeReading> | undefined;
 
 const TEXT_CHARS = 300;
 const JOURNAL_HINTS: Readonly<Record<string, string>> = {
@@ -25,7 +20,7 @@ const JOURNAL_HINTS: Readonly<Record<string, string>> = {
 /** What stands in these may be a secret whatever its name. */
 const SECRET_PLACES = /^(?:env|environment|headers)$/i;
 
-/** A configuration without its secrets. Our agent server has taken them out itself; an OpenCode server has not. */
+/** A configuration without its secrets, which the agent server has taken out itself. */
 const withoutSecretValues = (value: unknown, isSecret = false): unknown => {
   if (typeof value === 'string') return isSecret && value !== '' ? REDACTED : withoutSecrets(value);
   if (Array.isArray(value)) return value.map((item) => withoutSecretValues(item, isSecret));
@@ -43,7 +38,7 @@ const textIn = (value: Readonly<Record<string, unknown>>, name: string): string 
   return typeof found === 'string' ? redactedLine(found, TEXT_CHARS) : undefined;
 };
 
-const toToolServer = (agent: number, name: string, value: unknown) => {
+const toToolServer = (agent: number, name: string, value: unknown): ToolServerRow => {
   const status = isRecord(value) ? value : {};
   const last = isRecord(status.lastError) ? status.lastError : {};
   const error = textIn(status, 'error') ?? textIn(last, 'message');
@@ -57,36 +52,35 @@ const toToolServer = (agent: number, name: string, value: unknown) => {
 };
 
 /** What there is to look at beside sessions: tool servers, the configuration and recharges. */
-export const createFactRoutes = (needs: FactRoutesNeeds): RouteTable => {
-  const { reply, agents, readRecharges, notConfigured } = needs;
+export const createFactRoutes = (context: ApiContext, readRecharges: ReadRecharges): RouteTable => {
+  const { reply, parts } = context;
+  const { agents } = context.clients;
   const askAll = (path: string, signal: AbortSignal) => {
-    if (agents.length === 0) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.agents });
+    requireSet(agents[0], parts.sessions);
     return askEveryAgent(agents, async (client) => (await client.ask({ method: 'GET', path }, signal)).value);
   };
   return {
     '/api/tools': {
-      GET: reading(needs, 'viewer', async ({ signal }) => {
+      GET: reading(context, 'viewer', async ({ signal }) => {
         const { values, unread } = await askAll('/mcp', signal);
         const servers = values.flatMap((value, agent) =>
           Object.entries(isRecord(value) ? value : {}).map(([name, status]) => toToolServer(agent, name, status)),
         );
-        return reply.json({ servers, unread });
+        return reply.json({ servers, unread } satisfies ToolServerList);
       }),
     },
     '/api/config': {
-      GET: reading(needs, 'viewer', async ({ signal }) => {
+      GET: reading(context, 'viewer', async ({ signal }) => {
         const { values, unread } = await askAll('/config', signal);
         const agentsShown = values.flatMap((value, agent) =>
-          unread.includes(agent) ? [] : [{ agent: agents[agent]?.address, config: withoutSecretValues(value) }],
+          unread.includes(agent) ? [] : [{ agent: agents[agent]?.address ?? '', config: withoutSecretValues(value) }],
         );
-        return reply.json({ agents: agentsShown, unread });
+        return reply.json({ agents: agentsShown, unread } satisfies Configurations);
       }),
     },
     '/api/recharges': {
-      GET: reading(needs, 'viewer', async () => {
-        if (readRecharges === undefined)
-          throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured.recharges });
-        const journal = await readRecharges();
+      GET: reading(context, 'viewer', async () => {
+        const journal = await requireSet(readRecharges, parts.recharges)();
         if ('code' in journal) {
           const hint = JOURNAL_HINTS[journal.code] ?? 'check RELAY_JOURNAL, and that this user may read the file';
           const message = `The journal cannot be read (${journal.code}): ${hint}`;

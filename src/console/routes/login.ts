@@ -10,12 +10,10 @@ import type { SessionCookies } from '../accounts/session-cookie.ts';
 import type { Accounts } from '../accounts/users.ts';
 import type { ConsoleFault } from '../errors.ts';
 import type { ConsoleMetrics } from '../metrics.ts';
+import type { Me } from '../protocol.ts';
 import { type ApiContext, parseGiven } from './context.ts';
 
-/** What a part needs that is not set, as a sentence; true where it is. */
-export type Parts = Readonly<Record<'approvals' | 'moderation' | 'chat' | 'sessions' | 'recharges', true | string>>;
-
-type LoginRoutesNeeds = ApiContext & {
+type LoginRoutesNeeds = {
   readonly accounts: Accounts;
   readonly cookies: SessionCookies;
   readonly devices: DeviceCookies;
@@ -24,7 +22,6 @@ type LoginRoutesNeeds = ApiContext & {
   /** Deriving a key takes a core and much memory. */
   readonly places: Semaphore;
   readonly meter: Pick<ConsoleMetrics, 'recordLogin'>;
-  readonly parts: Parts;
   readonly version: string;
 };
 
@@ -38,9 +35,10 @@ const LOGIN_LIMIT_MS = 10_000;
 
 const NO_PASSWORDS = 'Nobody logs in here: this console has no accounts with passwords';
 
-export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
-  const { access, bodies, clock, reply, accounts, cookies, devices, byName, byAddress, places, meter, parts, version } =
-    needs;
+/** Who is logged in, the login and the logout. */
+export const createLoginRoutes = (context: ApiContext, needs: LoginRoutesNeeds): RouteTable => {
+  const { access, bodies, clock, reply, parts } = context;
+  const { accounts, cookies, devices, byName, byAddress, places, meter, version } = needs;
   /** Counts an attempt. Returns what forgets it when it was right, and those for the same name before it. */
   const begin = async (request: Request, name: string): Promise<() => void> => {
     const device = await devices.deviceOf(request, name);
@@ -60,7 +58,8 @@ export const createLoginRoutes = (needs: LoginRoutesNeeds): RouteTable => {
       async GET(request) {
         const visitor = await access.visitorOf(request);
         const user = visitor === undefined ? null : { name: visitor.name, role: visitor.role };
-        return reply.json({ user, csrf: await access.csrfOf(visitor), login: access.way, parts, version });
+        const me: Me = { user, csrf: await access.csrfOf(visitor), login: access.way, parts, version };
+        return reply.json(me);
       },
     },
     '/api/login': {

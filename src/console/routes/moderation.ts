@@ -3,13 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { type ConsoleFault, isConsoleFault } from '../errors.ts';
 import type { ServiceCall, ServiceClient } from '../services/service-client.ts';
-import { type ApiContext, changing, parseGiven, pathSegment, reading } from './context.ts';
-
-type ModerationRoutesNeeds = ApiContext & {
-  /** The gateway's admin routes; undefined where they are not set. */
-  readonly gateway: ServiceClient | undefined;
-  readonly notConfigured: string;
-};
+import { type ApiContext, changing, parseGiven, pathSegment, reading, requireSet } from './context.ts';
 
 const CheckBody = v.object({
   model: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
@@ -28,16 +22,13 @@ const KeyBody = v.variant('action', [
 const CHECK_LIMIT_MS = 60_000;
 
 /** The moderation gateway's state, a text tried by hand, and its backend keys. */
-export const createModerationRoutes = (needs: ModerationRoutesNeeds): RouteTable => {
-  const { bodies, reply, gateway, notConfigured } = needs;
-  const configured = (): ServiceClient => {
-    if (gateway === undefined) throw new Fault<ConsoleFault>({ kind: 'not-configured', message: notConfigured });
-    return gateway;
-  };
+export const createModerationRoutes = (context: ApiContext): RouteTable => {
+  const { bodies, reply, clients, parts } = context;
+  const gateway = (): ServiceClient => requireSet(clients.gateway, parts.moderation);
   /** The text of an answer. An error of the gateway names a route of the gateway, which is reached by one of ours. */
-  const ask = async (client: ServiceClient, call: ServiceCall, signal: AbortSignal): Promise<string> => {
+  const ask = async (call: ServiceCall, signal: AbortSignal): Promise<string> => {
     try {
-      return (await client.ask(call, signal)).text;
+      return (await gateway().ask(call, signal)).text;
     } catch (error) {
       if (!isConsoleFault(error) || error.detail.kind !== 'service-refused') throw error;
       const message = error.detail.message.replace('GET /admin/state', 'GET /api/moderation');
@@ -46,24 +37,24 @@ export const createModerationRoutes = (needs: ModerationRoutesNeeds): RouteTable
   };
   return {
     '/api/moderation': {
-      GET: reading(needs, 'viewer', async ({ signal }) =>
-        reply.text(await ask(configured(), { method: 'GET', path: '/admin/state' }, signal)),
+      GET: reading(context, 'viewer', async ({ signal }) =>
+        reply.text(await ask({ method: 'GET', path: '/admin/state' }, signal)),
       ),
     },
     '/api/check': {
-      POST: changing(needs, 'approver', async (request) => {
-        const client = configured();
+      POST: changing(context, 'approver', async (request) => {
+        gateway();
         const body = parseGiven(CheckBody, await bodies.readJson(request));
         const call = { method: 'POST', path: '/admin/check', body, limitMs: CHECK_LIMIT_MS } as const;
-        return reply.text(await ask(client, call, request.signal));
+        return reply.text(await ask(call, request.signal));
       }),
     },
     '/api/keys/:fingerprint': {
-      POST: changing(needs, 'admin', async (request, { fingerprint = '' }) => {
-        const client = configured();
+      POST: changing(context, 'admin', async (request, { fingerprint = '' }) => {
+        gateway();
         const { action, ...rest } = parseGiven(KeyBody, await bodies.readJson(request));
         const path = `/admin/keys/${pathSegment(fingerprint)}/${action}`;
-        return reply.text(await ask(client, { method: 'POST', path, body: rest }, request.signal));
+        return reply.text(await ask({ method: 'POST', path, body: rest }, request.signal));
       }),
     },
   };

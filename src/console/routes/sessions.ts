@@ -1,20 +1,12 @@
 import { Fault } from '../../core/fault.ts';
 import type { RouteTable } from '../../core/http/router.ts';
 import { isRecord } from '../../core/json.ts';
+import type { SessionDetail, SessionPage } from '../protocol.ts';
 import { listSessions, readListedSession, type SessionsQuery } from '../services/agent-sessions.ts';
-import type { ConversationNames } from '../services/conversation-names.ts';
 import { askEveryAgent } from '../services/every-agent.ts';
-import type { SecretFilter } from '../services/secret-filter.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 import { type ApiContext, agentIn, changing, pathSegment, reading } from './context.ts';
 import { passLines } from './passed-stream.ts';
-
-type SessionRoutesNeeds = ApiContext & {
-  readonly agents: readonly ServiceClient[];
-  readonly names: Pick<ConversationNames, 'idIn'>;
-  readonly notConfigured: string;
-  readonly hide: SecretFilter;
-};
 
 const SESSIONS_SHOWN = 50;
 const MOST_SHOWN = 200;
@@ -30,9 +22,10 @@ const limitIn = (query: URLSearchParams): number => {
 };
 
 /** Sessions over all agent servers: listed, read, exported, aborted and deleted. */
-export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
-  const { reply, agents, names, notConfigured, hide } = needs;
-  const agentAt = (text: string): ServiceClient => agentIn(agents, text, notConfigured);
+export const createSessionRoutes = (context: ApiContext): RouteTable => {
+  const { reply, names, hide } = context;
+  const { agents } = context.clients;
+  const agentAt = (text: string): ServiceClient => agentIn(context, text);
   /** Of all servers that answer, and which do not. An error of the only one, or of all, is the answer. */
   const listAll = async (query: SessionsQuery, signal: AbortSignal) => {
     const list = (client: ServiceClient, agent: number) => listSessions(client, agent, query, signal);
@@ -48,7 +41,7 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
   };
   return {
     '/api/sessions': {
-      GET: reading(needs, 'viewer', async ({ url, signal }) => {
+      GET: reading(context, 'viewer', async ({ url, signal }) => {
         const { searchParams } = new URL(url);
         const limit = limitIn(searchParams);
         const search = (searchParams.get('search') ?? '').slice(0, 500);
@@ -60,23 +53,25 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
             ? await listAll(query, signal)
             : { sessions: await listSessions(agentAt(agent), Number(agent), query, signal), unread: [] };
         const last = sessions.length < limit ? undefined : sessions.at(-1);
-        return reply.json({ sessions, unread, ...(last === undefined ? {} : { next: `${last.updated},${last.id}` }) });
+        const next = last === undefined ? {} : { next: `${last.updated},${last.id}` };
+        return reply.json({ sessions, unread, ...next } satisfies SessionPage);
       }),
     },
     '/api/sessions/:agent/:id': {
-      GET: reading(needs, 'viewer', async ({ signal }, { agent = '', id = '' }, { name }) => {
+      GET: reading(context, 'viewer', async ({ signal }, { agent = '', id = '' }, { name }) => {
         const found = await readListedSession(agentAt(agent), Number(agent), pathSegment(id), signal);
         if (found === undefined) throw new Fault({ kind: 'not-found', hint: 'The agent server sends no such session' });
         const conversation = names.idIn(name, found.conversation);
-        return reply.json({ ...found.session, ...(conversation === undefined ? {} : { conversation }) });
+        const detail: SessionDetail = { ...found.session, ...(conversation === undefined ? {} : { conversation }) };
+        return reply.json(detail);
       }),
-      DELETE: changing(needs, 'admin', async ({ signal }, { agent = '', id = '' }) => {
+      DELETE: changing(context, 'admin', async ({ signal }, { agent = '', id = '' }) => {
         await agentAt(agent).ask({ method: 'DELETE', path: `/session/${pathSegment(id)}` }, signal);
         return new Response(null, { status: 204 });
       }),
     },
     '/api/sessions/:agent/:id/messages': {
-      GET: reading(needs, 'viewer', async ({ url, signal }, { agent = '', id = '' }) => {
+      GET: reading(context, 'viewer', async ({ url, signal }, { agent = '', id = '' }) => {
         const { searchParams } = new URL(url);
         const limit = limitIn(searchParams);
         const before = searchParams.get('before');
@@ -93,13 +88,13 @@ export const createSessionRoutes = (needs: SessionRoutesNeeds): RouteTable => {
       }),
     },
     '/api/sessions/:agent/:id/abort': {
-      POST: changing(needs, 'admin', async ({ signal }, { agent = '', id = '' }) => {
+      POST: changing(context, 'admin', async ({ signal }, { agent = '', id = '' }) => {
         await agentAt(agent).ask({ method: 'POST', path: `/session/${pathSegment(id)}/abort` }, signal);
         return new Response(null, { status: 204 });
       }),
     },
     '/api/sessions/:agent/:id/export': {
-      GET: reading(needs, 'viewer', async (request, { agent = '', id = '' }) => {
+      GET: reading(context, 'viewer', async (request, { agent = '', id = '' }) => {
         const leaving = new AbortController();
         const leave = (): void => leaving.abort();
         request.signal.addEventListener('abort', leave, { once: true });

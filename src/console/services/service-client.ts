@@ -1,4 +1,4 @@
-import { createDeadline } from '../../core/async.ts';
+import { createDeadline, pause } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Fault } from '../../core/fault.ts';
 import {
@@ -9,9 +9,12 @@ import {
   type HttpStream,
   type OpenHttpStream,
 } from '../../core/http/client.ts';
+import { readEventConnection } from '../../core/http/event-connection.ts';
+import type { SseItem } from '../../core/http/sse-parser.ts';
 import { isRecord, parseJsonValue } from '../../core/json.ts';
 import { redactedLine } from '../../core/text.ts';
-import type { ConsoleFault, ServicePart } from '../errors.ts';
+import type { ConsoleFault } from '../errors.ts';
+import type { ServicePart } from '../protocol.ts';
 
 /** A call of a service, by the path below its address. */
 export type ServiceCall = {
@@ -27,6 +30,7 @@ export type ServiceAnswer = { readonly status: number; readonly value: unknown; 
 
 /** One of the services behind the console, which is called with its key. */
 export type ServiceClient = {
+  readonly part: ServicePart;
   readonly address: string;
   /** Faults with `service-down` where no whole JSON answer comes in time and within the limit. */
   readonly call: (call: ServiceCall, signal: AbortSignal) => Promise<ServiceAnswer>;
@@ -37,8 +41,20 @@ export type ServiceClient = {
     call: Pick<ServiceCall, 'path' | 'body'> & { readonly headers?: Readonly<Record<string, string>> },
     signal: AbortSignal,
   ) => Promise<HttpStream>;
-  /** What an event stream is opened with. */
-  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * Reads the events at a path until the signal aborts. A connection that ends is followed by another one, ever more slowly while
+   * none opens; with `resumes` it begins where the last one ended. Never rejects.
+   */
+  readonly follow: (asked: FollowedEvents, signal: AbortSignal) => Promise<void>;
+};
+
+type FollowedEvents = { readonly path: string; readonly resumes: boolean; readonly onItem: (item: SseItem) => void };
+
+/** The clients of the services that are set. */
+export type ServiceClients = {
+  readonly gateway: ServiceClient | undefined;
+  readonly agents: readonly ServiceClient[];
+  readonly bridge: ServiceClient | undefined;
 };
 
 type ServiceClientNeeds = {
@@ -50,14 +66,13 @@ type ServiceClientNeeds = {
   readonly clock: Clock;
 };
 
-/** The reason of `service-down` where a service answered, and not with JSON. */
-export const NO_JSON = 'its answer is no JSON';
-
 const CALL_LIMIT_MS = 10_000;
 /** A chat may wait for the one before it. */
 const OPEN_LIMIT_MS = 60_000;
 /** Of an open answer. A bridge sends a heartbeat every ten seconds; one that was told to send none may call a tool for a minute. */
 const SILENCE_LIMIT_MS = 120_000;
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 15_000;
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 const ERROR_LIMIT_BYTES = 65_536;
 const MESSAGE_CHARS = 300;
@@ -134,12 +149,12 @@ export const createServiceClient = (needs: ServiceClientNeeds): ServiceClient =>
       deadline.clear();
     }
     const value = parseJsonValue(answer.text);
-    if (value === undefined && answer.status < 400) throw down(NO_JSON);
+    if (value === undefined && answer.status < 400) throw down('its answer is no JSON');
     return { status: answer.status, value, text: answer.text };
   };
   return {
+    part,
     address,
-    headers,
     call,
     async ask(given, signal) {
       const answer = await call(given, signal);
@@ -169,6 +184,22 @@ export const createServiceClient = (needs: ServiceClientNeeds): ServiceClient =>
         throw failureOf(error, signal);
       } finally {
         cancel();
+      }
+    },
+    async follow({ path, resumes, onItem }, signal) {
+      const url = `${address}${path}`;
+      const take = (item: SseItem): 'open' => {
+        if (!signal.aborted) onItem(item);
+        return 'open';
+      };
+      let lastID = '';
+      for (let failures = 0; !signal.aborted; failures++) {
+        const asked = { stream, clock, url, headers, lastID, onItem: take, isOpenByBytes: true };
+        const end = await readEventConnection(asked, signal).catch(() => ({ retryMs: 0, lastID, wasOpen: false }));
+        if (resumes) lastID = end.lastID;
+        if (end.wasOpen) failures = 0;
+        const delayMs = Math.max(end.retryMs, FIRST_DELAY_MS * 2 ** failures);
+        await pause(clock, Math.min(LONGEST_DELAY_MS, delayMs), signal).catch(() => {});
       }
     },
   };

@@ -124,7 +124,7 @@ export const applyChange = async <State, Result>(
     const result = changed && tryResult(change, changed);
     if (changed !== undefined && result !== undefined) return { state: changed.outcome, result };
     if (answer.kind === 'accepted') return { state: 'accepted_unverified', result: draft };
-    return { state: 'unknown', problem: new RelayError({ kind: 'change-unknown', tool }) };
+    return { state: 'unknown', problem: new RelayError({ kind: 'change-unknown' }) };
   };
 
   // The smallest result of an accepted change. Built before sending, so that there is always a valid result.

@@ -42,7 +42,7 @@ export type RelayErrorDetail =
   | { readonly kind: 'list-moved' }
   | RechargeErrorDetail
   | { readonly kind: 'not-as-expected'; readonly fields: readonly string[] }
-  | { readonly kind: 'change-unknown'; readonly tool: string }
+  | { readonly kind: 'change-unknown' }
   | { readonly kind: 'change-refused'; readonly status: number }
   | { readonly kind: 'busy' }
   /** `why`: the error code of the system, such as ENOSPC. */
@@ -71,3 +71,6 @@ export class RelayError extends Error {
     this.detail = detail;
   }
 }
+
+/** The failure for an answer whose shape these tools do not know. */
+export const unexpectedShape = (): RelayError => new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });

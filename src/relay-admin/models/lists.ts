@@ -4,6 +4,7 @@ import { errorTextFor } from '../errors/error-text.ts';
 import { RelayError } from '../errors/errors.ts';
 import type { RelayClient } from '../relay/client.ts';
 import { readPage } from '../relay/list.ts';
+import { parseAnswer } from '../relay/response.ts';
 import {
   type AccountView,
   type ChannelView,
@@ -34,19 +35,13 @@ export type ModelLists = {
   readonly channels: ModelList<ChannelView>;
 };
 
-type ToViews<View> = (rows: readonly unknown[]) => readonly View[] | undefined;
+type ToViews<View> = (rows: readonly unknown[]) => readonly View[];
 
 /** Our own code for a failed read. Rethrows what is not a failure of the read, such as a cancelled call. */
 const toUnreadReason = (error: unknown): string => {
   if (error instanceof RelayError) return errorTextFor(error.detail).code.toLowerCase();
   if (error instanceof Fault && error.detail.kind === 'backend-timeout') return 'deadline';
   throw error;
-};
-
-const parseRows = <View>(toViews: ToViews<View>, rows: readonly unknown[]): readonly View[] => {
-  const views = toViews(rows);
-  if (views === undefined) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-  return views;
 };
 
 /** Keeps only the views of each page: the records of the relay are many times as large. */
@@ -59,7 +54,7 @@ const readPages = async <View>(
   try {
     for (let page = 1; page <= MAX_PAGES; page += 1) {
       const { items, total } = await readPage(relay, { path, query: {}, page }, signal);
-      const views = read.views.concat(parseRows(toViews, items));
+      const views = read.views.concat(toViews(items));
       read = { total, examined: read.examined + items.length, views };
       if (read.examined >= total) return read;
       if (items.length === 0) return { ...read, unreadReason: 'list_moved' };
@@ -79,11 +74,9 @@ const readGroups = async (
   signal: AbortSignal,
 ): Promise<Pick<ModelLists, 'groups' | 'groupModelSetting'>> => {
   try {
-    const parsed = v.safeParse(Groups, await relay.get('groups/all', {}, signal));
-    if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-    const all = parsed.output ?? [];
+    const all = parseAnswer(Groups, await relay.get('groups/all', {}, signal)) ?? [];
     const rows = all.slice(0, MAX_GROUPS);
-    const read = { total: all.length, examined: rows.length, views: parseRows(toViews, rows) };
+    const read = { total: all.length, examined: rows.length, views: toViews(rows) };
     return {
       groups: rows.length === all.length ? read : { ...read, unreadReason: 'list_too_long' },
       groupModelSetting: findGroupModelSetting(rows),

@@ -14,12 +14,13 @@ export const ControlOption = v.strictObject({
 export const SUMMARY =
   'The relay has no configurable rate or concurrency limit for a single model. Limits are per user, per user in a group, per API key or per account; one model can only be made unavailable, and the options with scope model say how.';
 
-/** What the platform can and cannot limit, by scope. Static: it is true without reading the relay. */
-export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
+/** An option by what cannot be told from the rest: without `zero_means` it is null. */
+type Option = Omit<v.InferOutput<typeof ControlOption>, 'can' | 'zero_means'> & { readonly zero_means?: string };
+
+const OPTIONS: readonly Option[] = [
   {
     scope: 'user',
     control: 'rpm_limit',
-    can: true,
     by: 'update_user_limits',
     effect: 'Requests per minute of one user over all groups and models; more get 429.',
     zero_means: 'unlimited',
@@ -27,7 +28,6 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
   {
     scope: 'user',
     control: 'concurrency',
-    can: true,
     by: 'update_user_limits',
     effect: 'Requests of one user at a time over all models; more wait, then get 429.',
     zero_means: 'unlimited',
@@ -35,7 +35,6 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
   {
     scope: 'group',
     control: 'rpm_limit',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'Counted for each user in the group alone, over all its models; the limit of the user holds as well.',
     zero_means: 'no limit by the group',
@@ -43,7 +42,6 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
   {
     scope: 'user_in_group',
     control: 'rpm_override',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'Replaces the rpm_limit of one group for one user.',
     zero_means: 'exempt from the limit of the group; the limit of the user still holds',
@@ -51,15 +49,12 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
   {
     scope: 'group',
     control: 'daily_limit_usd, weekly_limit_usd, monthly_limit_usd',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'Spending limits of subscription groups, over all models.',
-    zero_means: null,
   },
   {
     scope: 'user_and_platform',
     control: 'platform quotas in USD',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'Spending of one user on one platform, over all its models; null is unlimited.',
     zero_means: 'no use at all',
@@ -67,7 +62,6 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
   {
     scope: 'api_key',
     control: 'quota and 5h, 1d, 7d limits in USD',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'Spending with one API key, over all models.',
     zero_means: 'unlimited',
@@ -75,101 +69,84 @@ export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = [
   {
     scope: 'account',
     control: 'schedulable',
-    can: true,
     by: 'set_account_schedulable',
     effect:
       'Takes the whole account out of new requests, for all models and groups. Running requests go on; switching it on clears no automatic limit.',
-    zero_means: null,
   },
   {
     scope: 'account',
     control: 'concurrency, base_rpm, window cost, sessions, quota',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'Limits of one upstream account over all users and models; some exist for certain account types only.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'rate or concurrency limit of a model',
-    can: false,
     by: 'nothing',
     effect: 'Does not exist on the platform, for no user and at no scope.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'automatic model limit of an account',
-    can: false,
     by: 'nothing',
     effect: 'The relay sets it after refusals from upstream and ends it at its reset time. It can be read, not set.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'dedicated account',
-    can: true,
     by: 'set_account_schedulable',
     effect:
       'Where accounts serve this model and nothing else, making each of them unschedulable makes the model unavailable.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'channel restrict_models and model_pricing',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'With restrict_models on, only models listed in model_pricing are allowed in the groups of the channel.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'composite route',
-    can: true,
     by: 'relay_admin_ui',
     effect:
       'Switching off its route in a composite group stops a model, but well-known names such as gpt-* and claude-* may be routed all the same.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'account model_mapping',
-    can: true,
     by: 'relay_admin_ui',
     effect:
       'A list of allowed or renamed models of one account; passthrough accounts and fallback may still serve others.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'group model_routing',
-    can: false,
     by: 'nothing',
     effect: 'Pins models to accounts in Anthropic groups. It limits nothing.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'group models_list_config',
-    can: false,
     by: 'nothing',
     effect: 'Releases up to 0.1: changes only which models are listed to clients. It blocks nothing.',
-    zero_means: null,
   },
   {
     scope: 'model',
     control: 'group model_allowlist',
-    can: true,
     by: 'relay_admin_ui',
     effect: 'Releases from 0.2, in place of models_list_config: while enabled, the group serves only these models.',
-    zero_means: null,
   },
   {
     scope: 'price',
     control: 'rate_multiplier',
-    can: false,
     by: 'nothing',
     effect: 'A factor on the price, in spite of its name. It limits no rate.',
-    zero_means: null,
   },
 ];
+
+/** What the platform can and cannot limit, by scope. Static: it is true without reading the relay. */
+export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = OPTIONS.map((option) => ({
+  zero_means: null,
+  can: option.by !== 'nothing',
+  ...option,
+}));

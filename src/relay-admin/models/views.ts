@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
 import { redactedLine } from '../../core/text.ts';
+import { parseAnswer } from '../relay/response.ts';
 import { RelayId } from '../relay/users.ts';
 
 const NAME_LIMIT = 60;
@@ -116,11 +117,6 @@ export const matchesPattern = (pattern: string, model: string): boolean => {
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
 };
 
-const parseRows = <Schema extends v.GenericSchema>(schema: Schema, rows: readonly unknown[]) => {
-  const parsed = v.safeParse(v.array(schema), rows, { abortEarly: true });
-  return parsed.success ? parsed.output : undefined;
-};
-
 const resetTime = (limit: unknown): string | null => {
   const parsed = v.safeParse(v.object({ rate_limit_reset_at: v.string() }), limit);
   return parsed.success ? redactedLine(parsed.output.rate_limit_reset_at, 40) : null;
@@ -194,11 +190,9 @@ const toChannelView = (row: v.InferOutput<typeof ChannelRow>, model: string | un
   };
 };
 
-/** Views of all accounts; `undefined` when a row is not an account. */
-export const toAccountViews = (
-  rows: readonly unknown[],
-  model: string | undefined,
-): readonly AccountView[] | undefined => parseRows(AccountRow, rows)?.map((row) => toAccountView(row, model));
+/** Views of all accounts. Each of these throws `upstream-contract` when a row is something else. */
+export const toAccountViews = (rows: readonly unknown[], model: string | undefined): readonly AccountView[] =>
+  parseAnswer(v.array(AccountRow), rows).map((row) => toAccountView(row, model));
 
 const rankOf = ({ model_limits, model_mapping }: AccountView): number => {
   if (model_limits !== null && model_limits.length > 0) return 0;
@@ -209,10 +203,10 @@ const rankOf = ({ model_limits, model_mapping }: AccountView): number => {
 export const sortByRelevance = (accounts: readonly AccountView[]): readonly AccountView[] =>
   accounts.toSorted((left, right) => rankOf(left) - rankOf(right));
 
-/** Views of the groups that name the model or do not allow it, or of all without a model; `undefined` when a row is not a group. */
-export const toGroupViews = (rows: readonly unknown[], model: string | undefined): readonly GroupView[] | undefined =>
-  parseRows(GroupRow, rows)
-    ?.map((row) => toGroupView(row, model))
+/** Views of the groups that name the model or do not allow it, or of all without a model. */
+export const toGroupViews = (rows: readonly unknown[], model: string | undefined): readonly GroupView[] =>
+  parseAnswer(v.array(GroupRow), rows)
+    .map((row) => toGroupView(row, model))
     .filter(({ model_in, allows_model }) => model_in === null || model_in.length > 0 || allows_model === false);
 
 /** The setting for models that groups of this release have; null when no row shows one. */
@@ -222,11 +216,8 @@ export const findGroupModelSetting = (rows: readonly unknown[]): 'model_allowlis
   return has('models_list_config') ? 'models_list_config' : null;
 };
 
-/** Views of the channels that name the model, or that restrict models and so exclude it; `undefined` when a row is not a channel. */
-export const toChannelViews = (
-  rows: readonly unknown[],
-  model: string | undefined,
-): readonly ChannelView[] | undefined =>
-  parseRows(ChannelRow, rows)
-    ?.map((row) => toChannelView(row, model))
+/** Views of the channels that name the model, or that restrict models and so exclude it. */
+export const toChannelViews = (rows: readonly unknown[], model: string | undefined): readonly ChannelView[] =>
+  parseAnswer(v.array(ChannelRow), rows)
+    .map((row) => toChannelView(row, model))
     .filter(({ restrict_models, lists_model, maps_model }) => lists_model !== false || maps_model || restrict_models);

@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { RelayError } from '../errors/errors.ts';
+import { unexpectedShape } from '../errors/errors.ts';
 import {
   type AnswerReader,
   amount,
@@ -164,8 +164,6 @@ export const statisticsReader =
   (name = ''): AnswerReader =>
   (data) => {
     const value = data ?? null;
-    if (value !== null && !Array.isArray(value) && !isRecord(value)) {
-      throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-    }
+    if (value !== null && !Array.isArray(value) && !isRecord(value)) throw unexpectedShape();
     return toStatistic(value, name, 1) ?? null;
   };

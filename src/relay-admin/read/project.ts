@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.ts';
-import { RelayError } from '../errors/errors.ts';
+import { unexpectedShape } from '../errors/errors.ts';
 import { formatUnits, unitsFromNumber } from '../money.ts';
 
 /** A JSON value. */
@@ -77,8 +77,6 @@ export const fields = (names: string, others: Readonly<Record<string, Projection
     return shown;
   };
 };
-
-const unexpectedShape = (): RelayError => new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
 
 /** Reads an answer that is one record with at least one known field. */
 export const recordReader =

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createDeadline } from '../../core/async.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { CallDeadline } from '../call-deadline.ts';
-import { RelayError } from '../errors/errors.ts';
+import { unexpectedShape } from '../errors/errors.ts';
 import type { RelayClient } from './client.ts';
 import { type ListPage, readPage } from './list.ts';
 import { RelayId, readById } from './users.ts';
@@ -54,7 +54,7 @@ const parseAccount = (record: unknown): Account | undefined => {
 /** The account with this id. Throws `upstream-contract` when the answer is about another one. */
 export const readAccount = async (relay: RelayClient, id: number, signal: AbortSignal): Promise<Account> => {
   const account = parseAccount(await readById(relay, { what: 'account', id }, signal));
-  if (account?.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
+  if (account?.id !== id) throw unexpectedShape();
   return account;
 };
 

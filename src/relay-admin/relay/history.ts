@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { RelayError } from '../errors/errors.ts';
 import { type Units, unitsFromNumber } from '../money.ts';
 import type { RelayClient } from './client.ts';
 import { PAGE_SIZE, readPage } from './list.ts';
+import { parseAnswer } from './response.ts';
 
 /** A credit in a user's balance history that has one of our markers in its notes. */
 export type CreditRow = { readonly id: number; readonly value: Units; readonly usedAt: string | null };
@@ -35,9 +35,7 @@ export const findCredits = async (
   const found = new Map<string, CreditRow[]>(markers.map((marker) => [marker, []]));
   for (let page = 1; page <= PAGE_LIMIT; page++) {
     const { items, total } = await readPage(relay, { path, query, page }, signal);
-    const rows = v.safeParse(Rows, items);
-    if (!rows.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-    for (const { id, type, value, used_at, notes } of rows.output) {
+    for (const { id, type, value, used_at, notes } of parseAnswer(Rows, items)) {
       const marker = type === 'admin_balance' ? markers.find((candidate) => notes.includes(candidate)) : undefined;
       const units = unitsFromNumber(value);
       if (marker === undefined || units === undefined) continue;

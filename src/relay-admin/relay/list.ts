@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { RelayError } from '../errors/errors.ts';
 import type { RelayClient, RelayQuery } from './client.ts';
+import { parseAnswer } from './response.ts';
 
 /** How many rows are requested per page. */
 export const PAGE_SIZE = 100;
@@ -24,7 +24,5 @@ export const readPage = async (
   signal: AbortSignal,
 ): Promise<ListPage> => {
   const answer = await relay.get(path, { ...query, page, page_size: PAGE_SIZE }, signal);
-  const parsed = v.safeParse(Page, answer);
-  if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-  return parsed.output;
+  return parseAnswer(Page, answer);
 };

@@ -1,13 +1,22 @@
+import * as v from 'valibot';
 import { HttpClientError, type HttpResponse, isNeverConnected } from '../../core/http/client.ts';
 import { isRecord, parseJsonValue } from '../../core/json.ts';
-
-/** The payload of a success. `data` is absent in the relay's answer when there is none. */
-type Envelope = { readonly data: unknown };
+import { unexpectedShape } from '../errors/errors.ts';
 
 /** The payload of a success (`{"code":0,"message":"success","data":...}`); `undefined` for any other text. */
-export const parseEnvelope = (text: string): Envelope | undefined => {
+export const parseEnvelope = (text: string): { readonly data: unknown } | undefined => {
   const body = parseJsonValue(text);
   return isRecord(body) && body.code === 0 ? { data: body.data } : undefined;
+};
+
+/** What the relay answered, as the schema has it. Throws `upstream-contract` when it does not fit. */
+export const parseAnswer = <const Schema extends v.GenericSchema>(
+  schema: Schema,
+  answer: unknown,
+): v.InferOutput<Schema> => {
+  const parsed = v.safeParse(schema, answer, { abortEarly: true });
+  if (!parsed.success) throw unexpectedShape();
+  return parsed.output;
 };
 
 /** Whether a text is JSON at all: a proxy's or a web page's answer is not. */

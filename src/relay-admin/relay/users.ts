@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { redactedLine } from '../../core/text.ts';
-import { RelayError } from '../errors/errors.ts';
+import { RelayError, unexpectedShape } from '../errors/errors.ts';
 import { formatUnits, type Units, unitsFromNumber } from '../money.ts';
 import type { RelayClient } from './client.ts';
+import { parseAnswer } from './response.ts';
 
 const ID_RULE = `expected a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 /** An id of the relay: a whole number from 1 that a JSON number holds exactly. */
@@ -31,11 +32,9 @@ export type User = Omit<v.InferOutput<typeof RelayUser>, 'balance' | 'frozen_bal
 
 /** The user in a record of the relay. Throws `upstream-contract` when it is not a user. */
 export const parseUser = (record: unknown): User => {
-  const parsed = v.safeParse(RelayUser, record);
-  const balance = parsed.success ? unitsFromNumber(parsed.output.balance) : undefined;
-  if (!parsed.success || balance === undefined)
-    throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-  const { frozen_balance, ...user } = parsed.output;
+  const { frozen_balance, ...user } = parseAnswer(RelayUser, record);
+  const balance = unitsFromNumber(user.balance);
+  if (balance === undefined) throw unexpectedShape();
   return { ...user, balance, frozenBalance: unitsFromNumber(frozen_balance) ?? 0n };
 };
 
@@ -60,7 +59,7 @@ export const readById = (
 /** The user with this id. Throws `upstream-contract` when the answer is about another one. */
 export const readUser = async (relay: RelayClient, id: number, signal: AbortSignal): Promise<User> => {
   const user = parseUser(await readById(relay, { what: 'user', id }, signal));
-  if (user.id !== id) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
+  if (user.id !== id) throw unexpectedShape();
   return user;
 };
 
@@ -106,8 +105,7 @@ export type UserLimits = Readonly<Record<'rpm_limit' | 'concurrency', number>>;
 
 /** The limits of the user with this id. Throws `upstream-contract` when the answer is about another one. */
 export const readUserLimits = async (relay: RelayClient, id: number, signal: AbortSignal): Promise<UserLimits> => {
-  const parsed = v.safeParse(UserLimits, await readById(relay, { what: 'user', id }, signal));
-  if (!parsed.success || parsed.output.id !== id)
-    throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-  return { rpm_limit: parsed.output.rpm_limit, concurrency: parsed.output.concurrency };
+  const { id: found, ...limits } = parseAnswer(UserLimits, await readById(relay, { what: 'user', id }, signal));
+  if (found !== id) throw unexpectedShape();
+  return limits;
 };

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { RelayError } from '../errors/errors.ts';
 import type { RelayClient } from '../relay/client.ts';
 import { PAGE_SIZE, readPage } from '../relay/list.ts';
+import { parseAnswer } from '../relay/response.ts';
 import { parseUser, RelayId, ShownUser, toShownUser } from '../relay/users.ts';
 import { defineTool, readOnlyHints, type Tool } from '../tool.ts';
 
@@ -30,12 +31,6 @@ const normalForm = (email: string): string => email.trim().toLowerCase();
 
 /** The fields that show whether a row matches. Only the matching row is parsed whole. */
 const Row = v.object({ id: RelayId, email: v.string() });
-
-const parseRow = (record: unknown): v.InferOutput<typeof Row> => {
-  const parsed = v.safeParse(Row, record);
-  if (!parsed.success) throw new RelayError({ kind: 'upstream-contract', why: 'unexpected-shape' });
-  return parsed.output;
-};
 
 /**
  * Letters whose lower case has another length than they have: a database does not find one by the other, so neither may be
@@ -70,7 +65,7 @@ const findMatches = async (
     firstTotal ??= total;
     if (total !== firstTotal) return undefined;
     for (const record of items) {
-      const row = parseRow(record);
+      const row = parseAnswer(Row, record);
       ids.add(row.id);
       if (normalForm(row.email) === email) matches.set(row.id, record);
     }

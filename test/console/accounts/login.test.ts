@@ -94,7 +94,7 @@ describe('a login', (check) => {
           return ['{"id":"one","ends":1e15}'];
         },
       };
-      const { has } = createEndedSessions({ clock: createFakeClock(), file, log: () => {} });
+      const { has } = createEndedSessions(file, { clock: createFakeClock(), log: () => {} });
       const found = [has('one'), has('one')];
       await Promise.race([found[1], new Promise((resolve) => setImmediate(resolve))]);
       read.resolve();

@@ -186,30 +186,18 @@ describe('a decision', (check) => {
     world.stop();
   });
 
-  check('works with an OpenCode server, which keeps no hashes and no decisions', async () => {
-    const world = await withRequest({
-      argumentsHash: undefined,
-      time: undefined,
-      title: undefined,
-      arguments: undefined,
-    });
-    world.agents[0].others['/session/ses_1'] = { id: 'ses_1', title: 'From OpenCode' };
-    await world.clock.advance(5000);
-    const [one] = (await world.shown()).open;
-    assert.equal([one?.title, one?.arguments], ['From OpenCode', hash]);
-    const ann = await world.as('ann');
-    const answer = await ann('POST', '/api/approvals/0/per_1', { reply: 'once', argumentsHash: one?.argumentsHash });
-    assert.is(answer.status, 200);
-    const [sent] = world.services.sent.filter(({ path }) => path === '/permission/per_1/reply');
-    assert.equal(sent?.body, { reply: 'once', by: 'ann' });
-    world.stop();
-  });
-
   check('allows nothing that cannot be shown', async () => {
     let deep: unknown = 1;
     for (let level = 0; level < 1000; level++) deep = [deep];
     const world = await createConsoleWorld();
-    world.agents[0].open.set('per_1', { id: 'per_1', sessionID: 'ses_1', permission: 'x', arguments: deep, title: '' });
+    const argumentsHash = 'a'.repeat(64);
+    world.agents[0].open.set('per_1', {
+      id: 'per_1',
+      sessionID: 'ses_1',
+      permission: 'x',
+      arguments: deep,
+      argumentsHash,
+    });
     world.agents[0].ask('per_2');
     await world.clock.advance(5000);
     const ann = await world.as('ann');

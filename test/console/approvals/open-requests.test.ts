@@ -29,7 +29,7 @@ describe('the open requests of all agent servers', (check) => {
         asked: world.clock.now() - 5000,
         ends: world.clock.now() + 295_000,
         always: [
-          'Every call of relay-admin_recharge, with any arguments, by any agent, in every session, until the agent server ends, or the last of those that share its store',
+          'Every call of relay-admin_recharge, with any arguments, by any agent, in this session, for 60 minutes',
         ],
       });
       world.stop();

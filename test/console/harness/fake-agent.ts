@@ -17,7 +17,14 @@ export const createFakeAgent = (now: () => number) => {
   const failing = new Set<string>();
   const ask = (id: string, given: Given = { user_id: 7 }, more: Given = {}): void => {
     open.set(id, {
-      ...{ id, sessionID: 'ses_1', permission: 'relay-admin_recharge', patterns: ['*'], always: ['*'] },
+      ...{
+        id,
+        sessionID: 'ses_1',
+        permission: 'relay-admin_recharge',
+        patterns: ['*'],
+        always: ['*'],
+        alwaysMs: 3_600_000,
+      },
       metadata: { tool: 'relay-admin_recharge', input: given },
       arguments: given,
       argumentsHash: hashOf(given),

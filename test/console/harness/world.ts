@@ -122,7 +122,7 @@ export const createConsoleWorld = async ({
   });
   const scrypt = createFakeScrypt();
   const lines: string[] = [];
-  let tokens = 0;
+  let ids = 0;
   const { meter, counted, readings } = createMeter();
   let isStopping = false;
   const running = createConsole({
@@ -138,8 +138,7 @@ export const createConsoleWorld = async ({
     mac: async (secret, text) => createHmac('sha256', secret).update(text).digest('base64url'),
     gzip: (text) => new Uint8Array(gzipSync(text)),
     deriveKey: scrypt.deriveKey,
-    newToken: () => `token${tokens++}`,
-    newRequestId: () => 'req-1',
+    newId: () => `id-${ids++}`,
     readJournal,
     logouts,
     runInSlices: async (steps) => runAtOnce(steps),

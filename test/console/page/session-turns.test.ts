@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { ShownMessage } from '../../../src/console/page/api/session-types.ts';
+import type { ShownMessage } from '../../../src/console/page/api/types.ts';
 import { sessionTurns } from '../../../src/console/page/views/chat/session-turns.ts';
 import { describe } from '../../check.ts';
 

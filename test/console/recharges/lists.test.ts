@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { createJournalRecharges } from '../../../src/console/recharges/journal-entries.ts';
 import { RECHARGES_SHOWN } from '../../../src/console/recharges/recharge-lists.ts';
 import { describe } from '../../check.ts';
+import { processorTime } from '../../processor-time.ts';
 import { claimOf, followJournal, hash, listsOf, NOW, withJournal } from './world.ts';
 
 describe('the recharges of a journal', (check) => {
@@ -128,10 +129,9 @@ describe('the recharges of a journal', (check) => {
     /** The processor time of 5,000 claims. */
     const cost = (): number => {
       const lines = Array.from({ length: 5000 }, () => line(next++));
-      const before = process.cpuUsage();
+      const spentMs = processorTime();
       for (const one of lines) recharges.take(one);
-      const { user, system } = process.cpuUsage(before);
-      return user + system;
+      return spentMs();
     };
     const costs = Array.from({ length: 16 }, cost);
     const count = recharges.count();

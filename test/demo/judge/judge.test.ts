@@ -99,28 +99,9 @@ describe('demo judge, table', (check) => {
       [],
     );
   });
-  check('knows every category, with whole scores from 1 to 100', () => {
-    const rows = JUDGE_TABLE.flatMap(({ scores }) => Object.entries(scores));
-    assert.equal([...new Set(rows.map(([code]) => code))].sort(), [...JUDGE_CODES].sort());
-    assert.ok(rows.every(([, score]) => Number.isInteger(score) && score >= 1 && score <= 100));
-  });
 });
 
-const sentence = fc.constantFrom(...FLAGGED.map(([text]) => text));
-/** No phrase of the table can begin or end in these, so nothing here changes what a neighbour means. */
-const surroundings = fc.stringMatching(/^[xz \n]*$/);
-
 describe('demo judge, text', (check) => {
-  check('lets no surroundings, capitals or line breaks lower a score', () => {
-    fc.assert(
-      fc.property(sentence, surroundings, surroundings, fc.boolean(), (text, before, after, isLoud) => {
-        const spread = text.replace(/ /g, ' \n ');
-        const alone = judgeText(text);
-        const amid = judgeText(`${before}. ${isLoud ? spread.toUpperCase() : spread}. ${after}`);
-        assert.equal(amid, alone);
-      }),
-    );
-  });
   check('takes the strongest row for each category', () => {
     const insults = judgeText('Shut up. You are worthless. Shut up.');
     assert.is(insults.HR, judgeText('You are worthless').HR);
@@ -147,36 +128,12 @@ describe('demo judge, prompt', (check) => {
       `{"HR":0,"HRT":0,"HA":0,"HAT":0,"IL":0,"ILV":0,"SH":0,"SHI":0,"SHG":0,"SX":0,"SXM":0,"VI":0,"VIG":0,"word":"under","nonce":"${NONCE}"}`,
     );
   });
-  check('echoes any nonce and scores any text in whole numbers from 0 to 100', () => {
-    const nonces = fc.stringMatching(/^\d{12}$/);
-    fc.assert(
-      fc.property(fc.string({ unit: codePoint, maxLength: 200 }), nonces, (text, nonce) => {
-        const {
-          nonce: echoed,
-          word,
-          ...scores
-        }: Record<string, unknown> = JSON.parse(judgePrompt(marked(text, nonce)));
-        assert.is(echoed, nonce);
-        assert.equal(Object.keys(scores), [...JUDGE_CODES]);
-        assert.is(word, Object.values(scores).some((score) => Number(score) >= 50) ? 'over' : 'under');
-        for (const score of Object.values(scores))
-          assert.ok(Number.isInteger(score) && Number(score) >= 0 && Number(score) <= 100);
-      }),
-    );
-  });
   check('reads exactly the text between the markers, whatever it holds', () => {
     fc.assert(
       fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (text) => {
         assert.equal(parseMarkedText(marked(` ${text} `)), { nonce: NONCE, text: ` ${text} ` });
       }),
     );
-  });
-  check('reads markers with carriage returns, an empty text and a text of many lines', () => {
-    assert.equal(parseMarkedText(`[[text ${NONCE}]]\r\na\r\n\r\nb\r\n[[end ${NONCE}]]\r\n`), {
-      nonce: NONCE,
-      text: 'a\r\n\r\nb',
-    });
-    assert.is(parseMarkedText(marked(''))?.text, '');
   });
   check('takes markers inside the text for text', () => {
     const other = '000000000000';

@@ -76,11 +76,6 @@ describe('demo judge as Ollama', (check) => {
     const { VI, SH } = JSON.parse(body.message.content);
     assert.equal([VI, SH], [95, 0]);
   });
-  check('gives no verdict about a prompt without markers', async () => {
-    const messages = [{ role: 'user', content: 'I will kill you' }];
-    const body = await chat({ messages });
-    assert.is(body.message.content, 'I am a demo judge and only read marked texts.');
-  });
   check('refuses to stream, which is what Ollama does unless asked not to', async () => {
     const { stream: _, ...open } = ollamaCall;
     for (const call of [open, { ...open, stream: true }, { ...open, stream: null }]) {
@@ -118,15 +113,6 @@ describe('demo judge as Ollama', (check) => {
     const { version } = (await (await get('/api/version')).json()) as { version: string };
     assert.match(version, /^\d+\.\d+\.\d+/);
   });
-  check('words a wrong method and an unknown path as Ollama does', async () => {
-    const wrong = await get('/api/chat');
-    assert.is(wrong.status, 405);
-    assert.is(wrong.headers.get('allow'), 'POST');
-    assert.type(((await wrong.json()) as { error: unknown }).error, 'string');
-    const [status, error] = await failure<string>(post('/api/generate', {}));
-    assert.is(status, 404);
-    assert.type(error, 'string');
-  });
 });
 
 describe('demo judge as OpenAI', (check) => {
@@ -157,17 +143,6 @@ describe('demo judge as OpenAI', (check) => {
     const completion = await ask([{ type: 'text', text: THREAT }, image]);
     assert.is(JSON.parse(completion.choices[0]?.message.content ?? '').VI, 95);
   });
-  check('gives no verdict about a prompt without markers', async () => {
-    const completion = await ask('I will kill you');
-    assert.is(completion.choices[0]?.message.content, 'I am a demo judge and only read marked texts.');
-  });
-  check('lists its model to the official client', async () => {
-    const models = await client.models.list();
-    assert.equal(
-      models.data.map(({ id }) => id),
-      ['demo-judge'],
-    );
-  });
   check('lets the official client see that a model is unknown', async () => {
     const thrown = await rejection(ask(THREAT, 'gpt-5'));
     assert.instance(thrown, OpenAI.NotFoundError);
@@ -187,24 +162,9 @@ describe('demo judge as OpenAI', (check) => {
       assert.equal([status, error.type, error.code, error.param], [400, 'invalid_request_error', code, param]);
     }
   });
-  check('words an unknown path as OpenAI does', async () => {
-    const [status, error] = await failure<OpenAiError>(get('/v1/completions'));
-    assert.equal([status, error.code], [404, 'not_found']);
-  });
 });
 
 describe('demo judge', (check) => {
-  check('says that it is well', async () => {
-    const response = await get('/health');
-    assert.is(response.status, 200);
-    const { status, service } = (await response.json()) as { status: string; service: string };
-    assert.equal([status, service], ['ok', 'demo-judge']);
-  });
-  check('answers HEAD like GET, without a body', async () => {
-    const response = await judge(new Request('http://judge/api/version', { method: 'HEAD' }));
-    assert.is(response.status, 200);
-    assert.is(await response.text(), '');
-  });
   check('answers even when the caller breaks off, and shows nothing of what went wrong', async () => {
     const body = new ReadableStream({
       start: (controller) => controller.error(new Error('secret')),
@@ -213,17 +173,5 @@ describe('demo judge', (check) => {
     const response = await judge(new Request('http://judge/api/chat', init));
     assert.is(response.status, 499);
     assert.not.match(await response.text(), /secret/);
-  });
-  check('needs no content type and refuses one that is not JSON', async () => {
-    const send = (headers: Record<string, string>) =>
-      judge(
-        new Request('http://judge/api/chat', {
-          method: 'POST',
-          headers,
-          body: new TextEncoder().encode(JSON.stringify(ollamaCall)),
-        }),
-      );
-    assert.is((await send({})).status, 200);
-    assert.is((await send({ 'content-type': 'text/html' })).status, 415);
   });
 });

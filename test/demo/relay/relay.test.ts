@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DEMO_ADMIN_KEY, PLANTED_SECRETS } from '../../../src/demo/relay/records/secrets.ts';
 import { describe } from '../../check.ts';
+import { words } from '../../words.ts';
 import { relayWorld } from './caller.ts';
 
 describe('authentication at the demo relay', (check) => {
@@ -107,24 +108,11 @@ describe('authentication at the demo relay', (check) => {
   });
 });
 
-const SHOWING = [
-  'users',
-  'users/2',
-  'users/2/balance-history',
-  'groups/1/api-keys',
-  'accounts',
-  'accounts/1',
-  'accounts/4',
-  'channels',
-  'dashboard/stats',
-  'ops/account-availability',
-  'risk-control/config',
-  'settings',
-  'proxies',
-  'redeem-codes',
-  'data-management/config',
-  'backups/1/download-url',
-];
+const SHOWING = words(`
+  users users/2 users/2/balance-history groups/1/api-keys accounts accounts/1 accounts/4 channels dashboard/stats
+  ops/account-availability risk-control/config settings proxies redeem-codes data-management/config
+  backups/1/download-url
+`);
 
 describe('demo relay and its secrets', (check) => {
   const shown = async ({ call }: ReturnType<typeof relayWorld>) =>

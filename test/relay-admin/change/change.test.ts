@@ -55,7 +55,7 @@ describe('a result that cannot be reported', (check) => {
     check(`of a change without an answer is reported as unknown: ${resultOf.name}`, async () => {
       const world = createWorld({ answer: unknown('timed-out') });
       const detail = await problemOf(made(world, changeWith(resultOf)));
-      assert.equal(detail, { kind: 'change-unknown', tool: 'some_change' });
+      assert.equal(detail, { kind: 'change-unknown' });
       assert.is(world.notes.at(-1)?.state, 'unknown');
     });
   }

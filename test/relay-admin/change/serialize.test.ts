@@ -26,34 +26,6 @@ const createWorld = (places: number, waiting = 10) => {
 };
 
 describe('turns for changes', (check) => {
-  check('let in as many subjects as there are places, and the next when one leaves', async () => {
-    const { turns } = createWorld(2);
-    const first = await turns.acquire('7', NEVER);
-    await turns.acquire('8', NEVER);
-    const third = turns.acquire('9', NEVER);
-    assert.not(await isIn(third));
-    first();
-    assert.ok(await isIn(third));
-  });
-
-  check('share their places with those of another tool', async () => {
-    const { turns, changes } = createWorld(1);
-    const leave = await turns.acquire('7', NEVER);
-    const other = createChangeQueue({ changes }).acquire('7', NEVER);
-    assert.not(await isIn(other));
-    leave();
-    assert.ok(await isIn(other));
-  });
-
-  check('give no place to who still waits for a subject', async () => {
-    const { turns, changes } = createWorld(2);
-    await turns.acquire('7', NEVER);
-    const inLine = [turns.acquire('7', NEVER), turns.acquire('7', NEVER)];
-    for (const one of inLine) assert.not(await isIn(one));
-    assert.equal([changes.running(), changes.waiting()], [1, 0]);
-    assert.ok(await isIn(turns.acquire('8', NEVER)));
-  });
-
   check('free the subject of who got no place in time, and take the one who left out of the queue', async () => {
     const { turns, changes } = createWorld(1);
     const leave = await turns.acquire('7', NEVER);

@@ -1,7 +1,8 @@
 import * as assert from 'uvu/assert';
 import { describe, sampled } from '../../check.ts';
 import { httpCall, wordOf } from '../harness/http-calls.ts';
-import { type Front, httpTools, withElsewhere, withFront } from '../harness/http-world.ts';
+import { httpTools, withElsewhere, withFront } from '../harness/http-world.ts';
+import type { RunningRelay } from '../harness/relay-server.ts';
 import { goodArguments, KEY_HOLDERS, type ToolName } from '../harness/tool-arguments.ts';
 
 const STATUSES = sampled([307, 301, 302, 303, 300, 305, 308], 4);
@@ -14,7 +15,7 @@ const locations = (here: string, { origin, host }: { readonly origin: string; re
 ];
 
 const redirectOf =
-  (status: number, location: string | undefined): Front['meddle'] =>
+  (status: number, location: string | undefined): RunningRelay['meddle'] =>
   (_message, reply) => {
     reply.writeHead(status, location === undefined ? {} : { location }).end('{"code":0,"data":{"id":2}}');
     return true;

@@ -61,7 +61,7 @@ export const EVERY_PROBLEM: Details = {
     { kind: 'unresolved-recharge', retryAfterMs: 120_000, reference: REFERENCE },
   ],
   'not-as-expected': [{ kind: 'not-as-expected', fields: ['rpm_limit', 'concurrency'] }],
-  'change-unknown': [{ kind: 'change-unknown', tool: 'update_user_limits' }],
+  'change-unknown': [{ kind: 'change-unknown' }],
   'change-refused': [{ kind: 'change-refused', status: 400 }],
   busy: [{ kind: 'busy' }],
   'journal-unavailable': [{ kind: 'journal-unavailable', why: 'ENOSPC' }],

@@ -34,6 +34,15 @@ export const HOSTILE_PATHS: readonly string[] = [
   ...['/api/v1/admin/api/v1/admin/users', 'users?search=sk-', 'users#', 'users/%31', 'users/1%00', 'users/:id'],
   ...['file:///etc/passwd', 'javascript:alert(1)', '@evil.example/users', 'users@evil.example', '127.0.0.1/users'],
   ...['health', '/health', 'constructor', '__proto__', 'toString', 'users/constructor', 'users/__proto__'],
+  ...['/', 'users//7', '//evil.test/x', 'https://evil.test/x', 'http://relay.test/api/v1/admin/users'],
+  ...['relay.test/api/v1/admin/users', '\\\\evil\\x', 'users\\7', '@evil.test/users', 'users@evil.test'],
+  ...['users:80', 'users/../settings', 'users/7/../../settings', 'users/..', './users', 'users/%2e%2e/settings'],
+  ...['users/%37', 'users/1#y', 'users/1\n/../a', 'users/7\n', 'users/7\r\n', 'users/7\u0000', 'users/7\t'],
+  ...[' users/7', 'users/7 ', 'users /7', 'USERS/7', 'Users/7', 'users/٧', 'users/７', 'users/７/balance-history'],
+  ...['users/7\u200b', 'users／7', 'us\u202eers/7', 'users/+7', 'users/1e3', 'users/0x7', 'users/1_000', 'users/me'],
+  ...['users/all', 'users/7/7', 'accounts/:id/usage', 'groups/all/stats', '/api/v1/admin', '/api/v1/admin/'],
+  ...['/api/v1/admin/users/', '/api/v1/admin/../users', '/api/v1/admin//api/v1/admin/users', '/api/v1/users'],
+  ...['/api/v2/admin/users'],
 ];
 
 const TEXTS: readonly string[] = [

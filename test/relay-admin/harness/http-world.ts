@@ -1,4 +1,3 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHttpClient } from '../../../src/adapter/node/http-client.ts';
@@ -8,9 +7,8 @@ import type { HttpClient } from '../../../src/core/http/client.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createRelayAdmin, type RelayAdmin } from '../../../src/relay-admin/app.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
-import { createFaultyRelay, type RelayControl } from '../../demo/relay/control.ts';
 import { KEY } from './canaries.ts';
-import { startRelay } from './relay-server.ts';
+import { type RunningRelay, startRelay } from './relay-server.ts';
 import { createMemoryFile } from './world.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -67,73 +65,30 @@ export const httpTools = (
   return { ...toolsWithin(limitMs), patient: toolsWithin(USUAL_LIMIT_MS) };
 };
 
-type HttpWorld = HttpTools & {
-  /** The same tools over the same journal, with time for what has to succeed on a busy machine, too. */
-  readonly patient: HttpTools;
-  readonly origin: string;
-  readonly host: string;
-  readonly control: RelayControl;
-};
+type HttpWorld = HttpTools &
+  RunningRelay & {
+    /** The same tools over the same journal, with time for what has to succeed on a busy machine, too. */
+    readonly patient: HttpTools;
+  };
 
 /** The tools and the demo relay with sockets in between. */
-export const withHttpWorld = async (
+export const withHttpWorld = (
   use: (world: HttpWorld) => Promise<void>,
   limitMs: number = USUAL_LIMIT_MS,
-): Promise<void> => {
-  const relay = await startRelay({ adminKey: KEY });
-  try {
-    await use({ ...relay, ...httpTools(relay.origin, limitMs) });
-  } finally {
-    await relay.stop();
-  }
-};
+): Promise<void> => withFront((relay) => use({ ...relay, ...httpTools(relay.origin, limitMs) }));
 
 const listening = async (server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, LOOPBACK, resolve));
   return (server.address() as AddressInfo).port;
 };
 
-/** Takes a request over and says so, or leaves it to the relay behind. */
-type Tampering = (message: IncomingMessage, reply: ServerResponse) => boolean;
-export type Front = { readonly origin: string; readonly control: RelayControl; meddle: Tampering };
-
-const textOf = async (message: IncomingMessage): Promise<string> => {
-  let text = '';
-  for await (const chunk of message) text += chunk;
-  return text;
-};
-
-/** A server on a port of its own that may say anything, in front of a demo relay. */
-export const withFront = async (use: (front: Front) => Promise<void>): Promise<void> => {
-  const { handler, control } = createFaultyRelay({
-    clock: systemClock,
-    newId: () => crypto.randomUUID(),
-    adminKey: KEY,
-  });
-  const server = createHttpServer((message, reply) => {
-    const pass = async () => {
-      if (front.meddle(message, reply)) return;
-      const { method = 'GET', url = '/', headers } = message;
-      const body = await textOf(message);
-      const given = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
-      const request = new Request(`${front.origin}${url}`, {
-        method,
-        headers: given,
-        ...(body === '' ? {} : { body }),
-      });
-      const response = await handler(request);
-      reply.writeHead(response.status, [...response.headers].flat()).end(await response.text());
-    };
-    pass().catch(() => reply.destroy());
-  });
-  const front: Front = { origin: `http://${LOOPBACK}:${await listening(server)}`, control, meddle: () => false };
+/** A relay on a port of its own, in front of which a test may say anything. */
+export const withFront = async (use: (front: RunningRelay) => Promise<void>): Promise<void> => {
+  const relay = await startRelay({ adminKey: KEY });
   try {
-    await use(front);
+    await use(relay);
   } finally {
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+    await relay.stop();
   }
 };
 

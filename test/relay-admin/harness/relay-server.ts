@@ -13,6 +13,8 @@ export type RunningRelay = {
   /** `127.0.0.1` */
   readonly hostname: string;
   readonly control: RelayControl;
+  /** Takes a request over and says so, or leaves it to the relay. A test sets it. */
+  meddle: (message: IncomingMessage, reply: ServerResponse) => boolean;
   /** Breaks every connection, those that a fault keeps open too. */
   readonly stop: () => Promise<void>;
 };
@@ -80,6 +82,7 @@ export const startRelay = async (options: RelayOptions = {}): Promise<RunningRel
     drop: (request) => void replies.get(request)?.socket?.destroy(),
   });
   const server = createServer((message, reply) => {
+    if (running.meddle(message, reply)) return;
     const left = new AbortController();
     reply.once('close', () => left.abort());
     const serve = async () => {
@@ -94,15 +97,17 @@ export const startRelay = async (options: RelayOptions = {}): Promise<RunningRel
   });
   const host = `${LOOPBACK}:${await listening(server)}`;
   const origin = `http://${host}`;
-  return {
+  const running: RunningRelay = {
     origin,
     host,
     hostname: LOOPBACK,
     control,
+    meddle: () => false,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+  return running;
 };

@@ -1,27 +1,36 @@
+import { untilAborted } from '../../../src/core/async.ts';
+import type { HttpResponse } from '../../../src/core/http/client.ts';
 import type { RelayClient, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
 
-type SeenRead = { readonly path: string; readonly query: RelayQuery; readonly signal: AbortSignal };
+export type Asked = { readonly path: string; readonly query: RelayQuery };
 
-/** A relay that only reads: it answers as the script says and remembers what it was asked. */
-export const createScriptedRelay = (
-  answer: (read: SeenRead, index: number) => unknown,
-): { readonly relay: RelayClient; readonly reads: readonly SeenRead[] } => {
-  const reads: SeenRead[] = [];
-  const unasked = async (): Promise<never> => {
-    throw new TypeError('Nothing is to be sent here');
-  };
+/** What the relay has at a path: data, an error to throw, or silence until the caller leaves. */
+export type Answering = (asked: Asked, index: number) => unknown;
+
+export const SILENCE = Symbol('silence');
+
+const come = async <T>(value: unknown, signal: AbortSignal): Promise<T> => {
+  signal.throwIfAborted();
+  if (value instanceof Error) throw value;
+  return untilAborted(value === SILENCE ? new Promise<T>(() => {}) : Promise.resolve(value as T), signal);
+};
+
+/** A relay without a network. It can only be read: a change that is sent fails the test. */
+export const createScriptedRelay = (answering: Answering, health?: () => HttpResponse | Error | typeof SILENCE) => {
+  const asked: Asked[] = [];
   const relay: RelayClient = {
     address: { origin: 'https://relay.test', host: 'relay.test' },
     async get(path, query, signal) {
       signal.throwIfAborted();
-      const read = { path, query, signal };
-      reads.push(read);
-      return answer(read, reads.length - 1);
+      asked.push({ path, query });
+      return come(answering({ path, query }, asked.length - 1), signal);
     },
-    send: unasked,
-    health: unasked,
+    send: () => {
+      throw new Error('Sent a change');
+    },
+    health: (signal) => come(health?.() ?? new Error('Nobody expected this'), signal),
   };
-  return { relay, reads };
+  return { relay, asked };
 };
 
 /** A row of a balance history, as the relay has it. */

@@ -4,6 +4,7 @@ import { limitSize } from '../../../src/relay-admin/read/limit-size.ts';
 import type { Json } from '../../../src/relay-admin/read/project.ts';
 import { describe } from '../../check.ts';
 import { codePoint } from '../../code-points.ts';
+import { processorTime } from '../../processor-time.ts';
 
 const bytesOf = (data: Json): number => Buffer.byteLength(JSON.stringify(data));
 const many = (length: number): Json[] => Array.from({ length }, (_, id) => ({ id, name: 'n'.repeat(20) }));
@@ -66,9 +67,9 @@ describe('a bound on data', (check) => {
   });
   check('takes no long time for 4 MB', () => {
     for (const data of [many(100_000), Object.fromEntries(many(60_000).map((item, id) => [String(id), item]))]) {
-      const before = performance.now();
+      const spentMs = processorTime();
       assert.ok(bytesOf(limitSize(data, 23_000).data) <= 23_000);
-      assert.ok(performance.now() - before < 2000);
+      assert.ok(spentMs() < 2000);
     }
   });
 });

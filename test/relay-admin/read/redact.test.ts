@@ -5,6 +5,8 @@ import { isSecretName } from '../../../src/core/redact.ts';
 import type { Json } from '../../../src/relay-admin/read/project.ts';
 import { redactData } from '../../../src/relay-admin/read/redact.ts';
 import { describe, thorough } from '../../check.ts';
+import { processorTime } from '../../processor-time.ts';
+import { words } from '../../words.ts';
 
 const HEX = 'c0ffee00'.repeat(8);
 const BASE64 = 'q7Zx0PvR2mLk9TnB4wYs6HdJ8fGa1cEu';
@@ -98,17 +100,9 @@ describe('a secret in a text', (check) => {
 });
 
 describe('what stands under the name of a secret', (check) => {
-  const names = [
-    'password',
-    'api_key',
-    'API-Key',
-    'apiKey',
-    'x.api.key',
-    'refresh_token',
-    'client_secret',
-    'cookie',
-    'code',
-  ];
+  const names = words(`
+    password api_key API-Key apiKey x.api.key refresh_token client_secret cookie code
+  `);
   for (const name of names) {
     check(`is gone under ${name}`, () => {
       assert.ok(isSecretName(name));
@@ -200,9 +194,9 @@ describe('data that is shown', (check) => {
   })) {
     check(`takes no long time for 4 MB of ${what}`, () => {
       const data = { name: Array.from({ length: Math.floor(4_000_000 / (piece.length + 3)) }, () => piece) };
-      const before = performance.now();
+      const spentMs = processorTime();
       redactData(data);
-      assert.ok(performance.now() - before < 2000, `${performance.now() - before} ms`);
+      assert.ok(spentMs() < 2000, `${spentMs()} ms`);
     });
   }
 });

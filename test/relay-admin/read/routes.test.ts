@@ -2,36 +2,15 @@ import * as assert from 'uvu/assert';
 import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { ALLOWED_ROUTES, ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { describe } from '../../check.ts';
+import { words } from '../../words.ts';
 
 /** Routes of the relay that show keys, codes, prompts or backups, or that call out to a provider. */
-const NEVER = [
-  'users/:id/api-keys',
-  'groups/:id/api-keys',
-  'accounts/data',
-  'accounts/:id/usage',
-  'proxies',
-  'proxies/:id',
-  'proxies/data',
-  'redeem-codes',
-  'redeem-codes/export',
-  'promo-codes',
-  'settings',
-  'settings/admin-api-key',
-  'backups/:id/download-url',
-  'data-management/config',
-  'usage',
-  'usage/search-api-keys',
-  'prompt-audit/events',
-  'audit-logs',
-  'ops/errors',
-  'ops/system-logs',
-  'ops/ws/qps',
-  'payment/providers',
-  'payment/orders',
-  'system/check-updates',
-  'compliance',
-  'channel-monitors',
-];
+const NEVER = words(`
+  users/:id/api-keys groups/:id/api-keys accounts/data accounts/:id/usage proxies proxies/:id proxies/data
+  redeem-codes redeem-codes/export promo-codes settings settings/admin-api-key backups/:id/download-url
+  data-management/config usage usage/search-api-keys prompt-audit/events audit-logs ops/errors ops/system-logs
+  ops/ws/qps payment/providers payment/orders system/check-updates compliance channel-monitors
+`);
 /** Parameters that search in secrets, gather more than is shown, or make the relay call out. */
 const NEVER_ASKED = ['search', 'q', 'force', 'include_scheduler_score', 'include_deleted', 'include_subscriptions'];
 

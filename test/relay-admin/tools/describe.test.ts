@@ -3,7 +3,7 @@ import { ALLOWED_ROUTES } from '../../../src/relay-admin/read/routes.ts';
 import { type RelayConfig, readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { createDescribeTool } from '../../../src/relay-admin/tools/describe.ts';
 import { describe } from '../../check.ts';
-import { assertWellDescribed, bytesOf, callTool, problemOf } from './scripted-relay.ts';
+import { assertWellDescribed, bytesOf, callTool, problemOf } from './tool-calls.ts';
 
 const KEY = `admin-${'c0ffee11'.repeat(8)}`;
 

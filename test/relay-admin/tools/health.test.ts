@@ -5,8 +5,9 @@ import { RelayError } from '../../../src/relay-admin/errors/errors.ts';
 import { createHealthTool } from '../../../src/relay-admin/tools/health.ts';
 import { describe, rejection } from '../../check.ts';
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
+import { createScriptedRelay, SILENCE } from '../harness/scripted-relay.ts';
 import { createWorld, resultOf as resultIn } from '../harness/world.ts';
-import { assertWellDescribed, callTool, createScriptedRelay, problemOf, received, SILENCE } from './scripted-relay.ts';
+import { assertWellDescribed, callTool, problemOf, received } from './tool-calls.ts';
 
 const healthOf = (
   answer: HttpResponse | Error | typeof SILENCE,

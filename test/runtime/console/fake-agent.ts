@@ -15,6 +15,8 @@ export type FakeRequest = {
   readonly alwaysMs?: number;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly agent?: string;
+  readonly title: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
   readonly argumentsHash: string;
   readonly time: { readonly asked: number; readonly ends: number };
 };
@@ -106,11 +108,12 @@ export const startFakeAgent = async (): Promise<FakeAgent> => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const withInput = (
-    request: Omit<FakeRequest, 'argumentsHash'>,
+    request: Omit<FakeRequest, 'arguments' | 'argumentsHash'>,
     input: Readonly<Record<string, unknown>>,
   ): FakeRequest => ({
     ...request,
     metadata: { ...request.metadata, input },
+    arguments: input,
     argumentsHash: hash('sha256', JSON.stringify(input)),
   });
   return {
@@ -119,13 +122,16 @@ export const startFakeAgent = async (): Promise<FakeAgent> => {
       last += 1;
       const id = `per_${last}`;
       const asked = Date.now();
+      const sessionID = `ses_${last}`;
       const request = withInput(
         {
           id,
-          sessionID: `ses_${last}`,
+          sessionID,
+          title: titles.get(sessionID) ?? 'A conversation',
           permission: tool,
           patterns: ['*'],
           always: ['*'],
+          alwaysMs: 3_600_000,
           agent: 'maintainer',
           time: { asked, ends: asked + WAIT_MS },
           ...more,

@@ -1,3 +1,5 @@
+import { parseJsonValue } from '../../../core/json.ts';
+
 /** The connection to the console's events: waiting for the first, receiving, or trying again. */
 export type StreamState = 'connecting' | 'open' | 'lost';
 
@@ -14,14 +16,6 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 /** The server sends a `ping` every few seconds. A connection silent for so long is dead, whatever the browser believes. */
 const SILENCE_MS = 35_000;
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 
 /**
  * Keeps one event stream open until `close`. The browser's own reconnecting gives up on the first answer that is no
@@ -55,7 +49,7 @@ export const openEvents = ({ path, listeners, onState, mayRetry }: EventConnecti
     for (const [name, listener] of Object.entries(listeners))
       opened.addEventListener(name, (event: MessageEvent<string>) => {
         hear();
-        const data = parsed(event.data);
+        const data = parseJsonValue(event.data);
         if (data !== undefined) listener(data);
       });
   };

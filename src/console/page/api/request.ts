@@ -1,3 +1,5 @@
+import { isRecord } from '../../../core/json.ts';
+
 /** A call of the console's API that failed. `code` and `decided` are those of the answer; status 0: there was no answer. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -41,9 +43,6 @@ type ApiNeeds = {
   /** Called when the session has ended. */
   readonly onLoggedOut: () => void;
 };
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 const failureOf = async (response: Response): Promise<ApiError> => {
   const body: unknown = await response.json().catch(() => undefined);

@@ -1,24 +1,3 @@
-import type { Decision, JournalLists, Role } from '../../protocol.ts';
-
-/** Who is logged in. */
-export type Visitor = { readonly name: string; readonly role: Role };
-
-/** The parts of the console: set up, or a sentence that says which setting is missing. */
-export type PartName = 'approvals' | 'moderation' | 'chat' | 'sessions' | 'recharges';
-
-/** The answer of `GET /api/me`. */
-export type Me = {
-  readonly user: Visitor | null;
-  readonly csrf: string;
-  /** How visitors prove who they are: with `none` everybody on this machine is the admin. */
-  readonly login?: 'password' | 'proxy' | 'none';
-  readonly parts: Readonly<Record<PartName, true | string>>;
-  readonly version: string;
-};
-
-/** What a person can answer. */
-export type ApprovalReply = Decision['reply'] & ('once' | 'always' | 'reject');
-
 /** A verdict in the feed, or why there was none. It never holds a text. */
 export type FeedVerdict = {
   readonly at: number;
@@ -30,12 +9,6 @@ export type FeedVerdict = {
   readonly cache?: 'hit' | 'miss';
   readonly face?: 'moderations' | 'guard';
   readonly error?: string;
-};
-
-/** The answer of `GET /api/recharges`, each list with the newest first. */
-export type RechargeLists = JournalLists & {
-  /** The name of the journal's file, where it is not there yet. */
-  readonly missingFile?: string;
 };
 
 /** A backend key of the gateway by its fingerprint, as the gateway's admin routes report it. */
@@ -93,3 +66,23 @@ export type CheckResult = {
     readonly found: readonly string[];
   }[];
 };
+
+/** A message as the agent server sends it: its parts are read one by one, by `readPart`. */
+export type ShownMessage = {
+  readonly info: {
+    readonly id: string;
+    readonly role: string;
+    readonly time?: { readonly created?: number; readonly completed?: number };
+    readonly error?: unknown;
+    readonly finish?: string;
+    readonly cost?: number;
+    readonly modelID?: string;
+    readonly agent?: string;
+    /** Whether it replaces earlier messages for the model. */
+    readonly summary?: boolean;
+  };
+  readonly parts: readonly unknown[];
+};
+
+/** The answer of `GET /api/sessions/{agent}/{id}/messages`, the oldest first; `next` leads to those before them. */
+export type MessagePage = { readonly messages: readonly ShownMessage[]; readonly next?: string };

@@ -1,3 +1,4 @@
+import { parseJsonValue } from '../../../core/json.ts';
 import { fieldsOf, type ShownPart, textOf } from './message-parts.ts';
 
 /** An answer of the bridge as far as it was streamed. */
@@ -14,14 +15,6 @@ export type StreamedAnswer = {
 export const NO_ANSWER: StreamedAnswer = { parts: [], approvals: [] };
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
-const parsed = (data: string): ReturnType<typeof fieldsOf> => {
-  try {
-    return fieldsOf(JSON.parse(data));
-  } catch {
-    return {};
-  }
-};
 
 /** The bridge reports calls of the agent's tools as lines of reasoning, each in a chunk of its own. `waiting`: behind a decision. */
 const TOOL_LINE = /^\[tool (.{1,300})\] (started|finished|failed|waiting)$/;
@@ -65,7 +58,7 @@ const withoutAsking = (parts: readonly ShownPart[]): readonly ShownPart[] =>
  */
 export const takeChunk = (answer: StreamedAnswer, data: string, showsRequests: boolean): StreamedAnswer => {
   if (data === '[DONE]') return answer;
-  const chunk = parsed(data);
+  const chunk = fieldsOf(parseJsonValue(data));
   if (chunk.error !== undefined) {
     const message = textOf(fieldsOf(chunk.error).message);
     return { ...answer, error: message === '' ? 'Error' : message };

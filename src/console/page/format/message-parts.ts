@@ -1,3 +1,5 @@
+import { isRecord } from '../../../core/json.ts';
+
 /** How far a tool call is. */
 export type CallState = 'pending' | 'running' | 'completed' | 'error';
 
@@ -25,8 +27,7 @@ export type ShownPart =
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The members of what a service sent; none where it is no object. */
-export const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+export const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 /** What a service sent, empty where it is no text. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { type ApiError, NOT_THE_CONSOLE } from '../api/request.ts';
+import { ApiError, NOT_THE_CONSOLE } from '../api/request.ts';
 import { plainLine } from '../format/hostile.ts';
 import type { Resource } from '../state/resource.ts';
+import { showToast } from '../state/toasts.ts';
 import { texts } from '../texts.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
@@ -36,6 +37,10 @@ export const failureText = (failure: ApiError): string => {
   if (failure.status === 429) return texts.states.throttled;
   return texts.states.serverFailed(failure.status);
 };
+
+/** Shows a notice of what a failed call means. */
+export const showFailure = (error: unknown): void =>
+  showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
 
 type FailureProps = { readonly failure: ApiError; readonly onRetry?: () => void };
 

@@ -1,14 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { ApiError } from '../api/request.ts';
 import { plainLine } from '../format/hostile.ts';
 import { Icon } from '../parts/icon.tsx';
-import { failureText } from '../parts/states.tsx';
+import { showFailure } from '../parts/states.tsx';
 import { standingRules, waitingCount } from '../state/approvals.ts';
 import { pageName } from '../state/attention.ts';
 import { connection, startLive } from '../state/live.ts';
 import { path, pathPieces } from '../state/route.ts';
-import { showToast } from '../state/toasts.ts';
 import { logOut, me, visitor } from '../state/visitor.ts';
 import { texts } from '../texts.ts';
 import { VIEWS, viewOf } from '../views/views.ts';
@@ -57,8 +55,7 @@ const Navigation = ({ isOpen }: { readonly isOpen: boolean }) => {
 };
 
 /** Who goes away must see that the session has not ended. */
-const leave = (): Promise<void> =>
-  logOut().catch((error: unknown) => showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad'));
+const leave = (): Promise<void> => logOut().catch((error: unknown) => showFailure(error));
 
 const Who = () => {
   const who = visitor.value;

@@ -1,7 +1,6 @@
 import { computed, signal } from '@preact/signals';
-import type { Approval, ApprovalList, Decision, ShownRule } from '../../protocol.ts';
+import type { AnswerWord, Approval, ApprovalList, Decision, RecentDecisions, ShownRule } from '../../protocol.ts';
 import { ApiError } from '../api/request.ts';
-import type { ApprovalReply } from '../api/types.ts';
 import { api } from './visitor.ts';
 
 /** A request on the page: open, or ended while the page was open. It keeps its place until the visitor hides it. */
@@ -146,11 +145,9 @@ const decidedIn = ({ details }: ApiError, approval: Approval): Decision | undefi
     ? undefined
     : { ...ownDecision(approval, 'cancelled'), ...(details.decided as Partial<Decision>), id: approval.id };
 
-type ApprovalAnswer = ApprovalList & { readonly decided: readonly Decision[]; readonly unread: readonly number[] };
-
 /** Loads the open requests and the kept decisions. */
 export const loadApprovals = async (signal?: AbortSignal): Promise<void> => {
-  const { decided, unread, ...next } = await api.get<ApprovalAnswer>('/api/approvals', signal);
+  const { decided, unread, ...next } = await api.get<ApprovalList & RecentDecisions>('/api/approvals', signal);
   if (!isFollowed) takeOpen(next);
   unreadAgents.value = unread;
   takeDecisions(decided);
@@ -178,7 +175,7 @@ const loadDecisions = (): Promise<void> => {
  * Answers a request, with the hash of the arguments that were shown. Resolves also when somebody else was faster: then the
  * request shows who. Throws `ApiError` for anything else.
  */
-export const replyTo = async (approval: Approval, reply: ApprovalReply, message?: string): Promise<ReplyOutcome> => {
+export const replyTo = async (approval: Approval, reply: AnswerWord, message?: string): Promise<ReplyOutcome> => {
   const { agent, id, argumentsHash } = approval;
   try {
     const answer = await api.send<Partial<Decision> | undefined>(

@@ -1,22 +1,19 @@
 import { type Signal, signal } from '@preact/signals';
-import { ApiError } from '../api/request.ts';
+import { createLoader, type Loader } from './resource.ts';
 
 /** One page of a list, and the cursor of the next one. */
 export type Page<Item> = { readonly items: readonly Item[]; readonly next?: string | undefined };
 
 /** A list that is loaded page by page. */
-export type Pages<Item> = {
+export type Pages<Item> = Omit<Loader, 'run'> & {
   readonly items: Signal<readonly Item[] | undefined>;
-  readonly failure: Signal<ApiError | undefined>;
-  readonly isLoading: Signal<boolean>;
   readonly hasMore: Signal<boolean>;
-  /** Loads the first page anew. A later call ends an earlier one. Never rejects, as the next. */
+  /** Loads the first page again. A later call ends an earlier one. Never rejects, as the next. */
   readonly loadFirst: () => Promise<void>;
   /** Adds the next page. */
   readonly loadMore: () => Promise<void>;
   /** Loads the first page and puts what is new or changed into the list. */
   readonly refresh: () => Promise<void>;
-  readonly stop: () => void;
 };
 
 type PagesNeeds<Item> = {
@@ -26,30 +23,14 @@ type PagesNeeds<Item> = {
   readonly join: (known: readonly Item[], added: readonly Item[]) => readonly Item[];
 };
 
+/** Creates the list. Nothing is fetched before it is loaded. */
 export const createPages = <Item>({ fetchPage, keyOf, join }: PagesNeeds<Item>): Pages<Item> => {
+  const { run, ...loader } = createLoader();
   const items = signal<readonly Item[] | undefined>(undefined);
-  const failure = signal<ApiError | undefined>(undefined);
-  const isLoading = signal(false);
   const hasMore = signal(false);
   let next: string | undefined;
-  let running: AbortController | undefined;
-
-  const load = async (before: string | undefined, take: (page: Page<Item>) => void): Promise<void> => {
-    running?.abort();
-    const mine = new AbortController();
-    running = mine;
-    isLoading.value = true;
-    try {
-      const page = await fetchPage(before, mine.signal);
-      if (mine.signal.aborted) return;
-      take(page);
-      failure.value = undefined;
-    } catch (error) {
-      if (mine.signal.aborted) return;
-      failure.value = error instanceof ApiError ? error : new ApiError(0, String(error));
-    }
-    isLoading.value = false;
-  };
+  const load = (before: string | undefined, take: (page: Page<Item>) => void): Promise<void> =>
+    run((abort) => fetchPage(before, abort), take);
   const setNext = (cursor: string | undefined): void => {
     next = cursor;
     hasMore.value = cursor !== undefined;
@@ -64,9 +45,8 @@ export const createPages = <Item>({ fetchPage, keyOf, join }: PagesNeeds<Item>):
     );
   };
   return {
+    ...loader,
     items,
-    failure,
-    isLoading,
     hasMore,
     loadFirst: () =>
       load(undefined, (page) => {
@@ -74,7 +54,7 @@ export const createPages = <Item>({ fetchPage, keyOf, join }: PagesNeeds<Item>):
         setNext(page.next);
       }),
     async loadMore() {
-      if (next === undefined || isLoading.value) return;
+      if (next === undefined || loader.isLoading.value) return;
       await load(next, (page) => {
         merge(page);
         setNext(page.next);
@@ -85,9 +65,5 @@ export const createPages = <Item>({ fetchPage, keyOf, join }: PagesNeeds<Item>):
         if (items.value === undefined) setNext(page.next);
         merge(page);
       }),
-    stop() {
-      running?.abort();
-      isLoading.value = false;
-    },
   };
 };

@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { returns } from './live.ts';
 import type { Resource } from './resource.ts';
@@ -8,4 +9,19 @@ export const useResource = (resource: Resource<unknown>, ...reasons: readonly un
     void resource.load();
     return resource.stop;
   }, [resource, returns.value, ...reasons]);
+};
+
+/** Loads again and again while the page is visible, but not while it still loads. Never without `everyMs`. */
+export const usePolling = (
+  load: () => Promise<void>,
+  isLoading: Signal<boolean>,
+  everyMs: number | undefined,
+): void => {
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible' && !isLoading.peek()) void load();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [load, everyMs]);
 };

@@ -1,37 +1,37 @@
 import { type Signal, signal } from '@preact/signals';
 import { ApiError } from '../api/request.ts';
 
-/** Something that is loaded from the API: its last value stays shown while it is loaded again. */
-export type Resource<Value> = {
-  readonly value: Signal<Value | undefined>;
+/** Calls of the API of which the newest counts. */
+export type Loader = {
   /** Why the last try failed. */
   readonly failure: Signal<ApiError | undefined>;
   readonly isLoading: Signal<boolean>;
-  /** Loads it, again if need be. A later call ends an earlier one. Never rejects. */
-  readonly load: () => Promise<void>;
+  /** Fetches, and hands on what came. A later call ends an earlier one. Never rejects. */
+  readonly run: <Value>(
+    fetchValue: (signal: AbortSignal) => Promise<Value>,
+    take: (value: Value) => void,
+  ) => Promise<void>;
   /** Ends a call that runs. */
   readonly stop: () => void;
 };
 
-/** What `load` fetches, with its state. Nothing is fetched before the first `load`. */
-export const createResource = <Value>(fetchValue: (signal: AbortSignal) => Promise<Value>): Resource<Value> => {
-  const value = signal<Value | undefined>(undefined);
+/** Nothing is fetched before the first `run`. */
+export const createLoader = (): Loader => {
   const failure = signal<ApiError | undefined>(undefined);
   const isLoading = signal(false);
   let running: AbortController | undefined;
   return {
-    value,
     failure,
     isLoading,
-    async load() {
+    async run(fetchValue, take) {
       running?.abort();
       const mine = new AbortController();
       running = mine;
       isLoading.value = true;
       try {
-        const fetched = await fetchValue(mine.signal);
+        const value = await fetchValue(mine.signal);
         if (mine.signal.aborted) return;
-        value.value = fetched;
+        take(value);
         failure.value = undefined;
       } catch (error) {
         if (mine.signal.aborted) return;
@@ -44,4 +44,22 @@ export const createResource = <Value>(fetchValue: (signal: AbortSignal) => Promi
       isLoading.value = false;
     },
   };
+};
+
+/** Something that is loaded from the API: its last value stays shown while it is loaded again. */
+export type Resource<Value> = Omit<Loader, 'run'> & {
+  readonly value: Signal<Value | undefined>;
+  /** Loads it, again if need be. Never rejects. */
+  readonly load: () => Promise<void>;
+};
+
+/** What `load` fetches, with its state. */
+export const createResource = <Value>(fetchValue: (signal: AbortSignal) => Promise<Value>): Resource<Value> => {
+  const { run, ...loader } = createLoader();
+  const value = signal<Value | undefined>(undefined);
+  const load = (): Promise<void> =>
+    run(fetchValue, (fetched) => {
+      value.value = fetched;
+    });
+  return { ...loader, value, load };
 };

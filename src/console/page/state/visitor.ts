@@ -1,13 +1,13 @@
 import { computed, signal } from '@preact/signals';
+import type { Me, PartName } from '../../protocol.ts';
 import { type Api, createApi } from '../api/request.ts';
-import type { Me, PartName, Visitor } from '../api/types.ts';
 import { forgetConversation } from './tab-memory.ts';
 
 /** The answer of `GET /api/me`; nothing until it is there. */
 export const me = signal<Me | undefined>(undefined);
 
 /** Who is logged in, if anybody. */
-export const visitor = computed((): Visitor | null => me.value?.user ?? null);
+export const visitor = computed((): Me['user'] => me.value?.user ?? null);
 
 /** Whether the visitor may decide requests and chat. */
 export const mayDecide = computed(() => visitor.value !== null && visitor.value.role !== 'viewer');

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { PartName } from '../api/types.ts';
+import type { PartName } from '../../protocol.ts';
 import type { IconName } from '../parts/icon.tsx';
 import { texts } from '../texts.ts';
 import { ApprovalsView } from './approvals/view.tsx';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { invalid, ok, parseBody, parsePage, refusedResponse, toPage } from '../envelope.ts';
+import { invalid, ok, parseBody, parsePage, toPage } from '../envelope.ts';
 import type { DemoAccount } from '../records/accounts.ts';
 import { CREDENTIALS, EXTRA_SECRETS, PROXY, SECRETS } from '../records/secrets.ts';
 import { currentTime, type RelayWorld } from '../world.ts';
-import { parseId, type RelayCall, type RelayTable } from './table.ts';
+import { ofRecord, type RelayCall, type RelayRoute, type RelayTable } from './table.ts';
 
 /** An account as an admin sees it, with all the secrets that the platform has let through at one time or another. */
 const accountView = ({ settings }: RelayWorld, account: DemoAccount) => {
@@ -70,31 +70,17 @@ const list = (world: RelayWorld, { query, request }: RelayCall): Response => {
     : ok(data, { etag });
 };
 
-const noAccount = (): Response =>
-  refusedResponse({ status: 404, message: 'account not found', reason: 'ACCOUNT_NOT_FOUND' });
-const badId = (): Response => refusedResponse({ status: 400, message: 'Invalid account ID' });
-
-const ofAccount =
-  (world: RelayWorld, view: (account: DemoAccount) => unknown) =>
-  ({ params }: RelayCall): Response => {
-    const id = parseId(params);
-    if (id === undefined) return badId();
-    const account = world.accounts.find((one) => one.id === id);
-    return account === undefined ? noAccount() : ok(view(account));
-  };
+const ofAccount = ({ accounts }: RelayWorld, view: (account: DemoAccount) => unknown): RelayRoute =>
+  ofRecord('account', accounts, view);
 
 const Switch = v.object({ schedulable: v.optional(v.boolean(), false) });
 
 /** Nothing in the body means false: this is how the platform has it, and why `{}` switches an account off. */
-const setSchedulable = (world: RelayWorld, { params, body, isIgnored }: RelayCall): Response => {
-  const id = parseId(params);
-  if (id === undefined) return badId();
+const setSchedulable = (world: RelayWorld, account: DemoAccount, { body, isIgnored }: RelayCall): unknown => {
   const fields = parseBody(Switch, body);
   if (fields === undefined) return invalid('schedulable does not fit');
-  const account = world.accounts.find((one) => one.id === id);
-  if (account === undefined) return noAccount();
   const changed = Object.assign(isIgnored ? { ...account } : account, fields, { updated_at: currentTime(world) });
-  return ok(accountView(world, changed));
+  return accountView(world, changed);
 };
 
 const secondsOf = (time: string | null): number => Math.floor(Date.parse(time ?? '') / 1000);
@@ -118,7 +104,9 @@ const pauseOf = (world: RelayWorld, account: DemoAccount) =>
 export const accountsTable = (world: RelayWorld): RelayTable => ({
   'GET accounts': (call) => list(world, call),
   'GET accounts/:id': ofAccount(world, (account) => accountView(world, account)),
-  'POST accounts/:id/schedulable': (call) => setSchedulable(world, call),
+  'POST accounts/:id/schedulable': ofRecord('account', world.accounts, (account, call) =>
+    setSchedulable(world, account, call),
+  ),
   'GET accounts/:id/temp-unschedulable': ofAccount(world, (account) => pauseOf(world, account)),
   'GET accounts/:id/models': ofAccount(world, ({ models }) =>
     models.map((id) => ({ id, type: 'model', display_name: id, created_at: currentTime(world) })),

@@ -1,9 +1,9 @@
-import { internalError, ok, parsePage, refusedResponse, toPage } from '../envelope.ts';
+import { internalError, ok, parsePage, toPage } from '../envelope.ts';
 import type { DemoChannel, DemoGroup } from '../records/models.ts';
 import { PROXY } from '../records/secrets.ts';
 import type { RelayWorld } from '../world.ts';
 import { unknownPath } from './health.ts';
-import { parseId, type RelayCall, type RelayTable } from './table.ts';
+import { ofRecord, parseId, type RelayCall, type RelayRoute, type RelayTable } from './table.ts';
 
 const groupView = (
   { accounts, settings }: RelayWorld,
@@ -48,25 +48,8 @@ const channelView = (channel: DemoChannel) => ({
   description: `${channel.description} via ${PROXY.url}`.trim(),
 });
 
-const ofGroup =
-  (world: RelayWorld, view: (group: DemoGroup) => unknown) =>
-  ({ params }: RelayCall): Response => {
-    const id = parseId(params);
-    if (id === undefined) return refusedResponse({ status: 400, message: 'Invalid group ID' });
-    const group = world.groups.find((one) => one.id === id);
-    return group === undefined
-      ? refusedResponse({ status: 404, message: 'group not found', reason: 'GROUP_NOT_FOUND' })
-      : ok(view(group));
-  };
-
-const channel = (world: RelayWorld, { params }: RelayCall): Response => {
-  const id = parseId(params);
-  if (id === undefined) return refusedResponse({ status: 400, message: 'Invalid channel ID' });
-  const found = world.channels.find((one) => one.id === id);
-  return found === undefined
-    ? refusedResponse({ status: 404, message: 'channel not found', reason: 'CHANNEL_NOT_FOUND' })
-    : ok(channelView(found));
-};
+const ofGroup = ({ groups }: RelayWorld, view: (group: DemoGroup) => unknown): RelayRoute =>
+  ofRecord('group', groups, view);
 
 const groups = (world: RelayWorld, { query }: RelayCall): readonly DemoGroup[] => {
   const platform = query.get('platform') ?? '';
@@ -77,7 +60,7 @@ const groups = (world: RelayWorld, { query }: RelayCall): readonly DemoGroup[] =
 };
 
 /** A group that is not composite has no such routes, and the platform fails over that. */
-const compositeRoutes = (world: RelayWorld, call: RelayCall): Response => {
+const compositeRoutes = (world: RelayWorld, call: RelayCall): ReturnType<RelayRoute> => {
   const group = world.groups.find(({ id }) => id === parseId(call.params));
   if (group !== undefined && group.platform !== 'composite') return internalError();
   const rows = ofGroup(world, ({ id, composite_routes }) =>
@@ -87,7 +70,7 @@ const compositeRoutes = (world: RelayWorld, call: RelayCall): Response => {
 };
 
 /** The models that a group could list. Each release knows one of the two routes. */
-const candidates = (world: RelayWorld, call: RelayCall, isKnown: boolean): Response => {
+const candidates = (world: RelayWorld, call: RelayCall, isKnown: boolean): ReturnType<RelayRoute> => {
   if (!isKnown) return unknownPath();
   const models = ({ id }: DemoGroup) =>
     world.accounts.filter(({ group_ids }) => group_ids.includes(id)).flatMap((account) => account.models);
@@ -124,5 +107,5 @@ export const modelsTable = (world: RelayWorld): RelayTable => ({
     },
   ]),
   'GET channels': (call) => ok(toPage(world.channels.map(channelView), parsePage(call.query))),
-  'GET channels/:id': (call) => channel(world, call),
+  'GET channels/:id': ofRecord('channel', world.channels, channelView),
 });

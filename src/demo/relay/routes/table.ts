@@ -1,3 +1,5 @@
+import { ok, refusedResponse } from '../envelope.ts';
+
 /** A request to a route, with its body unparsed: tests inspect it. */
 export type RelayCall = {
   readonly request: Request;
@@ -81,3 +83,22 @@ export const parseId = (params: Readonly<Record<string, string>>): number | unde
   const text = params.id ?? '';
   return /^[+-]?\d{1,18}$/.test(text) ? Number(text) : undefined;
 };
+
+/**
+ * Answers about the record with the id in the path, with data or a response of its own. An id that is none, or nobody's, is
+ * refused in the platform's words.
+ */
+export const ofRecord =
+  <One extends { readonly id: number }>(
+    name: 'account' | 'group' | 'channel',
+    records: readonly One[],
+    answer: (record: One, call: RelayCall) => unknown,
+  ): RelayRoute =>
+  (call) => {
+    const id = parseId(call.params);
+    if (id === undefined) return refusedResponse({ status: 400, message: `Invalid ${name} ID` });
+    const found = records.find((record) => record.id === id);
+    const answered = found && answer(found, call);
+    if (answered !== undefined) return answered instanceof Response ? answered : ok(answered);
+    return refusedResponse({ status: 404, message: `${name} not found`, reason: `${name.toUpperCase()}_NOT_FOUND` });
+  };

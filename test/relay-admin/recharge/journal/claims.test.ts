@@ -22,13 +22,6 @@ describe('the seal of a journal', (check) => {
     assert.is(await another().tokenSecret(), seals[0]);
   });
 
-  check('is not made anew by a process that begins later', async () => {
-    const { file, first, another } = processes(1);
-    const seal = await first.tokenSecret();
-    assert.is(await another().tokenSecret(), seal);
-    assert.is(file.lines.length, 1);
-  });
-
   check('is the first one in the file, whatever comes behind it', async () => {
     const { file, first, another } = processes(1);
     const seal = await first.tokenSecret();
@@ -88,23 +81,6 @@ describe('a claim', (check) => {
       }
     });
   }
-
-  check('for another pair is no one else’s', async () => {
-    const { first, second } = processes(2);
-    assert.ok((await first.claim(draft(1, 1))).isOwn);
-    assert.ok((await second.claim(draft(2, 2))).isOwn);
-    assert.ok((await first.claim(draft(3, 3))).isOwn);
-  });
-
-  check('may be made by any number at once, and one has it', async () => {
-    const { journals, another } = processes(10);
-    const claimed = await Promise.all(journals.map((journal) => journal.claim(draft(1, 1))));
-    assert.is(claimed.filter(({ isOwn }) => isOwn).length, 1);
-    assert.is(new Set(claimed.map(({ claim }) => claim.by)).size, 1);
-    const late = another();
-    await late.refresh();
-    assert.is(late.findByToken(draft(1, 1).token)?.claim.by, claimed[0]?.claim.by);
-  });
 
   check('that was lost frees the other half of its pair for a later one', async () => {
     const { first, second, another } = processes(2);

@@ -22,24 +22,6 @@ describe('earlier recharges in doubt', (check) => {
     }
   });
 
-  check('that are old enough stop nothing', async () => {
-    for (const ageMs of [SETTLES_MS, SETTLES_MS + 1]) {
-      const { look } = await doubtWorld([ageMs]);
-      assert.equal(
-        (await look()).map(({ creditSign }) => creditSign),
-        [null],
-      );
-    }
-  });
-
-  check('that are young stop nothing once the history holds them', async () => {
-    const { look } = await doubtWorld([1000], [0]);
-    assert.equal(
-      (await look()).map(({ creditSign }) => creditSign),
-      ['history_row'],
-    );
-  });
-
   check('stop everything for the one that is too young, among others that are not', async () => {
     const { look } = await doubtWorld([600_000, 500_000, 1000], [0]);
     assert.equal(await problemOf(look()), {

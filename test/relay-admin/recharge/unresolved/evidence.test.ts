@@ -8,18 +8,6 @@ import { createIds, createMemoryFile } from '../../harness/world.ts';
 import { doubtWorld, markerOf, NEVER, problemOf, units } from './world.ts';
 
 describe('earlier recharges in doubt', (check) => {
-  check('are none when there are none, and then nothing is asked', async () => {
-    const { look, reads } = await doubtWorld([]);
-    assert.equal(await look(), []);
-    assert.is(reads.length, 0);
-  });
-
-  check('of another user are none', async () => {
-    const { look, reads } = await doubtWorld([1000]);
-    assert.equal(await look(8), []);
-    assert.is(reads.length, 0);
-  });
-
   check('are reported with their amount and time, and whether the history holds them by now', async () => {
     const { look, now } = await doubtWorld([3_600_000, 600_000], [1]);
     assert.equal(await look(), [
@@ -55,15 +43,6 @@ describe('earlier recharges in doubt', (check) => {
     const { look, settle } = await doubtWorld([600_000]);
     await settle(0, { doubt: 'no-answer' });
     assert.is((await look()).length, 1);
-  });
-
-  check('that the relay said it made count as made, also without a row, and at once', async () => {
-    const { look, settle } = await doubtWorld([0]);
-    await settle(0, { isAccepted: true });
-    assert.equal(
-      (await look()).map(({ creditSign }) => creditSign),
-      ['relay_said_so'],
-    );
   });
 
   check('show what the balance did until the next recharge, and whether that is exactly the amount', async () => {

@@ -40,7 +40,7 @@ export const doubtWorld = async (
     bys.push(claim.by);
   }
   const items = credited.map((index) => historyRow(index, { notes: `recharge ${markerOf(index)}` }));
-  const { relay, reads } = createScriptedRelay(() => ({ items, total: items.length }));
+  const { relay, asked: reads } = createScriptedRelay(() => ({ items, total: items.length }));
   const settle = (index: number, more: Partial<SettlementEntry>) =>
     journal.settle({ at: now, by: bys[index] ?? '', state: 'accepted_unverified', isAccepted: false, ...more });
   return {

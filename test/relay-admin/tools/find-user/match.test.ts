@@ -3,8 +3,9 @@ import { Fault } from '../../../../src/core/fault.ts';
 import { RelayError } from '../../../../src/relay-admin/errors/errors.ts';
 import { describe, rejection } from '../../../check.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
+import { SILENCE } from '../../harness/scripted-relay.ts';
 import { createWorld, refusalOf, resultOf } from '../../harness/world.ts';
-import { assertWellDescribed, callTool, HOSTILE, problemOf, SILENCE, UNSEEN } from '../scripted-relay.ts';
+import { assertWellDescribed, callTool, HOSTILE, problemOf, UNSEEN } from '../tool-calls.ts';
 import { among, others, over, pageOf, type Row, user } from './world.ts';
 
 describe('find_user', (check) => {

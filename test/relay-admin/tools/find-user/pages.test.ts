@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../../check.ts';
-import { problemOf } from '../scripted-relay.ts';
+import { problemOf } from '../tool-calls.ts';
 import { among, others, over, pageOf, type Row, user } from './world.ts';
 
 describe('find_user', (check) => {

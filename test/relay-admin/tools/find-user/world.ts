@@ -1,5 +1,6 @@
 import { createFindUserTool } from '../../../../src/relay-admin/tools/find-user.ts';
-import { type Answering, type Asked, callTool, createScriptedRelay } from '../scripted-relay.ts';
+import { type Answering, type Asked, createScriptedRelay } from '../../harness/scripted-relay.ts';
+import { callTool } from '../tool-calls.ts';
 
 /** A user as the relay lists one. */
 export type Row = Readonly<Record<string, unknown>>;

@@ -5,16 +5,8 @@ import { CONTROL_OPTIONS } from '../../../../src/relay-admin/models/options.ts';
 import { createModelControlOptionsTool } from '../../../../src/relay-admin/tools/model-control-options.ts';
 import { describe, rejection } from '../../../check.ts';
 import { createFakeClock } from '../../../fake-clock.ts';
-import {
-  assertWellDescribed,
-  bytesOf,
-  callTool,
-  createScriptedRelay,
-  HOSTILE,
-  problemOf,
-  SILENCE,
-  UNSEEN,
-} from '../scripted-relay.ts';
+import { createScriptedRelay, SILENCE } from '../../harness/scripted-relay.ts';
+import { assertWellDescribed, bytesOf, callTool, HOSTILE, problemOf, UNSEEN } from '../tool-calls.ts';
 import { account, answerIn, channel, group, MODEL, over, type Row } from './world.ts';
 
 const times = (count: number, row: (id: number) => Row): readonly Row[] =>

@@ -1,5 +1,6 @@
 import { createModelControlOptionsTool } from '../../../../src/relay-admin/tools/model-control-options.ts';
-import { type Asked, callTool, createScriptedRelay } from '../scripted-relay.ts';
+import { type Asked, createScriptedRelay } from '../../harness/scripted-relay.ts';
+import { callTool } from '../tool-calls.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -170,15 +170,6 @@ describe('what becomes of a switch that was sent', (check) => {
       assert.equal(reported(await ask(TURN_OFF)), ['accepted_unverified', null, 'no_usable_answer', off, []]);
       assert.is(notes.at(-1)?.state, 'accepted_unverified');
     });
-    for (const [name, read] of [['the old position', ON] as const, ...UNREADABLE]) {
-      check(`${doubt}, then ${name}: the outcome is unknown`, async () => {
-        const { ask, sent, notes, clock } = worldWith({ reads: [ON, read], answer: unknown(doubt) });
-        assert.equal(await problemOf(ask(TURN_OFF)), { kind: 'change-unknown', tool: 'set_account_schedulable' });
-        assert.is(sent.length, 1);
-        assert.is(notes.at(-1)?.state, 'unknown');
-        assert.is(clock.pending(), 0);
-      });
-    }
   }
   for (const [answer, detail] of refusals('account')) {
     const status = answer.kind === 'refused' && answer.status;
@@ -189,26 +180,7 @@ describe('what becomes of a switch that was sent', (check) => {
       assert.is(happened.filter((step) => step === 'read accounts/12').length, status === 0 ? 1 : 2);
       assert.is(lines[0]?.[2]?.outcome, 'refused');
     });
-    if (status === 0) continue;
-    check(`refused with ${status}, then the new position: unverified, and shown`, async () => {
-      const { ask } = worldWith({ answer });
-      assert.equal(reported(await ask(TURN_OFF)), ['accepted_unverified', null, 'no_usable_answer', off, []]);
-    });
   }
-  check('nothing is sent without a note of it', async () => {
-    const { ask, sent } = worldWith({ note: () => Promise.reject(new Error('full')) });
-    assert.equal(await problemOf(ask(TURN_OFF)), { kind: 'journal-unavailable', why: 'no code' });
-    assert.equal(sent, []);
-  });
-});
-
-describe('switches at the same time', (check) => {
-  check('of one account follow one another', async () => {
-    const { ask, happened } = worldWith();
-    const [first, second] = await Promise.all([ask(TURN_OFF), ask(TURN_OFF)]);
-    assert.equal([first.outcome, second.outcome], ['verified', 'already_set']);
-    assert.equal(happened.slice(-2), ['note verified', 'read accounts/12']);
-  });
 });
 
 describe('the switch as it is listed', (check) => {

@@ -67,7 +67,7 @@ describe('what becomes of a change that was sent', (check) => {
     for (const [name, read] of [...DIFFERENT, ...UNREADABLE]) {
       check(`${doubt}, then ${name}: the outcome is unknown`, async () => {
         const { ask, sent, notes, lines, clock } = worldWith({ reads: [BEFORE, read], answer: unknown(doubt) });
-        assert.equal(await problemOf(ask(ASK)), { kind: 'change-unknown', tool: 'update_user_limits' });
+        assert.equal(await problemOf(ask(ASK)), { kind: 'change-unknown' });
         assert.is(sent.length, 1);
         assert.equal(
           notes.map(({ state }) => state),
@@ -94,7 +94,7 @@ describe('what becomes of a change that was sent', (check) => {
     });
     check(`refused with ${status}, then nothing that can be read: the outcome is unknown`, async () => {
       const { ask } = worldWith({ answer, reads: [BEFORE, new RelayError({ kind: 'upstream-auth' })] });
-      assert.equal(await problemOf(ask(ASK)), { kind: 'change-unknown', tool: 'update_user_limits' });
+      assert.equal(await problemOf(ask(ASK)), { kind: 'change-unknown' });
       const gone = worldWith({ answer, reads: [BEFORE, new RelayError({ kind: 'not-found', what: 'user' })] });
       assert.equal(await problemOf(gone.ask(ASK)), detail);
     });
@@ -105,7 +105,7 @@ describe('what becomes of a change that was sent', (check) => {
     assert.is((await ask({ ...ASK, concurrency: 9 })).reason, 'reads_differently');
     const doubtful = worldWith({ reads: [BEFORE, user(60, 5)], answer: unknown('timed-out') });
     const detail = await problemOf(doubtful.ask({ ...ASK, concurrency: 9 }));
-    assert.equal(detail, { kind: 'change-unknown', tool: 'update_user_limits' });
+    assert.equal(detail, { kind: 'change-unknown' });
   });
 
   check('a sending that breaks its promise and rejects counts as unknown', async () => {
@@ -115,7 +115,7 @@ describe('what becomes of a change that was sent', (check) => {
     const { ask } = worldWith({ answer: broken });
     assert.is((await ask(ASK)).reason, 'no_usable_answer');
     const unread = worldWith({ reads: [BEFORE], answer: broken });
-    assert.equal(await problemOf(unread.ask(ASK)), { kind: 'change-unknown', tool: 'update_user_limits' });
+    assert.equal(await problemOf(unread.ask(ASK)), { kind: 'change-unknown' });
   });
 });
 

@@ -57,7 +57,7 @@ describe('the time of a change', (check) => {
     });
     const detail = problemOf(ask(ASK));
     await clock.advance(LIMIT_MS);
-    assert.equal(await detail, { kind: 'change-unknown', tool: 'update_user_limits' });
+    assert.equal(await detail, { kind: 'change-unknown' });
   });
 });
 

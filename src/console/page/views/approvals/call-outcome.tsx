@@ -1,10 +1,10 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { CallOutcome } from '../../../protocol.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { failureText } from '../../parts/states.tsx';
 import { createResource } from '../../state/resource.ts';
-import { useResource } from '../../state/resource-hook.ts';
+import { usePolling, useResource } from '../../state/resource-hook.ts';
 import type { Tone } from '../../state/toasts.ts';
 import { api } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
@@ -25,13 +25,7 @@ export const CallOutcomeLine = ({ agent, id }: { readonly agent: number; readonl
   useResource(outcome);
   const { state, text } = outcome.value.value ?? { state: 'pending' };
   const hasEnded = outcome.value.value !== undefined && state !== 'pending';
-  useEffect(() => {
-    if (hasEnded) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible' && !outcome.isLoading.peek()) void outcome.load();
-    }, ASK_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [hasEnded, outcome]);
+  usePolling(outcome.load, outcome.isLoading, hasEnded ? undefined : ASK_EVERY_MS);
   const failure = outcome.failure.value;
   if (failure !== undefined) return <span class="bad-text">{failureText(failure)}</span>;
   return (

@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { ApiError } from '../../api/request.ts';
-import type { ApprovalReply } from '../../api/types.ts';
+import type { AnswerWord } from '../../../protocol.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button, SteadyButton } from '../../parts/button.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
 import { SafeLine, SafeText } from '../../parts/safe-text.tsx';
-import { failureText } from '../../parts/states.tsx';
+import { showFailure } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { hideEnded, isOpen, replyTo, type ShownApproval } from '../../state/approvals.ts';
 import { showToast } from '../../state/toasts.ts';
@@ -100,14 +99,14 @@ const Call = ({ shown: { approval } }: { readonly shown: ShownApproval }) => (
   </>
 );
 
-const lateOrTaken = async (shown: ShownApproval, reply: ApprovalReply, message: string | undefined): Promise<void> => {
+const lateOrTaken = async (shown: ShownApproval, reply: AnswerWord, message: string | undefined): Promise<void> => {
   try {
     const outcome = await replyTo(shown.approval, reply, message);
     if (outcome.kind === 'taken') showToast(words.taken[reply], 'plain');
     else if (outcome.kind === 'arguments-changed') showToast(words.argumentsChanged, 'bad');
     else showToast(lateSentence(outcome.decision), 'warning');
   } catch (error) {
-    showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+    showFailure(error);
   }
 };
 
@@ -118,13 +117,13 @@ export const ApprovalCard = ({ shown }: { readonly shown: ShownApproval }) => {
   const isAway = shown.missing === 'away';
   const heading = useRef<HTMLHeadingElement>(null);
   const asking = useSignal<'always' | 'reject' | undefined>(undefined);
-  const sending = useSignal<ApprovalReply | undefined>(undefined);
+  const sending = useSignal<AnswerWord | undefined>(undefined);
   const close = (): void => {
     asking.value = undefined;
   };
   // What is asked there was asked about other arguments.
   useEffect(close, [approval.argumentsHash]);
-  const decide = async (reply: ApprovalReply, message?: string): Promise<void> => {
+  const decide = async (reply: AnswerWord, message?: string): Promise<void> => {
     if (sending.value !== undefined) return;
     sending.value = reply;
     await lateOrTaken(shown, reply, message);

@@ -1,5 +1,6 @@
 import { Badge } from '../../parts/badge.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { decisions, unreadAgents } from '../../state/approvals.ts';
@@ -17,15 +18,7 @@ export const DecisionTable = () => (
       <p class="muted">{unreadAgents.value?.length === 0 ? words.decisionsEmpty : ''}</p>
     ) : (
       <table class="table stacked">
-        <thead>
-          <tr>
-            <th scope="col">{columns.when}</th>
-            <th scope="col">{columns.what}</th>
-            <th scope="col">{columns.tool}</th>
-            <th scope="col">{columns.who}</th>
-            <th scope="col">{columns.reason}</th>
-          </tr>
-        </thead>
+        <TableHead columns={[columns.when, columns.what, columns.tool, columns.who, columns.reason]} />
         <tbody>
           {decisions.value.map((decision) => (
             <tr key={decision.id}>

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { ANSWER_REASON_CHARS } from '../../../protocol.ts';
 import { Button, SteadyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SafeLine, SafeText } from '../../parts/safe-text.tsx';
@@ -58,8 +59,6 @@ export const AlwaysDialog = ({
   </Dialog>
 );
 
-const LONGEST_REASON = 2000;
-
 /** Asks for a reason, which the model reads. */
 export const RejectDialog = ({
   shown,
@@ -78,7 +77,7 @@ export const RejectDialog = ({
         <textarea
           data-first-focus
           rows={3}
-          maxLength={LONGEST_REASON}
+          maxLength={ANSWER_REASON_CHARS}
           aria-describedby="reject-hint"
           value={reason}
           onInput={(event) => {

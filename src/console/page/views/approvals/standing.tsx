@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import type { ShownRule } from '../../../protocol.ts';
-import { ApiError } from '../../api/request.ts';
 import { plainLine } from '../../format/hostile.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
-import { failureText } from '../../parts/states.tsx';
+import { showFailure } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { standingRules } from '../../state/approvals.ts';
 import { revokeRule } from '../../state/standing-rules.ts';
@@ -23,7 +23,7 @@ const Revoke = ({ rule }: { readonly rule: ShownRule }) => {
       await revokeRule(rule);
       showToast(words.revoked, 'plain');
     } catch (error) {
-      showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+      showFailure(error);
     }
     isBusy.value = false;
   };
@@ -45,15 +45,7 @@ export const StandingTable = () => {
         {words.title} <Badge tone="bad">{words.active(rules.length)}</Badge>
       </h2>
       <table class="table stacked">
-        <thead>
-          <tr>
-            {Object.entries(columns).map(([key, name]) => (
-              <th key={key} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={Object.values(columns)} />
         <tbody>
           {rules.map((rule) => (
             <tr key={rule.id}>

@@ -100,7 +100,7 @@ export const sendMessage = async (text: string): Promise<void> => {
     const model = chosenModel.peek();
     const body = { text, conversation, ...(model === undefined ? {} : { model }) };
     const response = await api.open('POST', '/api/chat', body, mine.signal);
-    for await (const { data } of streamedEvents(response)) frames.take(data);
+    for await (const data of streamedEvents(response)) frames.take(data);
     const answer = frames.end();
     change(id, { answer, state: stateAfter(answer) });
   } catch (error) {

@@ -1,5 +1,6 @@
+import type { OwnConversation, SessionDetail } from '../../../protocol.ts';
 import { ApiError } from '../../api/request.ts';
-import type { MessagePage, SessionDetail, ShownMessage } from '../../api/session-types.ts';
+import type { MessagePage, ShownMessage } from '../../api/types.ts';
 import { api } from '../../state/visitor.ts';
 import { type SessionTurn, sessionTurns } from './session-turns.ts';
 
@@ -34,12 +35,10 @@ const untilNext = async (signal: AbortSignal): Promise<void> => {
 /** The path of a conversation at the console's API. */
 export const conversationPath = (id: string): string => `/api/chat/conversations/${encodeURIComponent(id)}`;
 
-type Found = { readonly isAnswering: boolean; readonly session?: SessionDetail };
-
 /** The session of a conversation, once it is there with its newest message. Throws `ApiError` 404 where there is none. */
 export const findSession = async (id: string, signal: AbortSignal): Promise<SessionAddress> => {
   for (;;) {
-    const { isAnswering, session } = await api.get<Found>(conversationPath(id), signal);
+    const { isAnswering, session } = await api.get<OwnConversation>(conversationPath(id), signal);
     if (session !== undefined && (session.status === 'busy' || !isAnswering))
       return { agent: session.agent, id: session.id };
     await untilNext(signal);

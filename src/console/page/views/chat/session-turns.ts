@@ -1,5 +1,5 @@
-import type { ShownMessage } from '../../api/session-types.ts';
-import { errorSentence, readParts, type ShownPart } from '../../format/message-parts.ts';
+import type { ShownMessage } from '../../api/types.ts';
+import { errorSentence, fieldsOf, readParts, type ShownPart } from '../../format/message-parts.ts';
 
 /** A message of a person and what the agent has stored of its answer. */
 export type SessionTurn = {
@@ -14,11 +14,9 @@ export type SessionTurn = {
 
 const ABORTED = 'MessageAbortedError';
 
-const isAbort = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'name' in error && error.name === ABORTED;
+const isAbort = (error: unknown): boolean => fieldsOf(error).name === ABORTED;
 
-const isSynthetic = (part: unknown): boolean =>
-  typeof part === 'object' && part !== null && 'synthetic' in part && part.synthetic === true;
+const isSynthetic = (part: unknown): boolean => fieldsOf(part).synthetic === true;
 
 /** Texts that were added for the model were written by no user. */
 const partsOf = ({ info, parts }: ShownMessage): readonly ShownPart[] =>

@@ -1,10 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { ApiError } from '../../api/request.ts';
-import type { SessionDetail } from '../../api/session-types.ts';
+import type { SessionDetail } from '../../../protocol.ts';
 import { plainLine } from '../../format/hostile.ts';
 import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Empty, Failure, failureText, Loading } from '../../parts/states.tsx';
+import { Empty, Failure, Loading, showFailure } from '../../parts/states.tsx';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
 import { navigate, pathPieces } from '../../state/route.ts';
@@ -86,7 +85,7 @@ const openSession = async (agent: string, id: string): Promise<void> => {
     if (session.conversation === undefined) showToast(words.notFound, 'warning');
     else await resumeConversation(session.conversation);
   } catch (error) {
-    showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+    showFailure(error);
   }
 };
 

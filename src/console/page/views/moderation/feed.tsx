@@ -7,6 +7,7 @@ import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Chart, type ChartSeries } from '../../parts/chart.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { onVerdicts } from '../../state/live.ts';
 import { texts } from '../../texts.ts';
 import { createFeedLog, type FeedRow } from './feed-log.ts';
@@ -131,24 +132,16 @@ export const LiveFeed = () => {
         <p class="muted feed-empty">{words.empty}</p>
       ) : (
         <table class="table feed">
-          <thead>
-            <tr>
-              <th scope="col">{columns.time}</th>
-              <th scope="col" class="spare alias">
-                {columns.alias}
-              </th>
-              <th scope="col">{columns.outcome}</th>
-              <th scope="col" class="spare highest">
-                {columns.highest}
-              </th>
-              <th scope="col" class="signs">
-                {columns.signs}
-              </th>
-              <th scope="col" class="number">
-                {columns.latency}
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              columns.time,
+              [columns.alias, 'spare alias'],
+              columns.outcome,
+              [columns.highest, 'spare highest'],
+              [columns.signs, 'signs'],
+              [columns.latency, 'number'],
+            ]}
+          />
           <tbody>
             {rows.value.map((row) => (
               <Row key={row.number} row={row} />

@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals';
-import { ApiError } from '../../api/request.ts';
 import type { KeyChanged, ModerationState, ShownKey } from '../../api/types.ts';
 import { durationText } from '../../format/dates.ts';
 import { countText } from '../../format/numbers.ts';
@@ -7,7 +6,8 @@ import { Badge } from '../../parts/badge.tsx';
 import { Button, SteadyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
-import { failureText } from '../../parts/states.tsx';
+import { showFailure } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { now } from '../../state/clock.ts';
 import { showToast, type Tone } from '../../state/toasts.ts';
 import { api, isAdmin } from '../../state/visitor.ts';
@@ -74,7 +74,7 @@ const Actions = ({ backendKey, onChange }: KeyProps) => {
       showToast(`${done}${words.reach[reach]}`, 'good');
       onChange();
     } catch (error) {
-      showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+      showFailure(error);
     }
     isBusy.value = false;
     isAsking.value = false;
@@ -155,18 +155,13 @@ export const KeyTable = ({ state, takenAt, onChange }: KeyTableProps) => (
   <section class="card" aria-labelledby="keys-title">
     <h2 id="keys-title">{words.title}</h2>
     <table class="table stacked">
-      <thead>
-        <tr>
-          <th scope="col">{columns.key}</th>
-          <th scope="col">{columns.state}</th>
-          <th scope="col">{columns.reason}</th>
-          <th scope="col">{columns.returns}</th>
-          <th scope="col" class="number">
-            {columns.strikes}
-          </th>
-          {isAdmin.value ? <th scope="col">{columns.action}</th> : null}
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          ...[columns.key, columns.state, columns.reason, columns.returns],
+          [columns.strikes, 'number'],
+          ...(isAdmin.value ? [columns.action] : []),
+        ]}
+      />
       <tbody>
         {state.keys.map((one) => (
           <Row key={one.fingerprint} backendKey={one} takenAt={takenAt} onChange={onChange} />

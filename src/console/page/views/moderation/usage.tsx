@@ -2,7 +2,9 @@ import type { ModerationState } from '../../api/types.ts';
 import { durationText } from '../../format/dates.ts';
 import { countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { Fact } from '../../parts/fact.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import type { Tone } from '../../state/toasts.ts';
 import { texts } from '../../texts.ts';
 
@@ -18,21 +20,20 @@ const BREAKER_TONES: Readonly<Record<ModerationState['breaker']['state'], Tone>>
 const Ready = ({ state: { ready } }: { readonly state: ModerationState }) => {
   const reasons = ready?.reasons;
   if (reasons === undefined) return null;
+  if (reasons.length === 0)
+    return (
+      <Fact name={words.ready}>
+        <Badge tone="good">{words.isReady}</Badge>
+      </Fact>
+    );
   return (
-    <div>
-      <dt>{words.ready}</dt>
-      <dd>
-        <Badge tone={reasons.length === 0 ? 'good' : 'bad'}>
-          {reasons.length === 0 ? words.isReady : words.notReady}
-        </Badge>
-        {reasons.length === 0 ? null : (
-          <span class="muted">
-            {' '}
-            <SafeLine text={reasons.join('; ')} limit={300} />
-          </span>
-        )}
-      </dd>
-    </div>
+    <Fact name={words.ready}>
+      <Badge tone="bad">{words.notReady}</Badge>
+      <span class="muted">
+        {' '}
+        <SafeLine text={reasons.join('; ')} limit={300} />
+      </span>
+    </Fact>
   );
 };
 
@@ -42,31 +43,16 @@ export const Glance = ({ state }: { readonly state: ModerationState }) => {
   return (
     <dl class="glance">
       <Ready state={state} />
-      <div>
-        <dt>{words.breaker}</dt>
-        <dd>
-          <Badge tone={BREAKER_TONES[breaker.state]}>{words.breakerStates[breaker.state]}</Badge>
-          {breaker.rests_ms > 0 ? <span class="muted"> {durationText(breaker.rests_ms)}</span> : null}
-        </dd>
-      </div>
-      <div>
-        <dt>{words.calls}</dt>
-        <dd>{words.ofLimit(countText(calls.running), countText(calls.limit))}</dd>
-      </div>
-      <div>
-        <dt>{words.waiting}</dt>
-        <dd>{countText(calls.waiting)}</dd>
-      </div>
-      <div>
-        <dt>{words.cache}</dt>
-        <dd>{words.ofLimit(countText(cache.verdicts), countText(cache.limit))}</dd>
-      </div>
-      <div>
-        <dt>{words.version}</dt>
-        <dd>
-          <SafeLine text={version} limit={40} />
-        </dd>
-      </div>
+      <Fact name={words.breaker}>
+        <Badge tone={BREAKER_TONES[breaker.state]}>{words.breakerStates[breaker.state]}</Badge>
+        {breaker.rests_ms > 0 ? <span class="muted"> {durationText(breaker.rests_ms)}</span> : null}
+      </Fact>
+      <Fact name={words.calls}>{words.ofLimit(countText(calls.running), countText(calls.limit))}</Fact>
+      <Fact name={words.waiting}>{countText(calls.waiting)}</Fact>
+      <Fact name={words.cache}>{words.ofLimit(countText(cache.verdicts), countText(cache.limit))}</Fact>
+      <Fact name={words.version}>
+        <SafeLine text={version} limit={40} />
+      </Fact>
     </dl>
   );
 };
@@ -81,18 +67,9 @@ export const UsageTable = ({ state: { tokens, unusable } }: { readonly state: Mo
         <p class="muted">{words.none}</p>
       ) : (
         <table class="table stacked">
-          <thead>
-            <tr>
-              <th scope="col">{columns.model}</th>
-              <th scope="col" class="number">
-                {columns.prompt}
-              </th>
-              <th scope="col" class="number">
-                {columns.completion}
-              </th>
-              <th scope="col">{columns.unusable}</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[columns.model, [columns.prompt, 'number'], [columns.completion, 'number'], columns.unusable]}
+          />
           <tbody>
             {models.map((model) => {
               const used = tokens.find((one) => one.model === model);

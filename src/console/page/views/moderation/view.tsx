@@ -1,10 +1,9 @@
-import { useEffect } from 'preact/hooks';
 import type { ModerationState } from '../../api/types.ts';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { keyChanges } from '../../state/live.ts';
 import { createResource } from '../../state/resource.ts';
-import { useResource } from '../../state/resource-hook.ts';
+import { usePolling, useResource } from '../../state/resource-hook.ts';
 import { api } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 import { LiveFeed } from './feed.tsx';
@@ -23,12 +22,7 @@ const moderation = createResource(async (abort) => ({
 /** The moderation gateway: a text tried by hand, the live feed, backend keys, breaker, queue and usage. */
 export const ModerationView = () => {
   useResource(moderation, keyChanges.value);
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void moderation.load();
-    }, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, []);
+  usePolling(moderation.load, moderation.isLoading, REFRESH_MS);
   return (
     <>
       <PageHead title={texts.moderation.title} intro={texts.moderation.intro} />

@@ -1,5 +1,4 @@
-import type { RechargeRow } from '../../../protocol.ts';
-import type { RechargeLists } from '../../api/types.ts';
+import type { JournalLists, RechargeRow } from '../../../protocol.ts';
 import { plainLine } from '../../format/hostile.ts';
 import { moneyText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -8,6 +7,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { createResource } from '../../state/resource.ts';
 import { useResource } from '../../state/resource-hook.ts';
@@ -16,7 +16,7 @@ import { texts } from '../../texts.ts';
 
 const { columns, ...words } = texts.recharges;
 
-const recharges = createResource((abort) => api.get<RechargeLists>('/api/recharges', abort));
+const recharges = createResource((abort) => api.get<JournalLists>('/api/recharges', abort));
 
 const Doubt = ({ entry }: { readonly entry: RechargeRow }) => (
   <article class="card doubt">
@@ -69,20 +69,15 @@ const RechargeTable = ({ title, none, entries }: TableProps) => {
         <p class="muted">{none}</p>
       ) : (
         <table class="table stacked">
-          <thead>
-            <tr>
-              <th scope="col">{columns.when}</th>
-              <th scope="col">{columns.user}</th>
-              <th scope="col" class="number">
-                {columns.amount}
-              </th>
-              <th scope="col" class="number">
-                {columns.change}
-              </th>
-              {hasReasons ? <th scope="col">{columns.reason}</th> : null}
-              <th scope="col">{columns.reference}</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              ...[columns.when, columns.user],
+              [columns.amount, 'number'],
+              [columns.change, 'number'],
+              ...(hasReasons ? [columns.reason] : []),
+              columns.reference,
+            ]}
+          />
           <tbody>
             {entries.map((entry) => (
               <tr key={entry.reference}>
@@ -117,7 +112,7 @@ const RechargeTable = ({ title, none, entries }: TableProps) => {
   );
 };
 
-const Lists = ({ inDoubt, refused, verified, leftOut, missingFile }: RechargeLists) =>
+const Lists = ({ inDoubt, refused, verified, leftOut, missingFile }: JournalLists) =>
   inDoubt.length + refused.length + verified.length === 0 ? (
     <Empty
       title={missingFile === undefined ? words.empty : words.noFile(plainLine(missingFile, 120))}

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { ListedConversation } from '../../../protocol.ts';
-import type { SessionPage } from '../../api/session-types.ts';
+import type { ListedConversation, SessionPage } from '../../../protocol.ts';
 import { compactText, costText, countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -9,6 +8,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { Empty, Failure, Loading } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { createPages } from '../../state/pages.ts';
@@ -111,18 +111,7 @@ const Rows = () => {
   return (
     <>
       <table class="table stacked session-table">
-        <thead>
-          <tr>
-            <th scope="col">{columns.title}</th>
-            <th scope="col">{columns.updated}</th>
-            <th scope="col" class="number">
-              {columns.tokens}
-            </th>
-            <th scope="col" class="number">
-              {columns.cost}
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={[columns.title, columns.updated, [columns.tokens, 'number'], [columns.cost, 'number']]} />
         <tbody>
           {items.map((session) => (
             <Row key={`${session.agent}/${session.id}`} session={session} />

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { MessagePage, ShownMessage } from '../../api/session-types.ts';
+import type { MessagePage, ShownMessage } from '../../api/types.ts';
 import { errorSentence, readParts } from '../../format/message-parts.ts';
 import { costText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -9,6 +9,7 @@ import { SafeLine, SafeText } from '../../parts/safe-text.tsx';
 import { Empty, Failure, Loading } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { createPages } from '../../state/pages.ts';
+import { usePolling } from '../../state/resource-hook.ts';
 import { api } from '../../state/visitor.ts';
 import { texts } from '../../texts.ts';
 
@@ -82,13 +83,7 @@ export const SessionMessages = ({ agent, path, version, isBusy }: SessionMessage
     if (loadedVersion.current !== undefined) void pages.refresh();
     loadedVersion.current = version;
   }, [version]);
-  useEffect(() => {
-    if (!isBusy) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible' && !pages.isLoading.peek()) void pages.refresh();
-    }, POLL_MS);
-    return () => clearInterval(timer);
-  }, [isBusy, pages]);
+  usePolling(pages.refresh, pages.isLoading, isBusy ? POLL_MS : undefined);
   const items = pages.items.value;
   const failure = pages.failure.value;
   return (

@@ -1,17 +1,17 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
-import { ApiError } from '../../api/request.ts';
-import type { SessionDetail } from '../../api/session-types.ts';
+import { useMemo } from 'preact/hooks';
+import type { SessionDetail } from '../../../protocol.ts';
 import { costText, countText } from '../../format/numbers.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button, SteadyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Fact } from '../../parts/fact.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
-import { failureText, Loaded } from '../../parts/states.tsx';
+import { Loaded, showFailure } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { createResource } from '../../state/resource.ts';
-import { useResource } from '../../state/resource-hook.ts';
+import { usePolling, useResource } from '../../state/resource-hook.ts';
 import { navigate } from '../../state/route.ts';
 import { showToast } from '../../state/toasts.ts';
 import { api, isAdmin, missingPart } from '../../state/visitor.ts';
@@ -28,62 +28,32 @@ const POLL_MS = 2000;
 const IDLE_POLL_MS = 5000;
 
 const Facts = ({ session }: { readonly session: SessionDetail }) => {
-  const { created, updated, cost, tokens, messages, agentName, model, parent, agent } = session;
+  const { created, updated, cost, tokens, agentName, model, parent, agent } = session;
   return (
     <dl class="facts">
-      <div>
-        <dt>{words.columns.updated}</dt>
-        <dd>
-          <Time at={updated} />
-        </dd>
-      </div>
-      <div>
-        <dt>{words.created}</dt>
-        <dd>
-          <Time at={created} />
-        </dd>
-      </div>
-      <div>
-        <dt>{words.columns.cost}</dt>
-        <dd class="number">{costText(cost)}</dd>
-      </div>
-      <div>
-        <dt>{words.tokensIn}</dt>
-        <dd class="number">{countText(tokens.input)}</dd>
-      </div>
-      <div>
-        <dt>{words.tokensOut}</dt>
-        <dd class="number">{countText(tokens.output)}</dd>
-      </div>
-      {messages === undefined ? null : (
-        <div>
-          <dt>{words.messages}</dt>
-          <dd class="number">{countText(messages)}</dd>
-        </div>
-      )}
+      <Fact name={words.columns.updated}>
+        <Time at={updated} />
+      </Fact>
+      <Fact name={words.created}>
+        <Time at={created} />
+      </Fact>
+      <Fact name={words.columns.cost}>{costText(cost)}</Fact>
+      <Fact name={words.tokensIn}>{countText(tokens.input)}</Fact>
+      <Fact name={words.tokensOut}>{countText(tokens.output)}</Fact>
       {agentName === undefined ? null : (
-        <div>
-          <dt>{words.agent}</dt>
-          <dd>
-            <SafeLine text={agentName} limit={80} />
-          </dd>
-        </div>
+        <Fact name={words.agent}>
+          <SafeLine text={agentName} limit={80} />
+        </Fact>
       )}
       {model === undefined ? null : (
-        <div>
-          <dt>{words.model}</dt>
-          <dd>
-            <SafeLine text={model} limit={120} />
-          </dd>
-        </div>
+        <Fact name={words.model}>
+          <SafeLine text={model} limit={120} />
+        </Fact>
       )}
       {parent === undefined ? null : (
-        <div>
-          <dt>{words.parent}</dt>
-          <dd>
-            <a href={`/sessions/${agent}/${encodeURIComponent(parent)}`}>{words.openParent}</a>
-          </dd>
-        </div>
+        <Fact name={words.parent}>
+          <a href={`/sessions/${agent}/${encodeURIComponent(parent)}`}>{words.openParent}</a>
+        </Fact>
       )}
     </dl>
   );
@@ -96,7 +66,7 @@ const attempt = async (work: () => Promise<unknown>, done: string): Promise<bool
     showToast(done, 'good');
     return true;
   } catch (error) {
-    showToast(error instanceof ApiError ? failureText(error) : String(error), 'bad');
+    showFailure(error);
     return false;
   }
 };
@@ -197,15 +167,7 @@ export const SessionPageView = ({ agent, id }: SessionAddress) => {
   useResource(detail);
   const session = detail.value.value;
   const isBusy = session?.status === 'busy';
-  useEffect(() => {
-    const timer = setInterval(
-      () => {
-        if (document.visibilityState === 'visible' && !detail.isLoading.peek()) void detail.load();
-      },
-      isBusy ? POLL_MS : IDLE_POLL_MS,
-    );
-    return () => clearInterval(timer);
-  }, [isBusy, detail]);
+  usePolling(detail.load, detail.isLoading, isBusy ? POLL_MS : IDLE_POLL_MS);
   const title = session === undefined ? '' : session.title === '' ? words.untitled : session.title;
   return (
     <>

@@ -1,7 +1,8 @@
-import type { ToolServerRow } from '../../api/session-types.ts';
+import type { ToolServerList, ToolServerRow } from '../../../protocol.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { createResource } from '../../state/resource.ts';
@@ -12,7 +13,6 @@ import { texts } from '../../texts.ts';
 
 const { columns, states, ...words } = texts.toolServers;
 
-type ToolServerList = { readonly servers: readonly ToolServerRow[]; readonly unread: readonly number[] };
 const servers = createResource((abort) => api.get<ToolServerList>('/api/tools', abort));
 
 const TONES: Readonly<Record<string, Tone>> = { connected: 'good', failed: 'bad', needs_auth: 'warning' };
@@ -49,14 +49,7 @@ const Row = ({ server: { agent, name, state, error, errorAt } }: { readonly serv
 
 const Table = ({ rows }: { readonly rows: readonly ToolServerRow[] }) => (
   <table class="table stacked">
-    <thead>
-      <tr>
-        <th scope="col">{columns.name}</th>
-        <th scope="col">{columns.agent}</th>
-        <th scope="col">{columns.state}</th>
-        <th scope="col">{columns.error}</th>
-      </tr>
-    </thead>
+    <TableHead columns={[columns.name, columns.agent, columns.state, columns.error]} />
     <tbody>
       {rows.map((server) => (
         <Row key={`${server.agent}/${server.name}`} server={server} />

@@ -1,10 +1,10 @@
-import type { ServiceState } from '../../../protocol.ts';
-import type { PartName } from '../../api/types.ts';
+import { type Configurations, PARTS, type ServiceState } from '../../../protocol.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { JsonValue } from '../../parts/json-value.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { SafeLine } from '../../parts/safe-text.tsx';
 import { Empty, Loaded, Loading } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { UnreadAgents } from '../../parts/unread-agents.tsx';
 import { services } from '../../state/live.ts';
@@ -15,12 +15,9 @@ import { texts } from '../../texts.ts';
 import { ToolServers } from './tools.tsx';
 
 const words = texts.settings;
-const PARTS: readonly PartName[] = ['approvals', 'moderation', 'chat', 'sessions', 'recharges'];
 
 const TONES = { up: 'good', 'not-ready': 'warning', down: 'bad' } as const;
 
-type Configuration = { readonly agent: string; readonly config: unknown };
-type Configurations = { readonly agents: readonly Configuration[]; readonly unread: readonly number[] };
 const config = createResource((abort) => api.get<Configurations>('/api/config', abort));
 
 /** Of several agent servers each has its number, as where their sessions are. */
@@ -38,15 +35,15 @@ const ServiceTable = () => {
   if (all.length === 0) return <Empty title={texts.services.none} />;
   return (
     <table class="table stacked">
-      <thead>
-        <tr>
-          <th scope="col">{words.columns.service}</th>
-          <th scope="col">{words.columns.state}</th>
-          <th scope="col">{words.columns.address}</th>
-          <th scope="col">{words.columns.since}</th>
-          <th scope="col">{words.columns.reason}</th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          words.columns.service,
+          words.columns.state,
+          words.columns.address,
+          words.columns.since,
+          words.columns.reason,
+        ]}
+      />
       <tbody>
         {all.map((one) => (
           <tr key={`${one.part} ${one.address ?? ''}`}>

@@ -1,45 +1,10 @@
 import * as assert from 'uvu/assert';
-import { untilAborted } from '../../../src/core/async.ts';
 import type { HttpResponse } from '../../../src/core/http/client.ts';
 import { withCallDeadline } from '../../../src/relay-admin/call-deadline.ts';
 import { RelayError, type RelayErrorDetail } from '../../../src/relay-admin/errors/errors.ts';
-import type { RelayClient, RelayQuery } from '../../../src/relay-admin/relay/client.ts';
 import type { Tool, ToolResult } from '../../../src/relay-admin/tool.ts';
 
 import { createFakeClock, type FakeClock } from '../../fake-clock.ts';
-
-export type Asked = { readonly path: string; readonly query: RelayQuery };
-
-/** What the relay has at a path: data, an error to throw, or silence until the caller leaves. */
-export type Answering = (asked: Asked, index: number) => unknown;
-
-export const SILENCE = Symbol('silence');
-
-/** A relay without a network. It can only be read: a change that is sent fails the test. */
-export const createScriptedRelay = (answering: Answering, answer?: () => HttpResponse | Error | typeof SILENCE) => {
-  const asked: Asked[] = [];
-  const come = <T>(value: unknown, signal: AbortSignal): Promise<T> =>
-    untilAborted(
-      value === SILENCE
-        ? new Promise<T>(() => {})
-        : value instanceof Error
-          ? Promise.reject(value)
-          : Promise.resolve(value as T),
-      signal,
-    );
-  const relay: RelayClient = {
-    address: { origin: 'https://relay.test', host: 'relay.test' },
-    get(path, query, signal) {
-      asked.push({ path, query });
-      return come(answering({ path, query }, asked.length - 1), signal);
-    },
-    send: () => {
-      throw new Error('Sent a change');
-    },
-    health: (signal) => come(answer?.() ?? new Error('Nobody expected this'), signal),
-  };
-  return { relay, asked };
-};
 
 export const received = (status: number, text: string): HttpResponse => ({ status, text, header: () => null });
 
