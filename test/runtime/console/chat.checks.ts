@@ -148,84 +148,89 @@ describe('the chat in Chromium', ({ needing }) => {
   );
 });
 
-describe('the sessions in Chromium', ({ needing }) => {
-  needing(
-    MISSING_BROWSER,
-    'are listed a thousand long without a stall, found by title, exported and deleted',
-    onPage(async ({ page, url, agent }) => {
-      const count = thorough(150, 1000);
-      const made = async (title: string) =>
-        (await agent.ask<{ readonly id: string }>('POST', '/session', { title })).json;
-      const groups = Array.from({ length: count / 50 }, (_, group) => group);
-      for (const group of groups)
-        await Promise.all(Array.from({ length: 50 }, (_, index) => made(`Session ${group * 50 + index}`)));
-      const { id } = await made(`Straße ${HOSTILE}`);
-      await page.goto(`${url}/sessions`);
-      const rows = page.locator('.session-table tbody tr');
-      await rows.nth(99).waitFor();
-      await page.evaluate(() => {
-        const longest = globalThis as unknown as { longestMs: number };
-        longest.longestMs = 0;
-        new PerformanceObserver((list) => {
-          for (const { duration } of list.getEntries()) longest.longestMs = Math.max(longest.longestMs, duration);
-        }).observe({ type: 'longtask' });
-      });
-      while ((await rows.count()) < count) {
-        const before = await rows.count();
-        await page.getByRole('button', { name: 'Show more' }).click();
-        await rows.nth(before).waitFor();
-      }
-      const longestMs = await page.evaluate('longestMs');
-      // On a busy machine; a quiet one takes a tenth of it.
-      assert.ok(Number(longestMs) < 1000, `the longest task took ${longestMs} ms`);
-      console.log(`     figure: ${count + 1} sessions are listed, the longest task took ${longestMs} ms`);
-      await page.getByLabel('Search in titles').fill('STRASSE');
-      await rows.filter({ hasText: 'Straße' }).waitFor();
-      await rows.nth(1).waitFor({ state: 'detached' });
-      await checkAccess(page);
-      await rows.getByRole('link').click();
-      await page.getByText('No message yet').waitFor();
-      const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('Export').click()]);
-      const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
-      assert.is(lines.at(-1), '{"kind":"end"}');
-      assert.ok(lines[0]?.includes(id));
-      await page.getByRole('button', { name: 'Delete…' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-      await page.getByText('Deleted').waitFor();
-      assert.is((await agent.ask('GET', `/session/${id}`)).status, 404);
-    }),
-  );
+/** Most of the work of these is the browser's, and the views of sessions seldom change. */
+const hasSessions = thorough(0, 1) === 1;
 
-  needing(
-    MISSING_BROWSER,
-    'show messages with their calls as text, and a run that is aborted',
-    onPage(async ({ page, url, agent, model }) => {
-      const { json: session } = await agent.ask<{ readonly id: string }>('POST', '/session', { title: HOSTILE });
-      model.addReply(answer([...calls({ name: 'tools_echo', arguments: { words: HOSTILE } })]), isNoTitle);
-      model.addReply(answer([...text(HOSTILE), { kind: 'hang' }]), hasResult);
-      await agent.ask('POST', `/session/${session.id}/prompt_async`, {
-        parts: [{ type: 'text', text: `${HOSTILE}${'long '.repeat(10_000)}` }],
-      });
-      await page.goto(`${url}/sessions/0/${session.id}`);
-      await page.getByText('at work').waitFor();
-      await page.locator('.tool-call').getByText('tools_echo').click();
-      await page.getByText('Result').waitFor();
-      await page.getByText('Show 20,000 more').first().waitFor();
-      assert.is(await page.locator('.message img').count(), 0);
-      assert.is(await page.title(), 'Sessions · Gatehouse');
-      await checkAccess(page);
-      await page.getByRole('button', { name: 'Abort' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Abort' }).click();
-      await page.getByText('Aborted').first().waitFor();
-      await page.getByText('at work').waitFor({ state: 'detached' });
-    }),
-  );
+describe('the sessions in Chromium', ({ needing }) => {
+  if (hasSessions) {
+    needing(
+      MISSING_BROWSER,
+      'are listed a thousand long without a stall, found by title, exported and deleted',
+      onPage(async ({ page, url, agent }) => {
+        const count = 1000;
+        const made = async (title: string) =>
+          (await agent.ask<{ readonly id: string }>('POST', '/session', { title })).json;
+        const groups = Array.from({ length: count / 50 }, (_, group) => group);
+        for (const group of groups)
+          await Promise.all(Array.from({ length: 50 }, (_, index) => made(`Session ${group * 50 + index}`)));
+        const { id } = await made(`Straße ${HOSTILE}`);
+        await page.goto(`${url}/sessions`);
+        const rows = page.locator('.session-table tbody tr');
+        await rows.nth(99).waitFor();
+        await page.evaluate(() => {
+          const longest = globalThis as unknown as { longestMs: number };
+          longest.longestMs = 0;
+          new PerformanceObserver((list) => {
+            for (const { duration } of list.getEntries()) longest.longestMs = Math.max(longest.longestMs, duration);
+          }).observe({ type: 'longtask' });
+        });
+        while ((await rows.count()) < count) {
+          const before = await rows.count();
+          await page.getByRole('button', { name: 'Show more' }).click();
+          await rows.nth(before).waitFor();
+        }
+        const longestMs = await page.evaluate('longestMs');
+        // On a busy machine; a quiet one takes a tenth of it.
+        assert.ok(Number(longestMs) < 1000, `the longest task took ${longestMs} ms`);
+        console.log(`     figure: ${count + 1} sessions are listed, the longest task took ${longestMs} ms`);
+        await page.getByLabel('Search in titles').fill('STRASSE');
+        await rows.filter({ hasText: 'Straße' }).waitFor();
+        await rows.nth(1).waitFor({ state: 'detached' });
+        await checkAccess(page);
+        await rows.getByRole('link').click();
+        await page.getByText('No message yet').waitFor();
+        const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('Export').click()]);
+        const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+        assert.is(lines.at(-1), '{"kind":"end"}');
+        assert.ok(lines[0]?.includes(id));
+        await page.getByRole('button', { name: 'Delete…' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+        await page.getByText('Deleted').waitFor();
+        assert.is((await agent.ask('GET', `/session/${id}`)).status, 404);
+      }),
+    );
+
+    needing(
+      MISSING_BROWSER,
+      'show messages with their calls as text, and a run that is aborted',
+      onPage(async ({ page, url, agent, model }) => {
+        const { json: session } = await agent.ask<{ readonly id: string }>('POST', '/session', { title: HOSTILE });
+        model.addReply(answer([...calls({ name: 'tools_echo', arguments: { words: HOSTILE } })]), isNoTitle);
+        model.addReply(answer([...text(HOSTILE), { kind: 'hang' }]), hasResult);
+        await agent.ask('POST', `/session/${session.id}/prompt_async`, {
+          parts: [{ type: 'text', text: `${HOSTILE}${'long '.repeat(10_000)}` }],
+        });
+        await page.goto(`${url}/sessions/0/${session.id}`);
+        await page.getByText('at work').waitFor();
+        await page.locator('.tool-call').getByText('tools_echo').click();
+        await page.getByText('Result').waitFor();
+        await page.getByText('Show 20,000 more').first().waitFor();
+        assert.is(await page.locator('.message img').count(), 0);
+        assert.is(await page.title(), 'Sessions · Gatehouse');
+        await checkAccess(page);
+        await page.getByRole('button', { name: 'Abort' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Abort' }).click();
+        await page.getByText('Aborted').first().waitFor();
+        await page.getByText('at work').waitFor({ state: 'detached' });
+      }),
+    );
+  }
 
   needing(MISSING_BROWSER, 'and the chat leave no error in the browser, and no secret of the services', async () => {
     const world = await opened;
     const received = world?.browser.received() ?? '';
     assert.equal(world?.browser.problems(), []);
-    assert.ok(received.includes('Session 149'));
+    assert.ok(received.includes(hasSessions ? 'Session 149' : 'Chat'));
     for (const secret of [PASSWORD, BRIDGE_KEY]) assert.not.ok(received.includes(secret));
     await world?.browser.end();
     await world?.console.kill();

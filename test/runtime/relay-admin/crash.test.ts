@@ -16,8 +16,8 @@ const LATE = /^(?:PREVIEW_STALE|IDEMPOTENCY_CONFLICT|UNRESOLVED_RECHARGE): /;
 /** Other faults meet other moments in each run. */
 const SHIFT = Math.floor(Math.random() * ROUNDS);
 /** At random, but one life in each part of the time: else all might end at the same stage. */
-const lifeMsOf = (number: number): number =>
-  (((number * 7 + SHIFT) % ROUNDS) + Math.random()) * (LONGEST_LIFE_MS / ROUNDS);
+const lifeMsOf = (number: number, readMs: number): number =>
+  (((number * 7 + SHIFT) % ROUNDS) + Math.random()) * (Math.max(LONGEST_LIFE_MS, 6 * readMs) / ROUNDS);
 
 type Round = { readonly number: number; readonly pair: Pair; readonly start: () => RelayAdminProcess };
 
@@ -53,7 +53,10 @@ const killedOnce = async (
   admin: RelayAdminProcess,
 ): Promise<string> => {
   const fault = FAULTS[number % FAULTS.length];
-  const lifeMs = lifeMsOf(number);
+  // On a busy machine each request takes longer, and a life has to.
+  const startedAt = performance.now();
+  await admin.call('read', { path: 'users' });
+  const lifeMs = lifeMsOf(number, performance.now() - startedAt);
   const when = `round ${number}, ${fault}, killed after ${lifeMs.toFixed(1)} ms`;
   const { control } = world;
   if (fault !== undefined) control.useFault(fault);
