@@ -37,6 +37,7 @@ const isInAdapter = (file: string): boolean => /^src\/(?:[a-z-]+\/)?adapter\//.t
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   'itty-router': ['src/core/http/router.ts'],
   '@whatwg-node/server': ['src/adapter/node/server.ts'],
+  '@whatwg-node/fetch': ['src/adapter/node/server.ts'],
   undici: ['src/adapter/node/undici-client.ts', 'src/agent/adapter/streaming-fetch.ts'],
   ioredis: ['src/gateway/adapter/redis/client.ts', 'src/gateway/adapter/redis/connection.ts'],
   'prom-client': ['src/gateway/adapter/prometheus.ts', 'src/adapter/prometheus.ts'],

@@ -1,6 +1,7 @@
 import { systemClock } from '../adapter/node/clock.ts';
 import { nodeDigest } from '../adapter/node/crypto.ts';
 import { usableMemoryBytes } from '../adapter/node/memory.ts';
+import { useLibraryResponse } from '../adapter/node/server.ts';
 import { isMain, type ProcessContext, runService, type Service, STOP_LIMIT_MS } from '../adapter/node/service.ts';
 import { createUndiciClient, readProxySettings } from '../adapter/node/undici-client.ts';
 import { createBackendKeys, newId, newNonce } from '../adapter/web-crypto.ts';
@@ -105,7 +106,10 @@ const ANSWERED_AFTER_MS = STOP_LIMIT_MS - 200;
 const SERVICE = { name: 'gateway', unknownVariables: unknownGatewayVariables };
 
 /** Starts the gateway as this process's service. */
-export const main = (): Promise<void> => runService(SERVICE, build);
+export const main = (): Promise<void> => {
+  useLibraryResponse();
+  return runService(SERVICE, build);
+};
 
 if (isMain(import.meta.url))
   await runWithoutArguments(process.argv.slice(2), { name: 'gateway', help: GATEWAY_HELP, main });

@@ -77,7 +77,7 @@ describe('the page of the bridge', (check) => {
     const houses = await Promise.all(
       [...CORE_FAULTS.map(BRIDGE_ERROR_RESPONSES.forFault), BRIDGE_ERROR_RESPONSES.forBug()].map(rowOfReply),
     );
-    const stated = [...SOURCES.matchAll(/\bstatus: (\d{3}),\s*code: '([a-z_]+)'/g)].map(
+    const stated = [...SOURCES.matchAll(/(?:\bstatus: |\[\s*)(\d{3}),\s*(?:code: )?'([a-z_]+)'/g)].map(
       ([, status, code]) => `${status} ${code}`,
     );
     const refusals = matchesIn(SOURCES, /\b(?:agentFailed\(|TOO_LARGE = )'([a-z_]+)'/g).map((code) => `502 ${code}`);

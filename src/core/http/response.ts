@@ -1,20 +1,11 @@
 import type { CoreFault } from '../fault.ts';
 
-const texts = new WeakMap<Response, string>();
-
-/** The text of an answer below. To read the body of a response costs more than to send it, so an adapter takes this. */
-export const textOf = (response: Response): string | undefined => texts.get(response);
-
 /** An answer whose JSON is written already. */
 export const jsonTextResponse = (
   status: number,
   json: string,
   headers: Readonly<Record<string, string>> = {},
-): Response => {
-  const response = new Response(json, { status, headers: { 'content-type': 'application/json', ...headers } });
-  texts.set(response, json);
-  return response;
-};
+): Response => new Response(json, { status, headers: { 'content-type': 'application/json', ...headers } });
 
 /** A JSON answer. */
 export const jsonResponse = (status: number, body: unknown, headers?: Readonly<Record<string, string>>): Response =>
