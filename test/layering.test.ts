@@ -45,9 +45,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/sdk': [
     'src/relay-admin/server.ts',
     'src/agent/tools/mcp/client.ts',
-    'src/adapter/mcp/',
     'src/agent/adapter/mcp/',
-    'src/relay-admin/adapter/',
     'src/relay-admin/adapter/stdio.ts',
   ],
   ai: [],

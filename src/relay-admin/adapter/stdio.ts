@@ -1,11 +1,11 @@
 import { Writable } from 'node:stream';
 import v8 from 'node:v8';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { createLineWriter } from '../../adapter/node/service.ts';
 import { STOP_SIGNALS } from '../../adapter/node/signals.ts';
 import { ConfigError, type Variables } from '../../core/config.ts';
 import type { Log } from '../../core/log.ts';
-import { createStdioTransport } from './stdio-transport.ts';
 
 /** An MCP server that is served over standard input and output. */
 export type StdioService = {
@@ -17,6 +17,8 @@ export type StdioService = {
 
 export type StdioContext = { readonly variables: Variables; readonly writeLine: (line: string) => void };
 
+/** The longest line. Nothing uses longer ones, and one that goes on for ever would fill the memory. */
+const LINE_LIMIT_BYTES = 10 * 1024 * 1024;
 /** MCP clients wait at most two seconds for a server to end. */
 const STOP_LIMIT_MS = 1500;
 
@@ -67,7 +69,7 @@ export const runStdio = async (
     process.stdout.on('error', () => void stop('broken output'));
     for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
     server.onclose = () => void stop('closed');
-    await server.connect(createStdioTransport({ input: process.stdin, output }));
+    await server.connect(new StdioServerTransport(process.stdin, output, { maxBufferSize: LINE_LIMIT_BYTES }));
     log('info', 'listening');
   } catch (error) {
     fail(

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createLineSplitter, createShortLineReader } from '../../../adapter/mcp/lines.ts';
 import { errorCode } from '../../../adapter/node/error-code.ts';
 import { McpServerError } from '../../tools/mcp/errors.ts';
+import { createLineSplitter, createShortLineReader } from './lines.ts';
 
 /** Stores the last lines of an output. Drops a line that is cut off: half of a secret could not be recognized and redacted. */
 const createLastLines = (limitBytes: number) => {

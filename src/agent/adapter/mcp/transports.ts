@@ -2,7 +2,6 @@ import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/s
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { limitLevels, toMessage } from '../../../adapter/mcp/messages.ts';
 import type { Variables } from '../../../core/config.ts';
 import { parseJsonValue } from '../../../core/json.ts';
 import type { McpTransports } from '../../tools/mcp/client.ts';
@@ -10,6 +9,7 @@ import { McpServerError } from '../../tools/mcp/errors.ts';
 import { type ChildProcesses, createChildProcesses, type LineProcess } from './child-process.ts';
 import { type CommandLookup, DEFAULT_COMMAND_LOOKUP, resolveCommand } from './command.ts';
 import { type ConnectionFetch, createConnectionFetch, type Fetch } from './connection-fetch.ts';
+import { limitLevels, toMessage } from './messages.ts';
 
 type LocalOptions = Parameters<McpTransports['local']>[0];
 type RemoteOptions = Parameters<McpTransports['remote']>[0];

@@ -5,7 +5,7 @@ import {
   type JSONRPCMessage,
   JSONRPCMessageSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { isNestedBeyond } from '../../core/json.ts';
+import { isNestedBeyond } from '../../../core/json.ts';
 
 /** How many levels a message may have. The SDK writes some messages as JSON again, which overflows the stack at about 4,000. */
 export const LEVELS_LIMIT = 512;
