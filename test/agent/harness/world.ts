@@ -128,7 +128,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     log: createLog({ level: 'debug', service: 'agent', clock, write: (line) => void logged.push(line) }),
     ids,
     newId: () => 'req-test',
-    runInSlices: createTimeSlices(clock),
+    runInSlices: createTimeSlices(given.changes?.clock ?? clock),
     chance: () => 0,
     digest: nodeHexDigest,
     compileSchema: createSchemaCompiler(),
