@@ -22,8 +22,9 @@ export const sendStreamed = (reply: ServerResponse, response: Response): Promise
     onDisconnect(reply, () => {
       endWait();
       body.leave();
-      resolve();
     });
+    // Not when the client ends its side: until it has read what was written the response is open, and the library would begin another.
+    reply.once('close', resolve);
     const { status, statusText, headers } = response;
     reply.writeHead(status, statusText, [...headers].flat());
     reply.flushHeaders();
