@@ -17,8 +17,8 @@ export type StdioService = {
 
 export type StdioContext = { readonly variables: Variables; readonly writeLine: (line: string) => void };
 
-/** The longest line. Nothing uses longer ones, and one that goes on for ever would fill the memory. */
-const LINE_LIMIT_BYTES = 10 * 1024 * 1024;
+/** The longest line. No call is as long, and the SDK copies what has come of a line with each further piece. */
+const LINE_LIMIT_BYTES = 1024 * 1024;
 /** MCP clients wait at most two seconds for a server to end. */
 const STOP_LIMIT_MS = 1500;
 

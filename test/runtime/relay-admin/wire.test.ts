@@ -5,6 +5,7 @@ import { CHANGING_CALLS, READING_CALLS, TOOLS } from './tool-calls.ts';
 import { inWorld, keyNumber, previewed, rechargesSeen, until } from './world.ts';
 
 const MB = 1024 * 1024;
+const LONG = 1_000_000;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 const NO_SUCH_METHOD = -32601;
@@ -80,15 +81,15 @@ describe('the wire of the relay admin bundle', (check) => {
   );
 
   check.thorough(
-    'takes a line of 9 MB, whatever is in it, and soon answers the next',
+    'takes a line of 1 MB, whatever is in it, and soon answers the next',
     inWorld(async ({ start, control }) => {
       const admin = start();
       const startedAt = performance.now();
-      assert.equal(await answersTo(admin, `${'x'.repeat(9 * MB)}\n`), []);
-      const { isError, content } = await admin.call('read', { path: 'a'.repeat(9 * MB) });
+      assert.equal(await answersTo(admin, `${'x'.repeat(LONG)}\n`), []);
+      const { isError, content } = await admin.call('read', { path: 'a'.repeat(LONG) });
       assert.is(isError, true);
       assert.match(content[0]?.text ?? '', /^INVALID_ARGUMENT: path: expected at most 200 characters/);
-      const query = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`name-${at}`, at]));
+      const query = Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`name-${at}`, at]));
       assert.is((await admin.call('read', { path: 'users', query })).isError, true);
       assert.ok(performance.now() - startedAt < 20_000);
       assert.equal(control.requests(), []);
@@ -96,13 +97,13 @@ describe('the wire of the relay admin bundle', (check) => {
   );
 
   check(
-    'ends in good order when a line passes 10 MB, with or without an end',
+    'ends in good order when a line passes 1 MiB, with or without an end',
     inWorld(async ({ start }) => {
       for (const end of ['\n', '']) {
         const admin = start();
         await admin.initialize();
         const startedAt = performance.now();
-        admin.write('x'.repeat(11 * MB) + end);
+        admin.write('x'.repeat(2 * MB) + end);
         assert.equal(await admin.ended, { code: 0, signal: null });
         assert.ok(performance.now() - startedAt < 4000);
         assert.match(admin.stderr(), '"event":"stopping","signal":"closed"');
