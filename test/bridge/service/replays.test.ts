@@ -61,6 +61,16 @@ describe('a response that is read again', (check) => {
       assert.is((again as Record<string, unknown>).created_at, made.created_at);
     }),
   );
+
+  check('the values of its request: defaults', () =>
+    withBridge({ scripts: [answering(() => 'Hello')] }, async (world) => {
+      const made = await bodyOf(world, '/v1/responses', { input: 'hi', temperature: 0.5, instructions: 'Be short' });
+      assert.equal([made.temperature, made.instructions], [0.5, 'Be short']);
+      const again: Record<string, unknown> = await (await world.send(`/v1/responses/${made.id}`)).json();
+      assert.equal([again.temperature, again.instructions], [null, null]);
+      assert.equal(again.output, made.output);
+    }),
+  );
 });
 
 describe('the fingerprint of an answer', (check) => {
