@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { MemoryBounds } from '../core/byte-budget.ts';
 import {
   ConfigError,
   collectProblems,
@@ -53,7 +52,6 @@ export const AgentVariables = v.object({
   AGENT_LEASE_SECONDS: v.optional(WholeNumber(2, 60), '5'),
   AGENT_RETENTION_DAYS: v.optional(WholeNumber(0, 36_500), '0'),
   AGENT_MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '9437184'),
-  AGENT_MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
 });
 
 /** What decides who has access: checked even when other variables are wrong. */
@@ -72,8 +70,8 @@ export type AgentServerSettings = {
   readonly database: Database;
   /** Among servers on one database: one without a heartbeat for so long counts as dead. */
   readonly leaseMs: number;
-  /** The largest body, and the size of all in flight; undefined leaves that to the memory of the process. */
-  readonly bodies: Omit<MemoryBounds, 'memoryBytes'>;
+  /** The largest request body. */
+  readonly bodyLimitBytes: number;
   /** How long sessions are stored. */
   readonly retention: RetentionLimits;
 };
@@ -118,10 +116,7 @@ export const readAgentSettings = (variables: Variables): AgentServerSettings => 
     logLevel: settings.LOG_LEVEL,
     credentials: password === undefined ? undefined : { username, password },
     database: settings.AGENT_DATABASE_URL,
-    bodies: {
-      limitBytes: settings.AGENT_MAX_BODY_BYTES,
-      budgetBytes: settings.AGENT_MAX_BODY_BYTES_IN_FLIGHT,
-    },
+    bodyLimitBytes: settings.AGENT_MAX_BODY_BYTES,
     leaseMs: settings.AGENT_LEASE_SECONDS * 1000,
     retention: settings.AGENT_RETENTION_DAYS === 0 ? {} : { ageMs: settings.AGENT_RETENTION_DAYS * DAY_MS },
   };

@@ -106,11 +106,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   // Apart from the answers: a client that has lost its stream finds its answer running, and the places may be full of such.
   const readers = createSemaphore(settings.answersAtATime, 0);
   const limitBytes = settings.bodyLimitBytes;
-  const budget = createServiceBudget({
-    limitBytes,
-    budgetBytes: settings.bodyBudgetBytes,
-    memoryBytes: options.memoryBytes,
-  });
+  const budget = createServiceBudget({ limitBytes, memoryBytes: options.memoryBytes });
   const bodies = createRequestBodies({ clock, limitBytes, budget, runInSlices });
   const forOwner = createOwnerRoute({ track: activeRequests.track, authenticate, runInSlices });
   const spans = createRequestSpans(options.beginSpan ?? passOn);

@@ -131,7 +131,6 @@ export const BridgeVariables = v.object({
   BRIDGE_HEARTBEAT: v.optional(OneOf(['comment', 'chunk', 'off']), 'comment'),
   BRIDGE_CORS_ORIGINS: v.optional(Origins, ''),
   MAX_BODY_BYTES: v.optional(WholeNumber(1024, 104_857_600), '8388608'),
-  MAX_BODY_BYTES_IN_FLIGHT: v.optional(WholeNumber(1024, 1_000_000_000_000)),
   MAX_CONCURRENCY: v.optional(WholeNumber(1, 10_000), '500'),
 });
 type ParsedVariables = v.InferOutput<typeof BridgeVariables>;
@@ -187,7 +186,6 @@ const toSettings = (read: ParsedVariables) => {
     corsOrigins: read.BRIDGE_CORS_ORIGINS,
     bodyLimitBytes: read.MAX_BODY_BYTES,
     /** The size of all bodies in flight; undefined leaves it to the memory of the process. */
-    bodyBudgetBytes: read.MAX_BODY_BYTES_IN_FLIGHT,
     answersAtATime: read.MAX_CONCURRENCY,
   };
 };

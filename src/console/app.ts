@@ -92,11 +92,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
   const pageRoutes = createPageRoutes(options);
   const running = createConsoleParts(options);
   const visitors = createVisitors(options);
-  const budget = createServiceBudget({
-    limitBytes: BODY_LIMIT_BYTES,
-    budgetBytes: undefined,
-    memoryBytes: options.memoryBytes,
-  });
+  const budget = createServiceBudget({ limitBytes: BODY_LIMIT_BYTES, memoryBytes: options.memoryBytes });
   const bodies = createRequestBodies({ ...options, limitBytes: BODY_LIMIT_BYTES, budget });
   const { hide, clients } = running;
   const context = {

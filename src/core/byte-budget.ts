@@ -141,8 +141,6 @@ export const createByteBudget = (limitBytes: number): ByteBudget => {
 export type MemoryBounds = {
   /** The largest body. It must fit in, or it could never be sent. */
   readonly limitBytes: number;
-  /** What an operator has set. */
-  readonly budgetBytes?: number | undefined;
   /** What the process may use. */
   readonly memoryBytes: number;
 };
@@ -154,5 +152,5 @@ export type MemoryBounds = {
 const MEMORY_PER_BYTE = 10;
 
 /** The one budget of a service, for everything whose size its clients decide. */
-export const createServiceBudget = ({ limitBytes, budgetBytes, memoryBytes }: MemoryBounds): ByteBudget =>
-  createByteBudget(Math.max(limitBytes, budgetBytes ?? Math.floor(memoryBytes / MEMORY_PER_BYTE)));
+export const createServiceBudget = ({ limitBytes, memoryBytes }: MemoryBounds): ByteBudget =>
+  createByteBudget(Math.max(limitBytes, Math.floor(memoryBytes / MEMORY_PER_BYTE)));

@@ -131,7 +131,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     turnTimeoutMs: config.turnTimeoutMs,
     clientToolTimeoutMs: CLIENT_TOOL_TIMEOUT_MS,
     drainMs: DRAIN_MS,
-    memory: { ...settings.bodies, memoryBytes: usableMemoryBytes() },
+    memory: { limitBytes: settings.bodyLimitBytes, memoryBytes: usableMemoryBytes() },
     retention: settings.retention,
     metrics,
     beginSpan: tracing.beginSpan,

@@ -16,7 +16,7 @@ const DEFAULTS: AgentServerSettings = {
   logLevel: 'info',
   credentials: undefined,
   database: { kind: 'sqlite', path: './data/agent.db' },
-  bodies: { limitBytes: 9_437_184, budgetBytes: undefined },
+  bodyLimitBytes: 9_437_184,
   leaseMs: 5000,
   retention: {},
 };
@@ -47,7 +47,6 @@ describe('the settings of the agent server', (check) => {
         AGENT_SERVER_PASSWORD: ' pass word\n',
         AGENT_DATABASE_URL: ' sqlite:/data/a.db ',
         AGENT_MAX_BODY_BYTES: ' 1024 ',
-        AGENT_MAX_BODY_BYTES_IN_FLIGHT: ' 65536 ',
         AGENT_RETENTION_DAYS: ' 30 ',
       }),
       {
@@ -57,7 +56,7 @@ describe('the settings of the agent server', (check) => {
         logLevel: 'warn',
         credentials: { username: 'me', password: 'pass word' },
         database: { kind: 'sqlite', path: '/data/a.db' },
-        bodies: { limitBytes: 1024, budgetBytes: 65_536 },
+        bodyLimitBytes: 1024,
         leaseMs: 5000,
         retention: { ageMs: 30 * 86_400_000 },
       },

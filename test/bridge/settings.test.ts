@@ -48,7 +48,6 @@ describe('the settings of the bridge', (check) => {
       heartbeat: 'comment',
       corsOrigins: [],
       bodyLimitBytes: 8_388_608,
-      bodyBudgetBytes: undefined,
       answersAtATime: 500,
     });
     const empty = Object.fromEntries(Object.keys(BridgeVariables.entries).map((name) => [name, ' ']));
@@ -77,7 +76,6 @@ describe('the settings of the bridge', (check) => {
       BRIDGE_HEARTBEAT: 'off',
       BRIDGE_CORS_ORIGINS: 'https://a.example, app://obsidian.md,http://localhost:3000,null',
       MAX_BODY_BYTES: '1024',
-      MAX_BODY_BYTES_IN_FLIGHT: '65536',
       MAX_CONCURRENCY: '1',
     });
     assert.equal(settings, {
@@ -100,7 +98,6 @@ describe('the settings of the bridge', (check) => {
       heartbeat: 'off',
       corsOrigins: ['https://a.example', 'app://obsidian.md', 'http://localhost:3000', 'null'],
       bodyLimitBytes: 1024,
-      bodyBudgetBytes: 65_536,
       answersAtATime: 1,
     });
     assert.equal(read({ BRIDGE_ON_DISCONNECT: 'detach' }).onDisconnect, { kind: 'detach' });
@@ -154,7 +151,6 @@ describe('the settings of the bridge', (check) => {
         '*, https://a.example/b',
       ],
       MAX_BODY_BYTES: ['1023', '104857601'],
-      MAX_BODY_BYTES_IN_FLIGHT: ['1023', '1e9'],
       MAX_CONCURRENCY: ['0', '10001'],
     };
     for (const [name, values] of Object.entries(wrong)) {

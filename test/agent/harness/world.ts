@@ -158,7 +158,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     clientToolTimeoutMs: 86_400_000,
     drainMs: 0,
     retention: {},
-    memory: { limitBytes: 33_554_432, budgetBytes: undefined, memoryBytes: 4 * 1024 ** 3 },
+    memory: { limitBytes: 33_554_432, memoryBytes: 4 * 1024 ** 3 },
     metrics: NO_AGENT_METRICS,
     ...given.changes,
   });

@@ -101,7 +101,7 @@ const inWorld = async (
   const directory = mkdtempSync(join(tmpdir(), 'event-loop-'));
   const ids = createIds(systemClock, randomBytes);
   const store = await openSqliteStore({ file: join(directory, 'agent.db'), ids });
-  const memory = { limitBytes: 9 * MIB, budgetBytes: undefined, memoryBytes: 4 * 1024 * MIB };
+  const memory = { limitBytes: 9 * MIB, memoryBytes: 4 * 1024 * MIB };
   try {
     const world = await createAgentWorld({
       store,

@@ -142,7 +142,7 @@ describe('a part of a message', (check) => {
     assert.is(large.status, 413);
     const small = await startChat({
       scripts: [replying('yes')],
-      changes: { memory: { limitBytes: 100_000, budgetBytes: undefined, memoryBytes: 1_000_000 } },
+      changes: { memory: { limitBytes: 100_000, memoryBytes: 1_000_000 } },
     });
     const text = await partOf(small.world, small.id, 'text');
     const writing = async (value: string) =>

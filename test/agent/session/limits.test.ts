@@ -38,7 +38,7 @@ describe('a session that is full', (check) => {
 
 describe('a session on a server with little memory', (check) => {
   check('may hold what the server can read of it at a time', async () => {
-    const memory = { limitBytes: 10_000, budgetBytes: undefined, memoryBytes: 1_000_000 };
+    const memory = { limitBytes: 10_000, memoryBytes: 1_000_000 };
     const store = createMemoryStore({ ids: idsFrom() });
     const held = { ...store, messageOutlines: async () => [{ id: 'msg_1', bytes: 99_000 }] };
     const world = await createAgentWorld({ store: held, changes: { memory } });

@@ -124,7 +124,7 @@ describe('a turn of 50 steps in a session of 500 messages and 20 MB', (check) =>
         /** Processor time, and bytes that the store has given, when the request of each step was sent. */
         let requests: { readonly atMs: number; readonly bytes: number }[] = [];
         const model = callingModel(() => void requests.push({ atMs: usedMs(), bytes: takeBytes() }));
-        const memory = { limitBytes: 9 * MIB, budgetBytes: undefined, memoryBytes: 4 * 1024 * MIB };
+        const memory = { limitBytes: 9 * MIB, memoryBytes: 4 * 1024 * MIB };
         const changes = { clock: systemClock, ids, model, memory };
         const world = await createAgentWorld({ store: counting, tools: [toolNamed('look')], titler: null, changes });
         try {

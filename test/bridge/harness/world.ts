@@ -74,6 +74,8 @@ export type ChatReply = {
 export type BridgeGiven = WorldGiven & {
   readonly settings?: Partial<BridgeOptions['settings']>;
   readonly isForThisMachine?: boolean;
+  /** What the process of a bridge may use. */
+  readonly memoryBytes?: number;
   readonly over?: AgentWorld;
   /** Other ways than the world's own link, to several servers. */
   readonly ways?: Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stream'>;
@@ -100,7 +102,6 @@ const SETTINGS: BridgeOptions['settings'] = {
   showsReasoning: true,
   heartbeat: 'comment',
   corsOrigins: [],
-  bodyBudgetBytes: undefined,
   bodyLimitBytes: 20 * 1024 * 1024,
   answersAtATime: 500,
 };
@@ -189,6 +190,7 @@ export const startAgentWorld = (given: WorldGiven): Promise<AgentWorld> => {
 type BridgePlace = Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stream'> & {
   readonly settings: BridgeOptions['settings'];
   readonly isForThisMachine: boolean;
+  readonly memoryBytes: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly recordAnswer: (facts: AnswerMeasurement) => void;
@@ -196,7 +198,7 @@ type BridgePlace = Pick<AgentTransportOptions, 'baseUrls' | 'httpClient' | 'stre
 
 /** One bridge, which shares nothing with another but what it is given. */
 const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly readings: () => BridgeReadings } => {
-  const { settings, isForThisMachine, clock, log, recordAnswer, ...transport } = place;
+  const { settings, isForThisMachine, memoryBytes, clock, log, recordAnswer, ...transport } = place;
   let read = (): BridgeReadings => sumReadings([]);
   const reach = createAgentTransport({ ...transport, credentials: undefined, clock, log });
   const runInSlices = beginAtOnce(createTimeSlices(clock));
@@ -204,6 +206,7 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
   const bridge = createBridge({
     settings,
     isForThisMachine,
+    memoryBytes,
     agent: createAgentClient(callAgent),
     turns: createAgentTurns({ transport: reach, callAgent, clock, chance: () => 0, runInSlices }),
     servers: reach.servers,
@@ -223,7 +226,6 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
     newId: () => randomBytes(10).toString('hex'),
     version: '0.0.0-test',
     isStopping: () => false,
-    memoryBytes: 1024 ** 3,
   });
   return { bridge, readings: () => read() };
 };
@@ -231,7 +233,15 @@ const startBridge = (place: BridgePlace): { readonly bridge: Bridge; readonly re
 /** A bridge, or several behind a round-robin, over an agent server, all in this process and on the machine's own clock. */
 export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<BridgeWorld> => {
   const ownClock = createOwnClock();
-  const { settings, over, ways, clock = ownClock.clock, isForThisMachine = false, ...more } = given;
+  const {
+    settings,
+    over,
+    ways,
+    clock = ownClock.clock,
+    isForThisMachine = false,
+    memoryBytes = 1024 ** 3,
+    ...more
+  } = given;
   const { bridges: count = bridgeCount(), aheadMs = [], ...agentGiven } = more;
   const agent = over ?? (await startAgentWorld(agentGiven));
   const agents = [agent];
@@ -245,6 +255,7 @@ export const createBridgeWorld = async (given: BridgeGiven = {}): Promise<Bridge
     ...(ways ?? { ...link, baseUrls: ['http://agent.test'] }),
     settings: { ...SETTINGS, ...settings },
     isForThisMachine,
+    memoryBytes,
     clock,
     log,
     recordAnswer: (facts) => void answers.push(facts),

@@ -41,7 +41,7 @@ describe('the body of a request', (check) => {
     async () => {
       const text = JSON.stringify({ model: 'demo/main', messages: [user('x'.repeat(300_000))] });
       await withBridge(
-        { settings: { bodyBudgetBytes: 400_000, bodyLimitBytes: 400_000 }, scripts: [answering((words) => words)] },
+        { settings: { bodyLimitBytes: 400_000 }, memoryBytes: 4_000_000, scripts: [answering((words) => words)] },
         async ({ bridge }) => {
           const leaving = new AbortController();
           const first = bridge.handler(new Request(arriving(unfinished(), 300_000), { signal: leaving.signal }));

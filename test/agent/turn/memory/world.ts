@@ -3,7 +3,7 @@ import { type AgentWorld, prompt, replying, type Script } from '../../harness/wo
 
 export const LIMIT_BYTES = 100_000;
 /** The limits of a server whose turns together hold one budget. */
-export const memory = { limitBytes: LIMIT_BYTES, budgetBytes: LIMIT_BYTES, memoryBytes: LIMIT_BYTES };
+export const memory = { limitBytes: LIMIT_BYTES, memoryBytes: LIMIT_BYTES };
 
 /** A model that notes how many calls are under way, and answers when `open` is called. */
 export const createGate = () => {

@@ -50,7 +50,6 @@ export const createBodies = (bounds: Partial<MemoryBounds> = {}) => {
   const clock = createFakeClock();
   const budget = createServiceBudget({
     limitBytes: LIMIT_BYTES,
-    budgetBytes: undefined,
     memoryBytes: MEMORY_BYTES,
     ...bounds,
   });
