@@ -18,7 +18,7 @@ const runNode = (words: readonly string[], variables: NodeJS.ProcessEnv = {}): P
     const startedAt = performance.now();
     const child = spawn(process.execPath, words, {
       cwd: ROOT,
-      env: { ...process.env, CI: undefined, RUNNER_NODE: process.execPath, ...variables },
+      env: { ...process.env, CI: undefined, TEST_THOROUGH: undefined, RUNNER_NODE: process.execPath, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
