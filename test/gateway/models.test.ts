@@ -74,7 +74,7 @@ describe('aliases', (check) => {
         ['qwen3:8b', undefined],
       ],
     );
-    assert.is(parseModelAliases('{"toString":"m"}').get('toString')?.guard, undefined);
+    assert.is(parseModelAliases('{"toString":"m"}').get('toString')!.guard, undefined);
     assert.match(problemsOf('{"a":{"model":"m","guard":"words"}}').join(), /a\.guard: expected "text" or "json"/);
   });
   check('have a second judge where they say so, which may have one of its own', () => {

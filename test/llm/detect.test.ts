@@ -33,7 +33,7 @@ describe('the dialect of a self-hosted server', (check) => {
     assert.equal(paths, ['/api/version']);
     assert.is(calls[0]?.sent.method, 'GET');
     assert.is(calls[0]?.key, 'k');
-    assert.is(calls[0]?.sent.body, undefined);
+    assert.is(calls[0]!.sent.body, undefined);
   });
 
   check("is OpenAI's where only /v1/models reports models", async () => {

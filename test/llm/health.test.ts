@@ -33,7 +33,7 @@ describe('the health of a backend', (check) => {
     assert.equal(answer, { kind: 'up', models: ['gpt-oss:20b', 'gemma4:31b'] });
     assert.is(calls[0]?.path, '/api/tags');
     assert.is(calls[0]?.sent.method, 'GET');
-    assert.is(calls[0]?.sent.body, undefined);
+    assert.is(calls[0]!.sent.body, undefined);
     assert.is(calls[0]?.key, 'secret-a');
     const other = await health(LIST, createFixedDialect(openai));
     assert.equal(other.answer, { kind: 'up', models: ['gpt-oss-20b'] });
@@ -46,7 +46,7 @@ describe('the health of a backend', (check) => {
 
   check('is asked for without a key where none is needed', async () => {
     const { calls } = await health(TAGS, undefined, undefined, { secret: '', fingerprint: 'none' });
-    assert.is(calls[0]?.key, undefined);
+    assert.is(calls[0]!.key, undefined);
   });
 
   check('is bad where the key is refused', async () => {

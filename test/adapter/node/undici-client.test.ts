@@ -20,7 +20,7 @@ describe('an exchange over undici', (check) => {
       ({ url }) =>
         using({}, async (httpClient) => {
           await httpClient(get(url));
-          assert.is(seen[0]?.['accept-encoding'], undefined);
+          assert.is(seen[0]!['accept-encoding'], undefined);
         }),
     );
   });

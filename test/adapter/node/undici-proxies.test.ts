@@ -25,7 +25,7 @@ describe('an exchange through a proxy', (check) => {
           for (let index = 0; index < 5; index++) assert.is((await httpClient(post(url))).text, '{"ok":true}');
           assert.is(seen.length, 5);
           assert.match(seen[0]?.authorization ?? '', /^Bearer sk-/);
-          assert.is(seen[0]?.['proxy-authorization'], undefined);
+          assert.is(seen[0]!['proxy-authorization'], undefined);
           assert.ok(proxy.detours.length >= 1 && proxy.detours.length <= 2);
           for (const detour of proxy.detours) {
             assert.equal(detour, { target: `127.0.0.1:${port}`, credentials: undefined, bearer: undefined });
@@ -41,7 +41,7 @@ describe('an exchange through a proxy', (check) => {
         using({ httpProxy: `http://user:p%40ss@127.0.0.1:${proxy.port}` }, async (httpClient) => {
           await httpClient(post(url));
           assert.is(proxy.detours[0]?.credentials, `Basic ${Buffer.from('user:p@ss').toString('base64')}`);
-          assert.is(seen[0]?.['proxy-authorization'], undefined);
+          assert.is(seen[0]!['proxy-authorization'], undefined);
         }),
       ),
     ),

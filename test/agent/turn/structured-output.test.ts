@@ -180,7 +180,7 @@ describe('an answer in the form of a JSON Schema', (check) => {
     const id = await world.session();
     await ask(world, id, 'How cold?', { format: FORMAT });
     assert.is(textOf(await ask(world, id, 'In a word?')), 'Cold.');
-    assert.is(world.asked[1]?.toolChoice, undefined);
+    assert.is(world.asked[1]!.toolChoice, undefined);
     assert.is(world.asked[1]?.system.includes(STRUCTURED_OUTPUT), false);
   });
 

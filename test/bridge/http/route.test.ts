@@ -56,7 +56,7 @@ describe('an answer that is counted', (check) => {
   check('may hold no word', async () => {
     const { facts, counting } = countingOf();
     for await (const _ of measured(reporting(thought('r', 'Hm'), ended()), counting));
-    assert.is(facts[0]?.firstWordMs, undefined);
+    assert.is(facts[0]!.firstWordMs, undefined);
   });
 
   check('was left where its reader stops early, and its source is ended', async () => {

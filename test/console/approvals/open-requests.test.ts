@@ -66,7 +66,7 @@ describe('the open requests of all agent servers', (check) => {
     assert.equal(Object.keys(money ?? {}).sort(), ['isKnown', 'source', 'summary', 'warnings']);
     assert.is(money?.isKnown, false);
     const plain = await withRequest({ metadata: { input } });
-    assert.is((await plain.shown()).open[0]?.money, undefined);
+    assert.is((await plain.shown()).open[0]!.money, undefined);
     for (const one of [world, plain]) one.stop();
   });
 

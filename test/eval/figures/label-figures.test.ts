@@ -59,12 +59,12 @@ describe('the figures of a label', (check) => {
   check('show the threshold that the answers have, or none where several were at work', () => {
     const rows = [observed('a', true, 0.6), observed('b', true, 0.4), observed('c', false, 0)];
     assert.equal(labelFigures('hate', rows)?.threshold, { lowestFlagged: 0.6, highestUnflagged: 0.4 });
-    assert.is(labelFigures('hate', [observed('c', false, 0)])?.threshold, undefined);
+    assert.is(labelFigures('hate', [observed('c', false, 0)])!.threshold, undefined);
     const other = {
       ...observed('d', true, 0.7),
       result: { ...judgedOf({ hate: 0.7 }), categories: [], flagged: false },
     };
-    assert.is(labelFigures('hate', [...rows, other])?.threshold, undefined);
+    assert.is(labelFigures('hate', [...rows, other])!.threshold, undefined);
   });
 });
 

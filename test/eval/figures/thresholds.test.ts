@@ -160,7 +160,7 @@ describe('the policy file of suggestions', (check) => {
       policy?.categories.filter(({ threshold }) => threshold !== 0.5).map(({ name, threshold }) => [name, threshold]),
       [['hate', 0.75]],
     );
-    assert.is(policy?.guidance, undefined);
+    assert.is(policy!.guidance, undefined);
   });
 
   check(

@@ -281,7 +281,7 @@ describe('two servers on one database', (check) => {
       assert.is(textOf(await ask(b, id, 'and now?')), 'hello');
       const [first, second] = answersIn(await messagesOf(b, id));
       assert.is(first?.info.error?.name, 'MessageAbortedError');
-      assert.is(second?.info.error, undefined);
+      assert.is(second!.info.error, undefined);
     }),
   );
 });

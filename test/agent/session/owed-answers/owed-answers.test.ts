@@ -108,7 +108,7 @@ describe('an answer that is owed', (check) => {
     const [first, second, ...others] = await answersOf(world);
     assert.equal([first?.parentID, second?.parentID, others], [messageID(1), messageID(2), []]);
     assert.match(first?.error?.name === 'UnknownError' ? first.error.data.message : '', /more than an hour later/);
-    assert.is(second?.error, undefined);
+    assert.is(second!.error, undefined);
     assert.is(world.asked.length, 1);
   });
 

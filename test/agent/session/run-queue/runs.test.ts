@@ -112,7 +112,7 @@ describe('runs', (check) => {
     const thirdAborted = runs.abort('a', '3');
     await turn();
     open[0]?.finish();
-    assert.is((await second)?.error, undefined);
+    assert.is((await second)!.error, undefined);
     await thirdAborted;
     assert.is((await third)?.error?.name, 'MessageAbortedError');
   });

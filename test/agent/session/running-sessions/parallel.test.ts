@@ -86,6 +86,6 @@ describe('sessions at work', (check) => {
     await until(world, () => isQuiet(world));
     const [answer] = answersIn(await messagesOf(world, id));
     assert.is(answer === undefined ? '' : textOf(answer), 'all the same');
-    assert.is(answer?.info.error, undefined);
+    assert.is(answer!.info.error, undefined);
   });
 });

@@ -41,7 +41,7 @@ describe('results that come after a restart', (check) => {
     await idle(world);
     const answer = answersIn(await messagesOf(world, id)).at(-1);
     assert.is(answer?.info.parentID, before.answer.info.parentID);
-    assert.is(answer?.info.error, undefined);
+    assert.is(answer!.info.error, undefined);
     await world.server.stop();
     await store.close();
   });
@@ -58,7 +58,7 @@ describe('results that come after a restart', (check) => {
     const world = await restarted(store, before.world.clock.now(), { scripts: [replying('It rains.')] });
     await idle(world);
     const answer = answersIn(await messagesOf(world, before.id)).at(-1);
-    assert.is(answer?.info.error, undefined);
+    assert.is(answer!.info.error, undefined);
     assert.is(answer?.info.parentID, before.answer.info.parentID);
     assert.equal(await errorsAt(world, before.id), ['completed', 'completed']);
   });

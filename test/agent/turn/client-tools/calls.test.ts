@@ -138,7 +138,7 @@ describe('tools that run at the client', (check) => {
     );
     await giveResults(world, id, [{ callID: call?.callID, output: 'rain' }]);
     await idle(world);
-    assert.is(world.asked[2]?.toolChoice, undefined);
+    assert.is(world.asked[2]!.toolChoice, undefined);
   });
 
   check('have their steps counted on, and the last one makes no calls', async () => {

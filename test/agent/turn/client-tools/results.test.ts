@@ -97,7 +97,7 @@ describe('tools that run at the client', (check) => {
     await idle(world);
     assert.match(JSON.stringify(world.asked[1]?.messages), '"output":"rain"');
     assert.match(JSON.stringify(world.asked[2]?.messages), 'Rain was reported.');
-    assert.is(answersIn(await messagesOf(world, id)).at(-1)?.info.error, undefined);
+    assert.is(answersIn(await messagesOf(world, id)).at(-1)!.info.error, undefined);
   });
 
   check('and a value that is asked for: the value ends the turn, and a call beside it is not made', async () => {

@@ -69,7 +69,7 @@ describe('a settlement', (check) => {
     await second.claim(draft(1, 1));
     const loser = JSON.parse(file.lines[1] ?? '').by;
     await second.settle(settlement(loser, VERIFIED));
-    assert.is(second.findByToken(draft(1, 1).token)?.settlement, undefined);
+    assert.is(second.findByToken(draft(1, 1).token)!.settlement, undefined);
     assert.is(second.unresolvedOf(7).length, 1);
   });
 

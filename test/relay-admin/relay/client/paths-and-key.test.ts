@@ -16,7 +16,7 @@ describe('a read of the relay', (check) => {
       accept: 'application/json',
       'x-api-key': SECRET,
     });
-    assert.is(sent?.body, undefined);
+    assert.is(sent!.body, undefined);
   });
 
   check('writes its query out in order, whatever is in it', async () => {
