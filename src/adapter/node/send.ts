@@ -3,8 +3,9 @@ import { directBodyOf } from '../../core/http/streamed-response.ts';
 import { onDisconnect } from './disconnect.ts';
 
 /**
- * Sends a streamed response as its text comes, and settles once Node has all of it, or the client has disconnected: what is written
- * later is dropped. Any other response is left to `@whatwg-node/server`, which sends nothing once Node's response has ended.
+ * Sends a streamed response as its text comes. Settles when Node has all of it, or its response is closed; what is written after the
+ * client has disconnected is dropped. Any other response is left to `@whatwg-node/server`, which sends nothing once Node's response has
+ * ended or is closed.
  */
 export const sendStreamed = (reply: ServerResponse, response: Response): Promise<void> | undefined => {
   const body = directBodyOf(response);

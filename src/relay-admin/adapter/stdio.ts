@@ -17,7 +17,7 @@ export type StdioService = {
 
 export type StdioContext = { readonly variables: Variables; readonly writeLine: (line: string) => void };
 
-/** The longest line. No call is as long, and the SDK copies what has come of a line with each further piece. */
+/** The longest line; a longer one ends the server. No call is as long, and the SDK copies a line again with each piece that comes. */
 const LINE_LIMIT_BYTES = 1024 * 1024;
 /** MCP clients wait at most two seconds for a server to end. */
 const STOP_LIMIT_MS = 1500;
