@@ -185,7 +185,6 @@ const toSettings = (read: ParsedVariables) => {
     heartbeat: read.BRIDGE_HEARTBEAT,
     corsOrigins: read.BRIDGE_CORS_ORIGINS,
     bodyLimitBytes: read.MAX_BODY_BYTES,
-    /** The size of all bodies in flight; undefined leaves it to the memory of the process. */
     answersAtATime: read.MAX_CONCURRENCY,
   };
 };

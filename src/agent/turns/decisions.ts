@@ -16,10 +16,11 @@ const topSessions = async (
 ): Promise<ReadonlySet<string>> => {
   const sessionIDs = requests.map(({ sessionID }) => sessionID);
   const known = await readAncestors(store, sessionIDs);
+  // One that is gone stands for itself: it has no turn, and belongs to no other session's family.
   return new Set(
-    sessionIDs.flatMap((id) => {
+    sessionIDs.map((id) => {
       const session = known.get(id);
-      return session === undefined ? [] : [topSession(session, known).id];
+      return session === undefined ? id : topSession(session, known).id;
     }),
   );
 };

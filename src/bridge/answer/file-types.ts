@@ -1,5 +1,5 @@
 import type { AgentModel } from '../agent/types.ts';
-import { type PromptFile, unsupportedValue } from '../request.ts';
+import { badInput, type PromptFile } from '../request.ts';
 
 /** Agents send these as texts, which every model can read. */
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b)/i;
@@ -37,10 +37,11 @@ const KINDS = [
 export const refuseUnsupportedFiles = (files: readonly PromptFile[], model: FileModel): void => {
   const refused = files.find(({ mime }) => !isTaken(mime, model));
   if (refused === undefined) return;
-  const { at = 'messages' } = refused;
+  const { at = null } = refused;
   const taken = ['texts', ...KINDS.flatMap(([mime, name]) => (isTaken(mime, model) ? [name] : []))].join(', ');
-  throw unsupportedValue(
+  throw badInput(
+    'unsupported_value',
     at,
-    `this model takes ${taken}. Send one of these (its data: URL or its filename says what it is), or choose another model`,
+    `Unsupported value${at === null ? '' : ` at '${at}'`}: this model takes ${taken}. Send one of these (its data: URL or its filename says what it is), or choose another model`,
   );
 };

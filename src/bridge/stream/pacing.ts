@@ -6,6 +6,8 @@ import type { PolledOutput } from './polled-output.ts';
 
 /** No text waits longer: pieces grow as much as that needs. */
 const WAIT_LIMIT_MS = 600;
+/** Texts that arrive within this time share one deadline. */
+const SHARED_DEADLINE_MS = 50;
 /** The most pieces that a backlog is cut into where there are no pauses. */
 const BACKLOG_PIECES = 2000;
 
@@ -31,29 +33,38 @@ type Pacer = {
   readonly recordSent: (units: number, now: number) => void;
 };
 
+type TextDeadline = { readonly since: number; untilUnits: number };
+
 /** Pieces have fixed times, so nothing drifts. A piece that is sent late holds those that were missed, too. */
 const createPacer = ({ chunkSize, delayMs }: PacerOptions, share: PieceShare): Pacer => {
-  /** With so many pieces everything that waits is out. */
-  const backlogPieces = delayMs === 0 ? BACKLOG_PIECES : 1 + Math.floor(WAIT_LIMIT_MS / delayMs);
-  let waitingUnits = 0;
-  let waitingSince = 0;
-  /** Of a piece. It only grows until nothing waits any more, so that no text waits for more than `backlogPieces`. */
-  let leastUnits = 0;
+  let receivedUnits = 0;
+  let sentUnits = 0;
   let nextAt = Number.NEGATIVE_INFINITY;
   let sentAt = Number.NEGATIVE_INFINITY;
   let isEmpty = true;
-  const piecesUntil = (now: number): number =>
-    delayMs === 0 ? 1 : 1 + Math.floor(Math.max(0, now - nextAt) / delayMs);
+  let minimumUnits = 0;
+  const deadlines: TextDeadline[] = [];
+  const piecesBetween = (first: number, until: number): number => 1 + Math.floor(Math.max(0, until - first) / delayMs);
+  const unitsPerPiece = (now: number): number =>
+    deadlines.reduce((most, { since, untilUnits }) => {
+      const pieces = piecesBetween(now, since + WAIT_LIMIT_MS);
+      return Math.max(most, Math.ceil((untilUnits - sentUnits) / pieces));
+    }, 0);
+  const addDeadline = (now: number) => {
+    const last = deadlines.at(-1);
+    if (last !== undefined && now < last.since + SHARED_DEADLINE_MS) last.untilUnits = receivedUnits;
+    else deadlines.push({ since: now, untilUnits: receivedUnits });
+  };
   return {
     recordReceived(units, now) {
-      if (waitingUnits === 0) waitingSince = now;
-      waitingUnits += units;
-      leastUnits = Math.max(leastUnits, Math.ceil(waitingUnits / backlogPieces));
+      receivedUnits += units;
       if (isEmpty) {
         nextAt = Math.max(nextAt, now);
         share.begin();
       }
       isEmpty = false;
+      if (delayMs > 0) addDeadline(now);
+      else minimumUnits = Math.max(minimumUnits, Math.ceil((receivedUnits - sentUnits) / BACKLOG_PIECES));
     },
     recordEmpty() {
       if (!isEmpty) share.end();
@@ -64,18 +75,21 @@ const createPacer = ({ chunkSize, delayMs }: PacerOptions, share: PieceShare): P
       // A clock that was set back must not stop the text.
       nextAt = Math.min(nextAt, now + delayMs);
       sentAt = Math.min(sentAt, now);
-      return Math.max(Math.min(nextAt, waitingSince + WAIT_LIMIT_MS), sentAt + share.intervalMs());
+      const ownAt = Math.min(nextAt, (deadlines[0]?.since ?? now) + WAIT_LIMIT_MS);
+      return Math.max(ownAt, sentAt + share.intervalMs());
     },
     portion(now) {
-      const pieces = piecesUntil(now);
-      return { graphemes: pieces * chunkSize, units: Math.min(LONGEST_PIECE, pieces * leastUnits) };
+      if (delayMs === 0) return { graphemes: chunkSize, units: Math.min(LONGEST_PIECE, minimumUnits) };
+      const pieces = piecesBetween(nextAt, now);
+      return { graphemes: pieces * chunkSize, units: Math.min(LONGEST_PIECE, pieces * unitsPerPiece(now)) };
     },
     recordSent(units, now) {
-      waitingUnits -= units;
-      if (waitingUnits === 0) leastUnits = 0;
+      sentUnits += units;
+      if (sentUnits === receivedUnits) minimumUnits = 0;
       if (delayMs === 0) return;
       sentAt = now;
-      nextAt = now < nextAt ? now + delayMs : nextAt + delayMs * piecesUntil(now);
+      nextAt = now < nextAt ? now + delayMs : nextAt + delayMs * piecesBetween(nextAt, now);
+      while (deadlines[0] !== undefined && deadlines[0].untilUnits <= sentUnits) deadlines.shift();
     },
   };
 };

@@ -143,14 +143,25 @@ const asOutcome = async (turns: AgentTurns, fault: Fault<BridgeFault>, by: TurnC
   throw fault;
 };
 
+/** The first events of a stream. Without any the connection has failed. */
+const firstEvents = async (answer: OpenAnswer): Promise<readonly NamedEvent[]> => {
+  try {
+    const events = await answer.nextEvents();
+    if (events.length === 0) throw new HttpClientError('CONNECTION_FAILED');
+    return events;
+  } catch (error) {
+    answer.close();
+    throw error;
+  }
+};
+
 const beginOnce = async (turns: AgentTurns, body: string, trace: object, by: TurnCaller): Promise<BegunTurn> => {
   const { transport, urlOf, clock } = turns;
   const accept = 'text/event-stream, application/json';
   const headers = { ...ownerHeaders(turns, by.owner), 'content-type': 'application/json', ...trace, accept };
   const answer = await openAnswer(transport.stream, { url: urlOf(TURNS), headers, body }, { clock, signal: by.signal });
   if (answer.status !== 200) return asOutcome(turns, await faultOf(turns, answer, true), by);
-  const [first, ...events] = answer.isEventStream ? await answer.nextEvents() : [];
-  if (first === undefined && answer.isEventStream) throw new HttpClientError('CONNECTION_FAILED');
+  const [first, ...events] = answer.isEventStream ? await firstEvents(answer) : [];
   const text = first === undefined ? await answer.text() : first.data;
   const begun = parseJson(BegunRecord, text);
   if (begun !== undefined && 'reader' in begun) {

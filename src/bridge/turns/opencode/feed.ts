@@ -11,7 +11,7 @@ import { type AgentTransport, createAgentUrls } from '../../agent/servers.ts';
 export const AgentEventRecord = v.variant('type', [
   v.object({
     type: v.literal('message.part.delta'),
-    properties: v.object({ messageID: Id, partID: Id, field: v.string(), delta: v.string() }),
+    properties: v.object({ sessionID: Id, messageID: Id, partID: Id, field: v.string(), delta: v.string() }),
   }),
   v.object({ type: v.literal('message.part.updated'), properties: v.object({ part: PartRecord }) }),
   v.object({ type: v.literal('message.updated'), properties: v.object({ info: MessageInfo }) }),
@@ -30,12 +30,22 @@ const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
 /** An event of the agent, or a `gap`: events were lost, so the state has to be fetched from the agent. */
 export type AgentUpdate = AgentEventRecord | { readonly type: 'gap' };
 
+/** The session whose messages an update is about; undefined for any other. */
+const sessionOf = (update: AgentUpdate): string | undefined => {
+  if (update.type === 'message.part.delta') return update.properties.sessionID;
+  if (update.type === 'message.part.updated') return update.properties.part.sessionID;
+  return update.type === 'message.updated' ? update.properties.info.sessionID : undefined;
+};
+
 /** The agent's events over one connection, opened at once and reopened whenever it ends. */
 export type AgentFeed = {
   /** Resolves once the stream is open, at once if it is. Faults with `backend-error` when it does not open in time. */
   readonly untilOpen: (signal: AbortSignal) => Promise<void>;
-  /** Calls the listener with all that comes until the returned function is called. It must not throw and must not wait. */
-  readonly subscribe: (listener: (update: AgentUpdate) => void) => () => void;
+  /**
+   * Calls the listener with all that comes until the returned function is called; with a session, only with its messages and gaps. It must
+   * not wait.
+   */
+  readonly subscribe: (listener: (update: AgentUpdate) => void, sessionID?: string) => () => void;
   readonly stop: () => void;
 };
 
@@ -69,7 +79,10 @@ const createSkippedLog = ({ clock, log }: FeedNeeds) => {
 export const createAgentFeed = (needs: FeedNeeds): AgentFeed => {
   const { transport, clock, log, chance } = needs;
   const { headers, urlOf } = createAgentUrls(transport);
-  const listeners = new Set<(update: AgentUpdate) => void>();
+  const listeners = new Set<{
+    readonly listener: (update: AgentUpdate) => void;
+    readonly sessionID?: string | undefined;
+  }>();
   const stopping = new AbortController();
   const noteSkipped = createSkippedLog(needs);
   let opening = Promise.withResolvers<void>();
@@ -77,8 +90,19 @@ export const createAgentFeed = (needs: FeedNeeds): AgentFeed => {
   let hasBeenOpen = false;
   let lossReason = '';
 
+  const logBug = (error: unknown): void =>
+    log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
   const publish = (update: AgentUpdate): void => {
-    for (const listener of [...listeners]) if (listeners.has(listener)) listener(update);
+    const session = sessionOf(update);
+    for (const one of [...listeners]) {
+      const isFor = one.sessionID === undefined || one.sessionID === session || update.type === 'gap';
+      if (!isFor || !listeners.has(one)) continue;
+      try {
+        one.listener(update);
+      } catch (error) {
+        logBug(error);
+      }
+    }
   };
   const open = (): void => {
     state = 'open';
@@ -118,7 +142,7 @@ export const createAgentFeed = (needs: FeedNeeds): AgentFeed => {
       lossReason = await connect().then(
         ({ reason }) => reason,
         (error: unknown) => {
-          log('error', 'bug', { reason: error instanceof Error ? error.name : typeof error });
+          logBug(error);
           return 'bug';
         },
       );
@@ -144,9 +168,10 @@ export const createAgentFeed = (needs: FeedNeeds): AgentFeed => {
         deadline.clear();
       }
     },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    subscribe(listener, sessionID) {
+      const one = { listener, sessionID };
+      listeners.add(one);
+      return () => void listeners.delete(one);
     },
     stop() {
       listeners.clear();

@@ -112,7 +112,7 @@ export const startRun = (
       setPrompt(update.properties.part.messageID);
     if (applyEvent(answer, update)) notify();
   };
-  const unsubscribe = feed.subscribe(onUpdate);
+  const unsubscribe = feed.subscribe(onUpdate, sessionID);
   const requests = open.watch(sessionID, notify);
 
   const lastInfo = () => answer.steps.at(-1)?.info;

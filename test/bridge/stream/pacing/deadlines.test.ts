@@ -67,6 +67,22 @@ describe('paced output', (check) => {
     assert.ok(Math.max(...texts(collected).map(({ text }) => text.length)) <= 1700);
   });
 
+  check('a source that never pauses: about a piece each interval, for as long as it lasts', async () => {
+    const clock = createFakeClock();
+    const collected = await receivedFrom(
+      pacedPieces(
+        withText(clock, repeated(100, outputText(letters(12)), 30)),
+        { clock, chunkSize: 4, delayMs: 50 },
+        never,
+      ),
+      clock,
+    );
+    const times = texts(collected).map(({ atMs }) => atMs);
+    const gaps = times.slice(1, -1).map((atMs, index) => atMs - (times[index] ?? 0));
+    assert.ok(times.length <= 80, `${times.length} pieces in three seconds`);
+    assert.ok(Math.min(...gaps) >= 20, `two pieces within ${Math.min(...gaps)} ms`);
+  });
+
   check('keeps each of several deadlines', async () => {
     const steps = [outputText(long), textEnd(), called('c'), 300, outputText(long, 'b'), textEnd('b'), done];
     const collected = await paceOf(steps, 4, 10);
