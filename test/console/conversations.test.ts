@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { nodeDigest } from '../../src/adapter/node/crypto.ts';
-import { ownerOfKey } from '../../src/core/http/conversation-metadata.ts';
+import { ownerOfKey } from '../../src/core/http/agent-api.ts';
 import { describe } from '../check.ts';
 import { BRIDGE_KEY, codeOf, createConsoleWorld } from './harness/world.ts';
 

@@ -1,4 +1,4 @@
-import { GATEHOUSE_METADATA_KEY } from '../../core/http/conversation-metadata.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../core/http/agent-api.ts';
 import type { Session } from './types.ts';
 
 /** A session without the name of a conversation: a copy of one has no conversation. */

@@ -1,4 +1,4 @@
-import { ANSWER_CUT_OFF_TEXT } from '../../core/http/conversation-metadata.ts';
+import { ANSWER_CUT_OFF_TEXT } from '../../core/http/agent-api.ts';
 import type { Span } from '../../core/http/tracing.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { answerStatePublication, statusPublication } from '../events/records.ts';

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/fault.ts';
-import { ANSWER_CUT_OFF_TEXT } from '../../core/http/conversation-metadata.ts';
+import { ANSWER_CUT_OFF_TEXT } from '../../core/http/agent-api.ts';
 import { INTERRUPTED_FAILURE } from '../agent/errors.ts';
 import type { MessageErrorRecord } from '../agent/schema.ts';
 import type { AnswerFailure, BridgeFault } from '../errors.ts';

@@ -1,6 +1,6 @@
 import { Fault } from '../../core/fault.ts';
+import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/agent-api.ts';
 import { isAddressedToLoopback, isFromLocalProgram, matchingKeyIndex } from '../../core/http/auth.ts';
-import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/conversation-metadata.ts';
 import type { Handler } from '../../core/http/handler.ts';
 
 type AuthenticationOptions = {

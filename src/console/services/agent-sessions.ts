@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { GATEHOUSE_METADATA_KEY } from '../../core/http/conversation-metadata.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../core/http/agent-api.ts';
 import { isRecord } from '../../core/json.ts';
 import type { ListedConversation } from '../protocol.ts';
 import type { StoredName } from './conversation-names.ts';

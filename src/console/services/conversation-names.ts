@@ -1,4 +1,4 @@
-import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/conversation-metadata.ts';
+import { OWNER_WITHOUT_KEY, ownerOfKey } from '../../core/http/agent-api.ts';
 
 /** What a bridge has stored with the session of a conversation: its name, and whose key has begun it. */
 export type StoredName = { readonly name: string; readonly owner: string };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../../core/http/agent-api.ts';
 import type { SessionRecord } from './session-client.ts';
 import { addConversation, type KnownConversation, type TurnsState } from './state.ts';
 

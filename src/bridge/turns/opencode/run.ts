@@ -1,6 +1,6 @@
 import { pause, pauseUntil } from '../../../core/async.ts';
 import { Fault } from '../../../core/fault.ts';
-import { ANSWER_CUT_OFF_TEXT, GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
+import { ANSWER_CUT_OFF_TEXT, GATEHOUSE_METADATA_KEY } from '../../../core/http/agent-api.ts';
 import type { Span } from '../../../core/http/tracing.ts';
 import { withRetries } from '../../agent/errors.ts';
 import type { MessageErrorRecord, PartRecord, PermissionRecord } from '../../agent/schema.ts';

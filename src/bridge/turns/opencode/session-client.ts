@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { GATEHOUSE_METADATA_KEY } from '../../../core/http/conversation-metadata.ts';
+import { GATEHOUSE_METADATA_KEY } from '../../../core/http/agent-api.ts';
 import type { CallAgent } from '../../agent/calls.ts';
 import { missing } from '../../agent/errors.ts';
 import { Id, MessageRecord, PermissionRecord } from '../../agent/schema.ts';

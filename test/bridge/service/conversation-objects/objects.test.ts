@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { nodeDigest } from '../../../../src/adapter/node/crypto.ts';
+import { ownerOfKey } from '../../../../src/core/http/agent-api.ts';
 import { HttpClientError } from '../../../../src/core/http/client.ts';
-import { ownerOfKey } from '../../../../src/core/http/conversation-metadata.ts';
 import { describe } from '../../../check.ts';
 import { KEY, OTHER_KEY, sessionsMade, withBridge } from '../../harness/world.ts';
 import { clientOf, failureOf, linesIn, said, withClient } from './world.ts';

@@ -1,3 +1,5 @@
+// What the agent server, the bridge and the console know of each other beyond the schemas of the API.
+
 /** The member of a session's metadata that says which conversation has it: `name`, and the `owner` of that. */
 export const GATEHOUSE_METADATA_KEY = 'gatehouse';
 
