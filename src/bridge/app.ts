@@ -156,7 +156,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
   const handler = createHandler(routes.handler, {
     clock,
     log,
-    newRequestId: () => `req-${newId()}`,
+    newId,
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
     ...{ bodies, spans },

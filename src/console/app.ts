@@ -145,7 +145,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
   const handler = createHandler(orPage, {
     clock,
     log,
-    newRequestId: () => `req-${newId()}`,
+    newId,
     routeOf: routes.routeOf,
     onAnswered: meter.recordRequest,
     bodies,

@@ -195,7 +195,7 @@ const createClientRoutes = (parts: RouteParts, watched: WatchVerdicts): RouteTab
  * category of its policy.
  */
 export const createGateway = (needs: GatewayNeeds): Handler => {
-  const { settings, log, newId, metrics, models, policies, gatewayKeys, version } = needs;
+  const { settings, log, metrics, models, policies, gatewayKeys, version } = needs;
   for (const setting of guessableKeys(settings))
     log('warn', 'doubtful-setting', { setting, reason: 'a key of fewer than 16 characters can be guessed' });
   requireCoverage({ models, policies, keyCount: gatewayKeys.length, shadow: needs.shadow });
@@ -238,7 +238,6 @@ export const createGateway = (needs: GatewayNeeds): Handler => {
   return createHandler(routes.handler, {
     ...world,
     spans,
-    newRequestId: () => `req-${newId()}`,
     routeOf: routes.routeOf,
     onAnswered: metrics.answered,
     errors: GATEWAY_ERRORS,

@@ -92,7 +92,7 @@ const build = async ({ variables, writeLine }: ProcessContext): Promise<Service>
     clock,
     log,
     ids,
-    newId: () => `req-${newId()}`,
+    newId,
     runInSlices: createTimeSlices(clock),
     chance: Math.random,
     digest: nodeHexDigest,

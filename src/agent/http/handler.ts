@@ -115,7 +115,7 @@ export const createAgentHandler = (
   context: RouteContext,
   { bodies, spans, credentials, isForThisMachine, storeTrouble, stateNow }: HandlerNeeds,
 ): { readonly handler: Handler; readonly table: RouteTable } => {
-  const { clock, log, newId: newRequestId } = context;
+  const { clock, log, newId } = context;
   const table = createRouteTable(context, { stateNow, storeTrouble });
   const reportUnsupported = createUnsupportedReport(context);
   const routes = createRoutes(table, unknownPathHint);
@@ -137,7 +137,7 @@ export const createAgentHandler = (
   return {
     table,
     handler: createHandler(handle, {
-      ...{ clock, log, newRequestId, routeOf, onAnswered, bodies, spans },
+      ...{ clock, log, newId, routeOf, onAnswered, bodies, spans },
       errors: AGENT_ERROR_RESPONSES,
     }),
   };

@@ -20,7 +20,8 @@ export type AnsweredRequest = {
 type HandlerNeeds = {
   readonly clock: Clock;
   readonly log: Log;
-  readonly newRequestId: () => string;
+  /** Makes the id of a request that brings none; `req-` is put before it. */
+  readonly newId: () => string;
   readonly routeOf: (request: Request) => string;
   readonly onAnswered?: (answered: AnsweredRequest) => void;
   /** What accounts for the bodies of the service's requests. */
@@ -98,12 +99,12 @@ const withRequestId = (response: Response, requestId: string): Response => {
 export const createHandler =
   (
     handler: Handler,
-    { clock, log, newRequestId, routeOf, onAnswered, bodies, spans, errors = OPENAI_ERRORS }: HandlerNeeds,
+    { clock, log, newId, routeOf, onAnswered, bodies, spans, errors = OPENAI_ERRORS }: HandlerNeeds,
   ): Handler =>
   async (request) => {
     const startedAt = clock.now();
     const offeredId = request.headers.get('x-request-id');
-    const requestId = offeredId !== null && SANE_REQUEST_ID.test(offeredId) ? offeredId : newRequestId();
+    const requestId = offeredId !== null && SANE_REQUEST_ID.test(offeredId) ? offeredId : `req-${newId()}`;
     const method = METHODS.has(request.method) ? request.method : 'other';
     const route = routeOf(request);
     spans?.begin(request, { method, route });

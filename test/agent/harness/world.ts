@@ -127,7 +127,7 @@ export const createAgentWorld = async (given: WorldGiven = {}): Promise<AgentWor
     clock,
     log: createLog({ level: 'debug', service: 'agent', clock, write: (line) => void logged.push(line) }),
     ids,
-    newId: () => 'req-test',
+    newId: () => 'test',
     runInSlices: createTimeSlices(given.changes?.clock ?? clock),
     chance: () => 0,
     digest: nodeHexDigest,

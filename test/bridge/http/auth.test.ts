@@ -103,7 +103,7 @@ const pageOf = (...origins: readonly string[]) => {
     {
       clock: createFakeClock(),
       log: () => {},
-      newRequestId: () => 'r',
+      newId: () => 'r',
       routeOf: () => '/',
       errors: BRIDGE_ERROR_RESPONSES,
     },

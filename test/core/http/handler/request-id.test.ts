@@ -34,15 +34,15 @@ describe('the request id', (check) => {
   for (const id of forged) {
     check(`${JSON.stringify(id.slice(0, 40))} of a caller is replaced by ours`, async () => {
       const { app, logged } = answering();
-      assert.is((await app(askingRaw(id))).headers.get('x-request-id'), 'made-1');
-      assert.is(logged()[0].requestId, 'made-1');
+      assert.is((await app(askingRaw(id))).headers.get('x-request-id'), 'req-made-1');
+      assert.is(logged()[0].requestId, 'req-made-1');
     });
   }
 
   check('is made anew for each request that brings none', async () => {
     const { app } = handling(async () => new Response());
-    assert.is((await app(asking())).headers.get('x-request-id'), 'made-1');
-    assert.is((await app(asking())).headers.get('x-request-id'), 'made-2');
+    assert.is((await app(asking())).headers.get('x-request-id'), 'req-made-1');
+    assert.is((await app(asking())).headers.get('x-request-id'), 'req-made-2');
   });
 
   check('is on every kind of answer', async () => {

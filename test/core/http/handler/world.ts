@@ -15,7 +15,7 @@ export const handling = (handler: Handler, onAnswered?: (answered: AnsweredReque
     errors: GATEWAY_ERRORS,
     clock,
     log: createLog({ level: 'debug', service: 'test', clock, write: (line) => lines.push(line) }),
-    newRequestId: () => `made-${++made}`,
+    newId: () => `made-${++made}`,
     routeOf: () => '/things/:id',
     ...(onAnswered === undefined ? {} : { onAnswered }),
   });

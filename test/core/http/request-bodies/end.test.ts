@@ -75,7 +75,7 @@ describe('the bodies of requests in flight', (check) => {
           assert.is(budget.usedBytes(), 100 * KB);
           return answer();
         },
-        { clock, log: () => {}, newRequestId: () => 'req-1', routeOf: () => '/', bodies },
+        { clock, log: () => {}, newId: () => '1', routeOf: () => '/', bodies },
       );
       await handler(postingOf(100 * KB));
       assert.is(budget.usedBytes(), 0);
