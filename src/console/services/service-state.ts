@@ -12,10 +12,10 @@ export type KnownState = {
 /** The state of a service, and what says so. */
 export type SeenState = Pick<ServiceState, 'state' | 'reason'>;
 
-/** What services write into their reasons goes to the log. */
+/** What a state is made with. `hide`: a service may write a secret into its reason, which is logged. */
 export type StateNeeds = Pick<Runtime, 'clock' | 'log'> & { readonly hide: SecretFilter };
 
-/** A service that was not asked yet. */
+/** Creates the state of a service that was not asked yet. */
 export const createServiceState = (
   { part, address }: Pick<ServiceState, 'part' | 'address'>,
   { clock, log, hide }: StateNeeds,
@@ -24,10 +24,11 @@ export const createServiceState = (
   const name = part === 'agent' ? 'agent' : 'service';
   return {
     get: () => known,
-    set({ state, reason }) {
+    set({ state, reason: written }) {
+      const reason = written === undefined ? undefined : hide(written);
       // Also the first failure, and another reason: a server that was never reached is no less lost.
       if (known.state === state && known.reason === reason) return false;
-      const shown = reason === undefined ? {} : { reason: hide(reason) };
+      const shown = reason === undefined ? {} : { reason };
       known = { part, address, state, since: known.state === state ? known.since : clock.now(), ...shown };
       const fields = { ...(part === 'agent' ? {} : { part }), address, ...shown };
       log(state === 'up' ? 'info' : 'warn', `${name}-${state === 'up' ? 'reached' : 'lost'}`, fields);
