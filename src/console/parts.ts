@@ -54,7 +54,7 @@ const secretsOf = ({ settings, secret }: PartNeeds): readonly (string | undefine
   return [secret, gateway.key, bridge.key, agents.credentials?.password, basic?.slice('Basic '.length), notify?.url];
 };
 
-/** The approvals, events and links of a console. Nothing is asked, and nobody is told of anything, before `start`. */
+/** The approvals, events and links of a console. Before `start` nothing is asked or sent. */
 export const createConsoleParts = (given: PartNeeds) => {
   const { settings, meter } = given;
   const needs = { ...given, hide: createSecretFilter(secretsOf(given)) };

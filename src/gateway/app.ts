@@ -21,7 +21,7 @@ import { requireCoverage } from './judge/chain/coverage.ts';
 import { createFindUnseen } from './judge/chain/fitness.ts';
 import { createModerate } from './judge/moderation.ts';
 import { contextTokensFor } from './judge/prompt.ts';
-import type { Judging, KnownText } from './judge/types.ts';
+import type { Judging, KnownText, TextDigest } from './judge/types.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { createAliasLookup, type ModelAlias } from './models.ts';
 import { createGatewayOpenApi } from './openapi.ts';
@@ -59,7 +59,7 @@ export type GatewayNeeds = Omit<Runtime, 'runInSlices'> & {
   /** Aborts when the process is about to end. Requests that still run are answered then, and what none waits for ends. */
   readonly stopSignal?: AbortSignal | undefined;
   readonly httpClient: HttpClient;
-  readonly digest: (text: string) => string | Promise<string>;
+  readonly digest: TextDigest;
   /** Twelve unguessable digits. */
   readonly newNonce: () => string;
   readonly metrics: GatewayMetrics;

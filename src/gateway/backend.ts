@@ -25,7 +25,7 @@ export type JudgeBackendNeeds = Pick<Runtime, 'clock' | 'log'> &
 export type JudgeBackend = {
   readonly upstream: Upstream;
   readonly pool: KeyPool;
-  /** From now on is told each change that concerns a whole key. */
+  /** Adds a listener, which is called with each change that concerns a whole key. */
   readonly onKeyChange: (listener: (change: KeyChange) => void) => void;
   readonly breaker: Breaker;
   readonly checkHealth: (signal: AbortSignal) => Promise<BackendHealth>;

@@ -14,7 +14,7 @@ type ModelTraitsNeeds = Backend & { readonly usableKey: () => BackendKey };
 /** Ollama's answer holds the licence, the template and a list of tensors. */
 const ANSWER_LIMIT_BYTES = 4_194_304;
 const ASK_LIMIT_MS = 3000;
-/** A model that is created anew under the same name is known after this time. */
+/** A model that is created again under the same name is known after this time. */
 const LIFETIME_MS = 60_000;
 /** A server that does not know the path, the method or the model tells nothing about it. */
 const TELLS_NOTHING = new Set([400, 404, 405, 501]);

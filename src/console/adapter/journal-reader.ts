@@ -28,7 +28,7 @@ const isFolder = async (path: string): Promise<boolean> => {
 
 /**
  * Reads another program's journal, to which lines are only added: all of it in the first call, in pieces of 1 MiB, and what was added
- * in the next ones. Where the file is another than before it begins anew. It writes nothing and does not mind whose the file is. Pipes
+ * in the next ones. Where the file is another than before it begins again. It writes nothing and does not mind whose the file is. Pipes
  * and devices are refused with `ENOTREG`. Call it once at a time. Never rejects.
  */
 export const createJournalReader = (path: string): ((sink: LineSink) => Promise<ReadFailure | undefined>) => {

@@ -46,7 +46,7 @@ export const createAgentRequests = (client: ServiceClient, needs: AgentRequestsN
   let open: readonly RequestRecord[] = [];
   let standing: readonly StandingRecord[] = [];
   let seen = '';
-  let tell = (): void => {};
+  let notifyChange = (): void => {};
   /** Those that were read before stay where they cannot be read now: a rule that is not shown could not be revoked. */
   const readRules = async (): Promise<void> => {
     const answer = await client.ask({ method: 'GET', path: '/permission/standing' }, signal).catch(() => undefined);
@@ -77,7 +77,7 @@ export const createAgentRequests = (client: ServiceClient, needs: AgentRequestsN
     try {
       do {
         isAskedAgain = false;
-        if (await readOnce()) tell();
+        if (await readOnce()) notifyChange();
       } while (isAskedAgain && !signal.aborted);
     } catch (error) {
       bugLogger(log)(error);
@@ -103,7 +103,7 @@ export const createAgentRequests = (client: ServiceClient, needs: AgentRequestsN
     state,
     refresh,
     start(onChange) {
-      tell = onChange;
+      notifyChange = onChange;
       void refresh().then(askAgain);
       const onItem = (item: SseItem): void => {
         if (item.kind === 'too-long' || NEWS.test(item.data)) void refresh();

@@ -101,7 +101,7 @@ const isWorthRepeating = (status: number): boolean => status === 408 || status =
 
 export const createWebhook = (needs: WebhookNeeds): Webhook => {
   const { settings, linkFor, httpClient, clock, log, meter } = needs;
-  let tell = (): void => {};
+  let notifySent = (): void => {};
   const places = createSemaphore(AT_ONCE, REMEMBERED);
   const stopping = new AbortController();
   /** Every id that was seen open, and whether its message arrived. */
@@ -150,7 +150,7 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
       const result = await attempt(url, JSON.stringify(body));
       if (result === 'sent') {
         setNewest(seen, [id, true], REMEMBERED);
-        tell();
+        notifySent();
         return meter.recordNotification('sent');
       }
       if (result === 'refused' || attempts === FAILED_AFTER) meter.recordNotification('failed');
@@ -171,7 +171,7 @@ export const createWebhook = (needs: WebhookNeeds): Webhook => {
     },
     isAnnounced: (id) => seen.get(id) === true,
     start(onSent) {
-      tell = onSent;
+      notifySent = onSent;
     },
     stop: () => stopping.abort(),
   };

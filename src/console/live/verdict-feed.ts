@@ -2,7 +2,7 @@ import type { SseItem } from '../../core/http/sse-parser.ts';
 import { isNestedBeyond, isRecord, parseJsonValue } from '../../core/json.ts';
 import type { ServiceClient } from '../services/service-client.ts';
 
-/** Takes what the gateway tells of. */
+/** Takes the events of the gateway. */
 export type FeedSink = {
   /** Sends an event to everyone, such as `decided` or `skipped`. */
   readonly send: (event: string, data: unknown) => void;

@@ -20,7 +20,7 @@ const JOURNAL_HINTS: Readonly<Record<string, string>> = {
 /** What stands in these may be a secret whatever its name. */
 const SECRET_PLACES = /^(?:env|environment|headers)$/i;
 
-/** A configuration without its secrets, which the agent server has taken out itself. */
+/** A configuration without its secrets. The agent server has taken them out already; a second filter costs nothing. */
 const withoutSecretValues = (value: unknown, isSecret = false): unknown => {
   if (typeof value === 'string') return isSecret && value !== '' ? REDACTED : withoutSecrets(value);
   if (Array.isArray(value)) return value.map((item) => withoutSecretValues(item, isSecret));

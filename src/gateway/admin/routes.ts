@@ -8,7 +8,6 @@ import type { Runtime } from '../../core/runtime.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { Breaker } from '../../llm/breaker.ts';
 import type { KeyPool } from '../../llm/key-pool.ts';
-
 import { MAX_REST_MS } from '../../llm/key-state.ts';
 import type { VerdictCache } from '../judge/cache.ts';
 import type { ModelAlias } from '../models.ts';

@@ -29,7 +29,7 @@ export const askTwice = async <T>(
   if (first.kind === 'verdict') return first.verdict;
   onFailed(first.reason);
   if (first.isFinal === true) throw faultOf(first);
-  // Ollama 0.30.0 counts only what its cache does not hold, and holds the policy. No cache holds what begins anew.
+  // Ollama 0.30.0 counts only what its cache does not hold, and holds the policy. No cache holds a prompt that begins differently.
   const second = await ask({ avoid: first.key, kind: first.isUnread === true ? 'uncached' : 'repair' });
   if (second.kind === 'verdict') return second.verdict;
   onFailed(second.reason);

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import { matchingKeyIndex } from '../../core/http/auth.ts';
+import type { TextDigest } from '../judge/types.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** Who sends a request: the index of its gateway key, and the key's digest. */
@@ -21,11 +22,7 @@ export const requireGatewayKey = (request: Request, gatewayKeys: readonly string
 };
 
 /** Creates the check of gateway keys and their rate limit, one for all routes. */
-export const createCallers = (
-  gatewayKeys: readonly string[],
-  digest: (text: string) => string | Promise<string>,
-  rateLimit: RateLimit,
-): Callers => {
+export const createCallers = (gatewayKeys: readonly string[], digest: TextDigest, rateLimit: RateLimit): Callers => {
   // Replicas may list their keys in another order, so an index would not identify a key in a shared count.
   const keyIds = gatewayKeys.map((key) => digest(key));
   return {

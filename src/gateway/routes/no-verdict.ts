@@ -23,7 +23,7 @@ export type KnownRequest = {
 
 /**
  * Decides which failures of a moderation are answered as flagged, as the operator has chosen: returns what is to be thrown, the failure
- * itself or with its answer. Undefined is known of a request before its key is accepted.
+ * itself or with its answer. Without `known` it is always the failure itself.
  */
 export type NoVerdict = (failure: unknown, known: KnownRequest | undefined) => unknown;
 

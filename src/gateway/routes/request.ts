@@ -194,12 +194,11 @@ type InputReaderNeeds = {
 export const createInputReader =
   ({ findUnseen, rules }: InputReaderNeeds): ReadInput =>
   async (input, alias, signal) => {
-    const blind = takesImages(alias) ? undefined : NO_VISION;
-    const items = parseModerationItems(input, { ...rules, unseen: blind });
+    const items = parseModerationItems(input, { ...rules, unseen: takesImages(alias) ? undefined : NO_VISION });
     if (items.every(({ image }) => image === undefined)) return items;
     const reason = await findUnseen(alias, signal);
-    const unseen = reason === undefined ? undefined : `This model judges no images: ${reason}`;
-    return unseen === undefined ? items : parseModerationItems(input, { ...rules, unseen });
+    if (reason === undefined) return items;
+    return parseModerationItems(input, { ...rules, unseen: `This model judges no images: ${reason}` });
   };
 
 /** The schema is asked only where something is wrong, and says what. */

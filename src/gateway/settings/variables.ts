@@ -42,7 +42,7 @@ const BaseUrl = v.pipe(
   v.transform((text) => text.replace(/\/+$/, '').replace(/\/(?:v1|api)$/, '')),
 );
 
-/** How the gateway's variables begin. Other variables may belong to any program. */
+/** How the gateway's variables begin, those that are gone included: who still sets one gets a warning. Others may belong to any program. */
 const GATEWAY_NAMES =
   /^(?:MODERATION|BACKEND|CACHE|GATEWAY_ADMIN|HEDGE|JUDGE|RATE_LIMIT|REQUEST_DEADLINE|MAX_(?:BODY|INPUT|CONCURRENCY)|REUSE_PORT|UNJUDGED|NO_VERDICT|REDIS_HMAC)_?/;
 

@@ -14,7 +14,7 @@ export const ControlOption = v.strictObject({
 export const SUMMARY =
   'The relay has no configurable rate or concurrency limit for a single model. Limits are per user, per user in a group, per API key or per account; one model can only be made unavailable, and the options with scope model say how.';
 
-/** An option by what cannot be told from the rest: without `zero_means` it is null. */
+/** An option without what follows from its other members: `can`, and a `zero_means` that is null. */
 type Option = Omit<v.InferOutput<typeof ControlOption>, 'can' | 'zero_means'> & { readonly zero_means?: string };
 
 const OPTIONS: readonly Option[] = [
@@ -145,8 +145,13 @@ const OPTIONS: readonly Option[] = [
 ];
 
 /** What the platform can and cannot limit, by scope. Static: it is true without reading the relay. */
-export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = OPTIONS.map((option) => ({
-  zero_means: null,
-  can: option.by !== 'nothing',
-  ...option,
-}));
+export const CONTROL_OPTIONS: readonly v.InferOutput<typeof ControlOption>[] = OPTIONS.map(
+  ({ scope, control, by, effect, zero_means = null }) => ({
+    scope,
+    control,
+    can: by !== 'nothing',
+    by,
+    effect,
+    zero_means,
+  }),
+);

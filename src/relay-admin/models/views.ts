@@ -190,7 +190,7 @@ const toChannelView = (row: v.InferOutput<typeof ChannelRow>, model: string | un
   };
 };
 
-/** Views of all accounts. Each of these throws `upstream-contract` when a row is something else. */
+/** Views of all accounts. Throws `upstream-contract` when a row is not an account. */
 export const toAccountViews = (rows: readonly unknown[], model: string | undefined): readonly AccountView[] =>
   parseAnswer(v.array(AccountRow), rows).map((row) => toAccountView(row, model));
 
@@ -203,7 +203,7 @@ const rankOf = ({ model_limits, model_mapping }: AccountView): number => {
 export const sortByRelevance = (accounts: readonly AccountView[]): readonly AccountView[] =>
   accounts.toSorted((left, right) => rankOf(left) - rankOf(right));
 
-/** Views of the groups that name the model or do not allow it, or of all without a model. */
+/** Views of the groups that name the model or do not allow it, or of all without a model. Throws as `toAccountViews` does. */
 export const toGroupViews = (rows: readonly unknown[], model: string | undefined): readonly GroupView[] =>
   parseAnswer(v.array(GroupRow), rows)
     .map((row) => toGroupView(row, model))
@@ -216,7 +216,7 @@ export const findGroupModelSetting = (rows: readonly unknown[]): 'model_allowlis
   return has('models_list_config') ? 'models_list_config' : null;
 };
 
-/** Views of the channels that name the model, or that restrict models and so exclude it. */
+/** Views of the channels that name the model, or that restrict models and so exclude it. Throws as `toAccountViews` does. */
 export const toChannelViews = (rows: readonly unknown[], model: string | undefined): readonly ChannelView[] =>
   parseAnswer(v.array(ChannelRow), rows)
     .map((row) => toChannelView(row, model))

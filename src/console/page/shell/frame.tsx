@@ -60,7 +60,7 @@ const leave = (): Promise<void> => logOut().catch((error: unknown) => showFailur
 const Who = () => {
   const who = visitor.value;
   if (who === null) return null;
-  const login = me.value?.login ?? 'password';
+  const login = me.value?.login;
   return (
     <div class="who">
       <span class="who-name">

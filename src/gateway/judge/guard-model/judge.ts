@@ -92,7 +92,7 @@ export const createGuardModelJudge = (kind: GuardModelKind, needs: GuardModelJud
     second?: SecondCall,
   ): ChatCall => ({
     model,
-    // No cache of a backend holds what begins anew.
+    // No cache of a backend holds a prompt that begins differently.
     user: `${second?.kind === 'uncached' ? '\n' : ''}${quotePromptLines(text)}`,
     ...question,
     contextTokens: form.promptTokens + windowChars * TOKENS_PER_CHAR_LIMIT + form.outputTokens,

@@ -14,10 +14,10 @@ import { guardVerdict } from './verdict.ts';
 
 const NO_AGENT = 'This path judges chats; for answers of an agent, give the client the address of the bridge';
 
-/** What the guard face says of texts by their scores: whether it is a violation, and the content of the answer. */
-type Saying = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolean; readonly content: string };
+/** Writes the content of the answer from the scores of the texts, and whether they are a violation. */
+type WriteContent = (texts: readonly CategoryScores[]) => { readonly isFlagged: boolean; readonly content: string };
 
-const sayingBy = (policy: Policy, form: AnswerForm): Saying => {
+const contentWriter = (policy: Policy, form: AnswerForm): WriteContent => {
   if (form.kind === 'scores')
     return (texts) => {
       const scores = highestScores(texts, policy.categories.length);
@@ -73,7 +73,7 @@ export const createGuardFaceRoute = (parts: RouteParts): VerdictRoute => {
         const form = answerFormOf(alias, asked.response_format);
         const policy = policies.select(alias.alias, caller.keyIndex);
         const judge = (form.kind === 'scores' ? scorerOf : guardOf)(policy);
-        const say = sayingBy(judge.judged, form);
+        const writeContent = contentWriter(judge.judged, form);
         const reply = (content: string, headers: Readonly<Record<string, string>>): Response =>
           respond(content, alias, asked.stream === true, headers);
         if (form.kind === 'scores')
@@ -81,14 +81,14 @@ export const createGuardFaceRoute = (parts: RouteParts): VerdictRoute => {
             alias: alias.alias,
             inputs: 1,
             policy,
-            respond: (scores, headers) => reply(say([scores]).content, headers),
+            respond: (scores, headers) => reply(writeContent([scores]).content, headers),
           };
         const texts = guardTexts(asked, form, parts.inputRules.limits);
         const items = texts.map((text) => ({ text }));
         const verdicts = await judge.moderate(items, alias, { ...deadline, owner: caller.owner });
         if (verdicts.length !== texts.length) throw new TypeError('A text without a verdict');
         observer?.judged({ policy: judge.judged, verdicts });
-        const { isFlagged, content } = say(verdicts.map(({ scores }) => scores));
+        const { isFlagged, content } = writeContent(verdicts.map(({ scores }) => scores));
         const isCached = verdicts.every((verdict) => verdict.isCached);
         parts.metrics.verdict({ alias: alias.alias, isFlagged, isCached });
         return reply(content, verdictHeaders(alias, policy, verdicts));

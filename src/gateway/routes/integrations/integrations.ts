@@ -23,7 +23,7 @@ const failingBy =
     }
   };
 
-/** Creates the routes for products that ask a guardrail by a contract of their own. `watched` wraps each route for who watches verdicts. */
+/** Creates the routes for products that ask a guardrail by a contract of their own. `watched` wraps each route, so that its verdicts are published. */
 export const createIntegrations = (parts: RouteParts, watched: (route: VerdictRoute) => Handler): RouteTable => {
   const ask = createGuardrail(parts);
   const answerPortkey: AnswerFailure = (detail) => {

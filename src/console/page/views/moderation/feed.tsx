@@ -16,7 +16,7 @@ const { columns, ...words } = texts.moderation.feed;
 
 const ROWS = 30;
 const SECONDS = 120;
-/** Rows are drawn anew so often at most, however fast verdicts come. */
+/** Rows are drawn again so often at most, however fast verdicts come. */
 const DRAW_EVERY_MS = 250;
 const CHART_EVERY_MS = 1000;
 
