@@ -22,6 +22,7 @@ import { createAnswerRoute } from './http/route.ts';
 import { createStreamSender } from './http/send-stream.ts';
 import { createActiveRequests, createOwnerRoute, trackWithin } from './http/shutdown.ts';
 import { hintForBridgePath } from './http/unknown-path.ts';
+import { tokenOf } from './ids.ts';
 import type { BridgeMetrics } from './metrics.ts';
 import { createChatEndpoint } from './openai/chat/stream.ts';
 import { completionsEndpoint } from './openai/completions.ts';
@@ -66,8 +67,6 @@ export type Bridge = {
 /** Time for answers to end by themselves, out of the ten seconds that a stop may take. */
 const STOP_AFTER_MS = 7000;
 const LAST_EVENTS_MS = 1000;
-/** Of letters and digits that no one can guess. */
-const TOKEN_CHARS = 20;
 /** A reader whom no turn counts. */
 const UNCOUNTED = { finish() {}, leave() {} };
 
@@ -88,7 +87,7 @@ export const createBridge = (options: BridgeOptions): Bridge => {
     newId,
     isStopping,
   } = options;
-  const newToken = (): string => newId().replaceAll('-', '').slice(0, TOKEN_CHARS);
+  const newToken = (): string => tokenOf(newId());
   const authenticate = createAuthentication({
     keys: settings.keys,
     isForThisMachine: options.isForThisMachine,

@@ -2,6 +2,11 @@ import { notFoundText } from '../core/identifier.ts';
 
 // Ids of OpenAI's API hold the ids of the agent server, so that any bridge reads them.
 
+const TOKEN_CHARS = 20;
+
+/** Letters and digits of a new id, which no one can guess. */
+export const tokenOf = (newID: string): string => newID.replaceAll('-', '').slice(0, TOKEN_CHARS);
+
 /** An id without its kind. */
 const bodyOf = (id: string): string => id.replace(/^[a-z]{3}_/, '');
 

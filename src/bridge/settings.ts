@@ -154,7 +154,7 @@ const NAMES_OF_OTHER_BRIDGES: ReadonlyMap<string, string> = new Map([['OPENCODE_
 export const unknownBridgeVariables = (variables: Variables): UnknownVariables =>
   unknownVariables(variables, BRIDGE_NAMES, Object.keys(BridgeVariables.entries), NAMES_OF_OTHER_BRIDGES);
 
-/** The settings of a bridge, by the names of its parts. */
+/** The settings of a bridge. */
 export type BridgeSettings = Readonly<ReturnType<typeof toSettings>>;
 
 const toSettings = (read: ParsedVariables) => {

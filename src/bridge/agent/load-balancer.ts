@@ -35,9 +35,7 @@ export type ServerCount = { readonly total: number; readonly healthy: number };
 export const createLoadBalancer = (total: number, { clock, log }: Pick<Runtime, 'clock' | 'log'>) => {
   const servers = Array.from(
     { length: total },
-    (): ServerHealth => ({
-      ...{ failures: 0, coolDownUntil: 0, failedAtRequest: 0 },
-    }),
+    (): ServerHealth => ({ failures: 0, coolDownUntil: 0, failedAtRequest: 0 }),
   );
   const next: Record<RequestKind, number> = { prompt: 0, call: 0, events: 0 };
   let lastRequest = 0;

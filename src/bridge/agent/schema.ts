@@ -4,7 +4,8 @@ import { isRecord } from '../../core/json.ts';
 
 /** An id of the agent. */
 export const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
-const Count = v.fallback(v.pipe(v.number(), v.minValue(0)), 0);
+/** A count; none where it is missing or malformed. */
+export const Count = v.fallback(v.pipe(v.number(), v.minValue(0)), 0);
 
 const Tokens = v.object({
   input: Count,

@@ -36,7 +36,7 @@ export const createAgentUrls = ({ baseUrl, credentials }: AgentLocation): AgentU
 };
 
 /** An HTTP client that may choose one of several servers, and try another one if that does no harm. */
-export type AgentHttpClient = (
+type AgentHttpClient = (
   request: HttpRequest & {
     /** It starts a turn. */
     readonly isPrompt: boolean;

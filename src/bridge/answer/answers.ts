@@ -19,7 +19,7 @@ import { decisionIn, findWaiting, requestsOf, turnAfter, unlessRefused } from '.
 
 export type Answers = {
   readonly start: (request: AnswerRequest) => Promise<ClientAnswer>;
-  /** How many readers the agent is being told of. */
+  /** How many calls of `leave` to the agent are under way. */
   readonly leaving: () => number;
 };
 
@@ -35,7 +35,7 @@ const textsOf = ({ verdicts, withheld, isPlain }: Decided): OwnTexts => {
   return verdicts.some(({ reply }) => reply.reply === 'reject') ? { ifSilent: text } : {};
 };
 
-/** Begins a turn, or joins one. Undefined where neither has happened. */
+/** Begins a turn, or joins one. Where neither has happened, `waiting` is the turn that waits for a decision, if there is one. */
 const answered = async (
   state: AnswersState,
   asked: PreparedRequest,

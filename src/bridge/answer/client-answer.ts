@@ -26,7 +26,7 @@ export type AnswersNeeds = {
   readonly version: string;
 };
 
-/** What makes the answers. `leaving`: how many readers the agent is being told of. */
+/** The state of all answers. `leaving`: how many calls of `leave` to the agent are under way. */
 export type AnswersState = AnswersNeeds & { leaving: number };
 
 /** An answer as one client reads it. Who reads it again gets the same ids and time. */

@@ -49,5 +49,5 @@ export const toToolFault = (error: unknown, clientTools: RequestTools | undefine
   if (member === 'name') return invalidValue(at, 'the agent has a tool of this name. Use another name');
   // The agent's words, which say what is expected and where.
   const [, reason = 'the agent server does not take it'] = detail.message.split(`${detail.path}: `);
-  return invalidValue(at, `${reason}`);
+  return invalidValue(at, reason);
 };

@@ -77,7 +77,7 @@ export const titleFor = (messages: readonly SentMessage[]): string => {
 const CONTINUE =
   'Your answer has been begun already, with the text below. Write what comes right after its last character. Do not repeat any of it, and do not mention this.';
 
-/** Agents begin each answer anew, so the model is asked to continue. A value of a given form is always a whole one. */
+/** Agents begin each answer from its start, so the model is asked to continue. A value of a given form is always a whole one. */
 const systemOf = ({ system, prefill, format }: BridgeRequest): string => {
   const begun = prefill === undefined || format !== undefined ? '' : `${CONTINUE}\n\n${prefill}`;
   return [system, begun].filter((text) => text !== '').join('\n\n');
@@ -126,7 +126,7 @@ const TurnMetadata = v.object({
   /** The permission requests with which the turn before it has ended, as a person saw them: it goes on after decisions. */
   asked: v.fallback(v.array(AskedRequest), []),
 });
-/** What is kept with a turn, for whoever reads it again. */
+/** What is kept with a turn, for its later readers. */
 type TurnMetadata = v.InferOutput<typeof TurnMetadata>;
 
 /** The metadata that a bridge has given to a turn. */

@@ -102,7 +102,7 @@ export const createAnswerRoute = <Parsed extends BridgeRequest>(
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error;
       const { schemaAt } = format;
-      throw invalidValue(schemaAt, `${error.message}`);
+      throw invalidValue(schemaAt, error.message);
     }
   };
 

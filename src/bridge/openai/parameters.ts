@@ -6,7 +6,7 @@ type Test = (value: unknown) => boolean;
 
 /**
  * A parameter and its values, as OpenAI documents them. `isOfType` fails for a value of another type, `isInRange` for one that is too
- * small or too large. `isNeutral`: of a parameter without an effect here, whether a value makes no difference, so that nobody is told.
+ * small or too large. `isNeutral`: of a parameter without an effect here, whether a value makes no difference, so that it is not reported.
  */
 type Parameter = {
   readonly expected: string;
@@ -97,7 +97,6 @@ export const CHAT_PARAMETERS: ParameterTable = {
   ...TEXT_COMPLETION,
   ...NEWER,
   audio: ignored(AN_OBJECT),
-  function_call: ignored(ANYTHING, 'none', 'auto'),
   functions: ignoredUnlessEmpty(A_LIST),
   logprobs: ignored(A_BOOLEAN, false),
   max_completion_tokens: ignored(wholeNumberFrom(0)),
@@ -150,7 +149,7 @@ export const refuseOtherValues = (body: Body, table: ParameterTable): void => {
   for (const [path, { expected, isOfType, isInRange = () => true }] of Object.entries(table)) {
     const value = valueAt(body, path);
     if (value === undefined || value === null) continue;
-    if (!isOfType(value)) throw wrongType(path, `${expected}`);
+    if (!isOfType(value)) throw wrongType(path, expected);
     if (!isInRange(value)) throw invalidValue(path, `expected ${expected}`);
   }
 };

@@ -14,8 +14,9 @@ export type ActiveRequest = {
 type Params = Readonly<Record<string, string>>;
 
 /**
- * Makes a route of a function from a request, its owner and its path to what is answered: a response, or an object that is written as
- * JSON. The owner's signal aborts with a `Fault` when the client disconnects or the bridge stops, which waits for the route before.
+ * Makes a route of a function that gets a request, its caller and the parameters of its path. It returns a response, or an object that is
+ * sent as JSON. The caller's signal aborts with a `Fault` when the client disconnects or the bridge stops; the bridge waits for the
+ * route before it stops.
  */
 export type OwnerRoute = (
   handle: (request: Request, by: TurnCaller, params: Params) => Promise<object>,

@@ -1,10 +1,8 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/json.ts';
-import { MessageErrorRecord, MessageRecord, PermissionRecord } from '../agent/schema.ts';
+import { Count, Id, MessageErrorRecord, MessageRecord, PermissionRecord } from '../agent/schema.ts';
 import { TURN_REFUSAL_CODES } from '../errors.ts';
 
-const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
-const Count = v.fallback(v.pipe(v.number(), v.minValue(0)), 0);
 const Position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const maybePosition = v.fallback(v.optional(Position), undefined);
 const Ids = v.fallback(v.array(v.string()), []);

@@ -15,7 +15,7 @@ import {
   toToolCall,
 } from './response.ts';
 
-export type ChatStreamHeader = ChatAnswerHeader & {
+type ChatStreamHeader = ChatAnswerHeader & {
   readonly includeUsage: boolean;
   /** Whether calls of the agent's tools are shown, as lines of reasoning: as calls, clients would run them. */
   readonly showsTools: boolean;

@@ -13,7 +13,7 @@ import { continueTurn, endTurn, newTurn, turnViewOf } from './records.ts';
 import { startRun } from './run.ts';
 import { addTurn, conversationAt, type KnownConversation, newIDOf, type TurnRecord, type TurnsState } from './state.ts';
 
-/** The results of calls that a history ends with are told to the agent as the input, if there is no other. */
+/** The results of calls that a history ends with are sent to the agent as the input, if there is no other. */
 const withInput = (request: BeginRequest): BeginRequest => {
   const { history, input, decisions } = request;
   if (input.length > 0 || decisions.length > 0) return request;

@@ -1,5 +1,6 @@
 import type { MessageRecord } from '../../agent/schema.ts';
 import type { TurnEntry, TurnUsage } from '../port.ts';
+import { NO_TURN_USAGE } from '../records.ts';
 import { applyList, type GrowingText, isText, type PromptSteps, type Step } from './steps.ts';
 
 const PHASES = 2;
@@ -83,7 +84,7 @@ export const stepsIn = (records: readonly MessageRecord[], promptID: string): re
 
 /** Tokens of the steps that are complete between two positions. */
 export const usageOf = (steps: readonly Step[], { after, until }: Range): TurnUsage => {
-  let usage: TurnUsage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
+  let usage: TurnUsage = NO_TURN_USAGE;
   for (const [index, { info }] of steps.entries()) {
     const end = endOfStep(index);
     const { tokens } = info;

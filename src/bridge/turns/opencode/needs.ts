@@ -14,5 +14,5 @@ export type TurnsNeeds = Runtime & {
   readonly digest: (text: string) => string;
 };
 
-/** For calls that have to be made whoever has left. */
+/** Never aborts: for calls that have to be made even if the client has left. */
 export const NEVER = new AbortController().signal;

@@ -3,6 +3,7 @@ import { GATEHOUSE_METADATA_KEY } from '../../../core/http/agent-api.ts';
 import type { CallAgent } from '../../agent/calls.ts';
 import { missing } from '../../agent/errors.ts';
 import { Id, MessageRecord, PermissionRecord } from '../../agent/schema.ts';
+import { DECIDER } from '../agent/wire.ts';
 import type { SentPart, TurnDecision } from '../port.ts';
 
 /** What we read of a session of the agent (OpenCode 1.x); everything else is left alone. */
@@ -39,9 +40,6 @@ const HEADLESS_RULES = ['question', 'plan_enter', 'plan_exit'].map((permission) 
   pattern: '*',
   action: 'deny',
 }));
-
-/** Who decides, as our agent keeps it. */
-const DECIDED_BY = 'a client of the bridge';
 
 const Done = v.unknown();
 const Statuses = v.record(v.string(), v.object({ type: v.string() }));
@@ -133,7 +131,7 @@ export const createSessionClient = (call: CallAgent) => {
     permissionRequests: (signal: AbortSignal) =>
       call({ method: 'GET', path: '/permission', schema: v.array(PermissionRecord) }, signal),
     async answerPermission({ requestID, reply, message }: TurnDecision, signal: AbortSignal): Promise<void> {
-      const [path, body] = [`/permission/${segmentOf(requestID)}/reply`, { reply, message, by: DECIDED_BY }];
+      const [path, body] = [`/permission/${segmentOf(requestID)}/reply`, { reply, message, by: DECIDER }];
       await call({ method: 'POST', path, body, schema: Done }, signal);
     },
     /** Rejects a question that is no permission request. */

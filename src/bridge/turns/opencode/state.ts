@@ -2,6 +2,7 @@ import { pause } from '../../../core/async.ts';
 import type { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { MessageErrorRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
+import { tokenOf } from '../../ids.ts';
 import type { TurnSnapshot, TurnUsage } from '../port.ts';
 import type { TurnsNeeds } from './needs.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -92,7 +93,6 @@ export type TurnsState = {
   readonly stopping: AbortController;
 };
 
-const ID_CHARS = 20;
 const TURNS_LIMIT = 5000;
 const CONVERSATIONS_LIMIT = 10_000;
 
@@ -146,8 +146,7 @@ export const addConversation = ({ conversations }: TurnsState, conversation: Kno
   );
 
 /** A new id with a kind. */
-export const newIDOf = (kind: 'trn' | 'cnv' | 'rdr', { newId }: TurnsNeeds): string =>
-  `${kind}_${newId().replaceAll('-', '').slice(0, ID_CHARS)}`;
+export const newIDOf = (kind: 'trn' | 'cnv' | 'rdr', { newId }: TurnsNeeds): string => `${kind}_${tokenOf(newId())}`;
 
 /** Calls later, unless the port has stopped. */
 export const callLater = ({ needs, stopping }: TurnsState, ms: number, task: () => void): void =>

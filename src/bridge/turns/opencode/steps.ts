@@ -15,7 +15,7 @@ export type GrowingText = {
 };
 
 /** A part of a step. Parts that are not shown keep their place. */
-export type StepPart = GrowingText | CallPart | { readonly type: 'other'; readonly id: string };
+type StepPart = GrowingText | CallPart | { readonly type: 'other'; readonly id: string };
 
 /** A message of the model, with its parts in the order of their ids. */
 export type Step = { info: AssistantInfo; readonly parts: StepPart[] };
