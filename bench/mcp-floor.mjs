@@ -1,12 +1,11 @@
 // What an unguarded tool costs that fetches an address and hands on the text. `sdk`: as most are written, with the SDK's
-// high-level server and its transport. `same`: over the low-level server and the transport that relay admin has, so that what
-// is left between the two is relay admin itself.
+// high-level server. `same`: over the SDK's low-level server, as relay admin is, so that the difference to relay admin is its
+// own code.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { createStdioTransport } from '../src/relay-admin/adapter/stdio-transport.ts';
 
 const [kind = 'sdk'] = process.argv.slice(2);
 const NAME = { name: 'floor', version: '0.0.0' };
@@ -26,5 +25,5 @@ if (kind === 'sdk') {
   const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name: 'read', inputSchema }] }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => read(params.arguments));
-  await server.connect(createStdioTransport({ input: process.stdin, output: process.stdout }));
+  await server.connect(new StdioServerTransport());
 }

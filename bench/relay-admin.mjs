@@ -51,8 +51,8 @@ await build({
 });
 const programs = {
   'relay admin': [join(import.meta.dirname, '..', 'dist', 'relay-admin.js')],
-  "unguarded, relay admin's transport": [floor, 'same'],
-  "unguarded, the SDK's transport": [floor, 'sdk'],
+  'unguarded, low-level server': [floor, 'same'],
+  'unguarded, high-level server': [floor, 'sdk'],
 };
 
 /** Starts a program and asks for its tools, as a client does before anything else. */

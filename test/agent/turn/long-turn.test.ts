@@ -12,6 +12,7 @@ import { createIds, type Ids } from '../../../src/agent/protocol/ids.ts';
 import type { Store, StoreChange } from '../../../src/agent/store/store.ts';
 import { describe } from '../../check.ts';
 import { bestStall, STALL_LIMIT_MS } from '../../event-loop-stall.ts';
+import { processorTime } from '../../processor-time.ts';
 import { dropSchema, startPostgres } from '../adapter/postgres/world.ts';
 import { type AgentWorld, createAgentWorld, toolNamed } from '../harness/world.ts';
 import { textPart, userMessage } from '../store/samples.ts';
@@ -73,10 +74,7 @@ const countingReads = (store: Store) => {
 const chunk = (delta: object, finish: string): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'main', choices: [{ index: 0, delta, finish_reason: finish }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } })}\n\ndata: [DONE]\n\n`;
 
-const usedMs = (): number => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-};
+const usedMs = processorTime();
 
 /** A model that makes a call in each step of a turn but the last, behind the real SDK. */
 const callingModel = (onRequest: () => void) => {

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { describe } from '../../check.ts';
+import { processorTime } from '../../processor-time.ts';
 import { slowness } from '../../stopwatch.ts';
 import { askGuard, guarding } from '../harness/guard-face.ts';
 import { auditBody, chunksOf } from '../harness/relay-audit.ts';
@@ -31,10 +32,9 @@ const session = (): readonly (readonly string[])[] => {
 const processorMsOf = async (round: () => Promise<void>): Promise<number> => {
   const rounds = 10;
   const times = slowness();
-  const start = process.cpuUsage();
+  const spentMs = processorTime();
   for (let index = 0; index < rounds; index += 1) await round();
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1000 / rounds / times;
+  return spentMs() / rounds / times;
 };
 
 describe('the growing prompts of an agent', (check) => {

@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import { createNodeHttpClient } from '../../../src/adapter/node/http-client.ts';
 import { newId, webDigest, webMac } from '../../../src/adapter/web-crypto.ts';
@@ -8,7 +8,7 @@ import { createLog } from '../../../src/core/log.ts';
 import { createRelayAdmin, type RelayAdmin } from '../../../src/relay-admin/app.ts';
 import { readRelayConfig } from '../../../src/relay-admin/settings.ts';
 import { KEY } from './canaries.ts';
-import { type RunningRelay, startRelay } from './relay-server.ts';
+import { listening, type RunningRelay, startRelay } from './relay-server.ts';
 import { createMemoryFile } from './world.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -76,11 +76,6 @@ export const withHttpWorld = (
   use: (world: HttpWorld) => Promise<void>,
   limitMs: number = USUAL_LIMIT_MS,
 ): Promise<void> => withFront((relay) => use({ ...relay, ...httpTools(relay.origin, limitMs) }));
-
-const listening = async (server: Server): Promise<number> => {
-  await new Promise<void>((resolve) => server.listen(0, LOOPBACK, resolve));
-  return (server.address() as AddressInfo).port;
-};
 
 /** A relay on a port of its own, in front of which a test may say anything. */
 export const withFront = async (use: (front: RunningRelay) => Promise<void>): Promise<void> => {

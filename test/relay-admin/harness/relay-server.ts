@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { systemClock } from '../../../src/adapter/node/clock.ts';
 import type { Clock } from '../../../src/core/clock.ts';
@@ -67,7 +67,8 @@ const send = async (response: Response, reply: ServerResponse): Promise<void> =>
   reply.end();
 };
 
-const listening = (server: Server): Promise<number> =>
+/** Has a server listen on a free port of this machine, and returns the port. */
+export const listening = (server: Server): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject).listen(0, LOOPBACK, () => resolve((server.address() as AddressInfo).port));
   });

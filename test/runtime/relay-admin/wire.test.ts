@@ -56,7 +56,7 @@ describe('the wire of the relay admin bundle', (check) => {
         assert.equal(await answersTo(admin, text), [], String(text).slice(0, 80));
       const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
       const call = `{"name":"read","arguments":{"path":"users","query":{"x":${deep}}}}`;
-      admin.write(`{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":${call}}\n`);
+      await answersTo(admin, `{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":${call}}\n`);
       assert.ok(admin.events().some(({ event }) => event === 'stray-input'));
       assert.not.match(admin.stderr() + admin.lines().join(), 'HTTP/1.1');
       assert.equal(control.requests(), []);

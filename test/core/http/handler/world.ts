@@ -6,7 +6,7 @@ import { createFakeClock } from '../../../fake-clock.ts';
 /** A text that no log and no answer may hold. */
 export const CANARY = 'canary-4c1d';
 
-/** A handler behind the createHandler, with the lines that it logs. */
+/** This handler as a service serves it, with the lines that it logs. */
 export const handling = (handler: Handler, onAnswered?: (answered: AnsweredRequest) => void) => {
   const clock = createFakeClock();
   const lines: string[] = [];

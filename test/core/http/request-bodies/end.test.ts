@@ -57,7 +57,7 @@ describe('the bodies of requests in flight', (check) => {
     assert.is(clock.pending(), 0);
   });
 
-  check('are given back by the createHandler, whatever comes of the request', async () => {
+  check('are given back by the handler, whatever comes of the request', async () => {
     const { clock, budget, bodies } = createBodies();
     const answers: readonly (() => Response)[] = [
       () => jsonResponse(200, {}),
