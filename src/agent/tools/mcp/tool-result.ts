@@ -88,8 +88,8 @@ const toJson = (value: unknown): string => {
  */
 const isRepeated = (content: Readonly<Record<string, unknown>>, json: string, text: string): boolean => {
   if (JSON.stringify(parseJsonValue(text)) === json) return true;
-  const [only, ...others] = Object.values(content);
-  return others.length === 0 && typeof only !== 'object' && String(only) === text;
+  const values = Object.values(content);
+  return values.length === 0 || (values.length === 1 && typeof values[0] !== 'object' && String(values[0]) === text);
 };
 
 /**

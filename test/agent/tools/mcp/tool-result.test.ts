@@ -22,6 +22,7 @@ describe('the result of a tool', (check) => {
     ] as const)
       assert.is(shown(text(written, { structuredContent })), written);
     assert.is(shown(text('n is 1', { structuredContent: null })), 'n is 1');
+    assert.is(shown(text('n is 1', { structuredContent: {} })), 'n is 1');
   });
 
   check('is its structured content where there is no text, and both where they differ', () => {
