@@ -25,7 +25,7 @@ import { STRUCTURED_OUTPUT } from './turn/structured-output.ts';
 import { answerEnd } from './turns/history/answer-end.ts';
 import { createTurns } from './turns/turns.ts';
 
-/** What the agent server makes of the rest by itself. */
+/** The members of `AgentRuntime` that the agent server creates itself. */
 type OwnParts = 'publisher' | 'budget' | 'sessionLimitBytes' | 'ending' | 'onBug';
 
 /** What the agent server is made of: the surroundings of the process, the configuration, and adapters. */

@@ -9,7 +9,7 @@ import type { Ids } from './protocol/ids.ts';
 import type { Peers } from './store/cluster.ts';
 import type { Store } from './store/store.ts';
 
-/** What the parts of the agent server use that are made before all of them. It is created once and handed on whole. */
+/** What all parts of the agent server use. It is created once, before them, and handed on whole. */
 export type AgentRuntime = Runtime & {
   readonly ids: Ids;
   /** From 0 to 1, for spreading what is tried again. */

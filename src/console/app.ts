@@ -1,5 +1,5 @@
 import { createServiceBudget } from '../core/byte-budget.ts';
-import { Fault } from '../core/fault.ts';
+import { isNotFound } from '../core/fault.ts';
 import { AnsweredFailure, createHandler, type Handler } from '../core/http/handler.ts';
 import { createRequestBodies } from '../core/http/request-bodies.ts';
 import { jsonResponse } from '../core/http/response.ts';
@@ -136,10 +136,7 @@ export const createConsole = (options: ConsoleOptions): Console => {
   const routes = createRoutes(table, () => 'No such path. The page is at /, its API below /api');
   const orPage: Handler = (request) =>
     routes.handler(request).catch((error: unknown) => {
-      const page =
-        error instanceof Fault && error.detail.kind === 'not-found'
-          ? pageRoutes.pageForUnknownPath(request)
-          : undefined;
+      const page = isNotFound(error) ? pageRoutes.pageForUnknownPath(request) : undefined;
       throw page === undefined ? error : new AnsweredFailure(error, page);
     });
   const handler = createHandler(orPage, {

@@ -35,3 +35,6 @@ export class Fault<Detail extends { readonly kind: string } = CoreFault> extends
     this.detail = detail;
   }
 }
+
+/** Whether an error says that something is not there. */
+export const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';

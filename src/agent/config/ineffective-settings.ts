@@ -1,7 +1,7 @@
 import { nearestName } from '../../core/config.ts';
 import { isRecord } from '../../core/json.ts';
 import { type BundledAdapter, EFFORTS, isEffort, supportedOptionsFor } from '../model/adapters.ts';
-import { matchesWildcard } from '../protocol/wildcard.ts';
+import { isLiteral, matchesWildcard } from '../protocol/wildcard.ts';
 import { type ConfigIssue, type ConfigPath, ineffectiveText, quoteName, toolPrefix } from './names.ts';
 import type { ConfigSettings } from './schema.ts';
 import { adapterOf, type ModelSettings } from './schema-provider.ts';
@@ -57,8 +57,6 @@ const taskAgents = (settings: ConfigSettings): readonly string[] =>
 
 /** The only tool whose calls have patterns, and the only one that is not of a tool server. */
 const TASK = 'task';
-
-const isLiteral = (tool: string): boolean => !/[*?]/.test(tool);
 
 /** What rules can match: names of tools begin with one of `prefixes`, and `task` has the names of `agents` as patterns. */
 type Matchable = { readonly prefixes: readonly string[]; readonly agents: readonly string[] };

@@ -5,7 +5,7 @@ import type { ModelRef, Rule } from '../protocol/types.ts';
 import { objectField } from './names.ts';
 
 /** `primary` answers users, `subagent` works for other agents, `all` does both. */
-export type AgentMode = 'primary' | 'subagent' | 'all';
+type AgentMode = 'primary' | 'subagent' | 'all';
 
 type BuiltIn = {
   readonly description: string;

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault, isNotFound } from '../../core/fault.ts';
 import { type Credentials, hasBasicCredentials, isFromLocalProgram } from '../../core/http/auth.ts';
 import { createHandler, type Handler } from '../../core/http/handler.ts';
 import type { RequestBodies } from '../../core/http/request-bodies.ts';
@@ -127,8 +127,7 @@ export const createAgentHandler = (
     if (isForThisMachine && credentials === undefined && !isFromLocalProgram(request)) throw FOREIGN_HOST;
     if (!isOpen) requireReady(stateNow());
     return Promise.resolve(routes.handler(request)).catch(async (error: unknown) => {
-      if (error instanceof Fault && error.detail.kind === 'not-found')
-        await reportUnsupported(request).catch(context.onBug);
+      if (isNotFound(error)) await reportUnsupported(request).catch(context.onBug);
       throw isStoreFailure(error) ? storeFault(error.trouble) : error;
     });
   };

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import type { StoredMessage, StoredPart, StoredRule, StoredSession } from './stored-schemas.ts';
 
-/** A value that nobody changes, to its innermost members. */
+/** The type with all members read-only, at every depth. */
 export type DeepReadonly<Value> = Value extends (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : Value extends object
@@ -10,7 +10,7 @@ export type DeepReadonly<Value> = Value extends (infer Item)[]
 
 type Stored<Schema extends v.GenericSchema> = DeepReadonly<v.InferOutput<Schema>>;
 
-/** What the schemas of the store say of a session, of messages and of parts. Times are milliseconds since the epoch. */
+/** Sessions, messages, parts and rules, as the schemas of the store define them. Times are milliseconds since the epoch. */
 export type Session = Stored<typeof StoredSession>;
 export type Message = Stored<typeof StoredMessage>;
 export type Part = Stored<typeof StoredPart>;

@@ -1,4 +1,4 @@
-/** Says of a text whether it is wholly of a pattern. */
+/** Whether a text matches a pattern as a whole. */
 export type Wildcard = (text: string) => boolean;
 
 /** The characters between two stars. A `?` among them is any one. */
@@ -54,3 +54,6 @@ export const wildcard = (pattern: string): Wildcard => {
 
 /** The same for a pattern that is held against one text only. */
 export const matchesWildcard = (text: string, pattern: string): boolean => wildcard(pattern)(text);
+
+/** Whether a pattern has no wildcards. */
+export const isLiteral = (pattern: string): boolean => !/[*?]/.test(pattern);

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { isNotFound } from '../../core/fault.ts';
 import { joinPublications, type Publication } from '../events/publisher.ts';
 import { partPublication } from '../events/records.ts';
 import { UNANSWERED } from '../protocol/call-metadata.ts';
@@ -96,7 +96,7 @@ export const endAllExpiredCalls = async (needs: EndingNeeds): Promise<void> => {
     if (isExpired(session, needs.clock.now()))
       await endExpiredCalls(needs, session.id).catch((error: unknown) => {
         // Somebody may have removed the session meanwhile.
-        if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
+        if (!isNotFound(error)) throw error;
       });
 };
 

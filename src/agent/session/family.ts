@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { isNotFound } from '../../core/fault.ts';
 import type { Session } from '../protocol/types.ts';
 import type { Store } from '../store/store.ts';
 import type { SessionParts } from './sessions.ts';
@@ -19,7 +19,7 @@ export const deleteFamily = async (parts: SessionParts, id: string): Promise<voi
     for (const one of family) {
       await parts.sessions.remove(one).catch((error: unknown) => {
         // Another client may have removed it meanwhile.
-        if (!(error instanceof Fault && error.detail.kind === 'not-found')) throw error;
+        if (!isNotFound(error)) throw error;
       });
     }
   } finally {

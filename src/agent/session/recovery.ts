@@ -181,7 +181,7 @@ const readAnswer = async ({ store }: AgentRuntime, { id, sessionID }: UserMessag
   return answer;
 };
 
-/** The same for all sessions on which no server works. */
+/** Ends what is left in all sessions on which no server works, and finds the prompts that wait there. */
 const recoverAll = async (needs: RecoveryNeeds): ReturnType<Recovery['all']> => {
   const { store, peers, isBusyHere } = needs;
   const unfinished = (await store.unfinished()).map(({ info }) => info.sessionID);

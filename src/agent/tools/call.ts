@@ -40,14 +40,10 @@ type CallNeeds = AgentRuntime &
 /** Whether the turn goes on after a call: a person's bare rejection ends it, and so does a model that repeats itself. */
 export type CallEnd = 'done' | 'rejected' | 'looping';
 
-/** The outcome of a call, and how the turn goes on. `part` is the call as it is shown. */
-type CallResult = {
-  readonly part: ToolPart;
-  readonly start: number;
-  readonly outcome: ToolOutcome;
-  readonly end: CallEnd;
-  readonly isRefused?: boolean;
-};
+/** The outcome of a call. `part` is the call as it is shown. */
+type EndedCall = { readonly part: ToolPart; readonly start: number; readonly outcome: ToolOutcome };
+/** The same, and how the turn goes on. */
+type CallResult = EndedCall & { readonly end: CallEnd; readonly isRefused?: boolean };
 
 /** A model may request a thousand calls in one answer, and each may be a task with calls of its own. */
 const MAX_CONCURRENT_CALLS = 8;
@@ -87,10 +83,10 @@ type Calls = CallNeeds & {
   readonly storeWithFiles: ReturnType<typeof createFileCapacity>;
 };
 
-const endFact = (calls: Calls, { part, start, outcome }: Pick<CallResult, 'part' | 'start' | 'outcome'>): Publication =>
+const endFact = (calls: Calls, { part, start, outcome }: EndedCall): Publication =>
   callEndPublication(calls, { part, outcome, time: { start, end: calls.clock.now() } });
 
-const finish = (calls: Calls, { part, start, outcome }: Pick<CallResult, 'part' | 'start' | 'outcome'>) =>
+const finish = (calls: Calls, { part, start, outcome }: EndedCall) =>
   calls.storeWithFiles(outcome, (stored) => calls.publish(endFact(calls, { part, start, outcome: stored })));
 
 const toolOf = ({ tools }: Calls, { tool: name }: ToolPart): AgentTool | undefined =>

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Fault } from '../../core/fault.ts';
+import { isNotFound } from '../../core/fault.ts';
 import { notConfiguredText } from '../../core/identifier.ts';
 import type { KnownAgent } from '../agents/catalog.ts';
 import type { ToolSpec } from '../model/types.ts';
@@ -222,7 +222,7 @@ export const createTaskTool = ({ sessions, store, catalog, accept, runs, taskTra
       if (!parsed.success) return failed('The arguments are description, prompt and subagent_type, all texts');
       return runTask(parsed.output, context).catch((error: unknown) => {
         context.signal.throwIfAborted();
-        if (error instanceof Fault && error.detail.kind === 'not-found') return failed(REMOVED);
+        if (isNotFound(error)) return failed(REMOVED);
         throw error;
       });
     },

@@ -68,7 +68,7 @@ const runCalls = async (steps: TurnSteps, requested: readonly RequestedCall[], i
   return calls.runAll(own, signal);
 };
 
-type TurnEnd = Pick<Closing, 'error' | 'structured' | 'isEnd'>;
+type TurnEnd = Pick<Closing, 'error' | 'structured'> & { readonly isEnd: boolean };
 
 /** Whether the turn ends with a step of these calls, and how. */
 const endOfCalls = ({ output }: TurnSteps, end: CallEnd, isLast: boolean): TurnEnd => {
@@ -148,7 +148,7 @@ const takeStep = async (steps: TurnSteps, { message, isLast }: Step): Promise<As
     if (!parts.hasCalls()) {
       const end = endOfText(steps, parts.text(), isLast);
       const closed = await close(steps, finished, { last: stepFinish(steps, finished), publishEnd: account, ...end });
-      return end.isEnd === true ? closed : undefined;
+      return end.isEnd ? closed : undefined;
     }
     // With the session, because a server that dies while the calls run leaves its message as it is stored now.
     await account({ changes: [{ kind: 'message', message: { ...message, cost, tokens } }] });
@@ -160,12 +160,12 @@ const takeStep = async (steps: TurnSteps, { message, isLast }: Step): Promise<As
     for (const { call, why } of refused) await steps.calls.refuse([call], why);
     forClient = awaited;
     const end = endOfCalls(steps, await runCalls(steps, own, isLast), isLast && awaited.length === 0);
-    if (awaited.length > 0 && end.isEnd !== true)
+    if (awaited.length > 0 && !end.isEnd)
       return await pauseTurn(steps, finished, { calls: awaited, finished: stepFinish(steps, finished) });
     await steps.calls.refuse(awaited, OVER);
     forClient = [];
     const closed = await close(steps, finished, { last: stepFinish(steps, finished), ...end });
-    return end.isEnd === true ? closed : undefined;
+    return end.isEnd ? closed : undefined;
   } catch (error) {
     if (!isExpectedEnd(error)) steps.onBug(error);
     const why = signal.aborted ? 'The call was aborted' : 'The answer failed';

@@ -65,7 +65,7 @@ const removalMs = ({ readMs, leftMs, readers, createdMs }: Turn): number | undef
   return readers.length > 0 ? undefined : (leftMs ?? createdMs) + UNREAD_LIFE_MS;
 };
 
-/** The comings and goings of readers, as one server sees them. */
+/** What `createLeaving` works with: the open streams of this server, and the timers for what is due. */
 type Attendance = TurnNeeds & {
   /** How many streams are open, by turn and reader. */
   readonly attended: Map<string, number>;

@@ -218,7 +218,7 @@ export const locate = async (needs: SessionParts, request: AskedTurn, directory:
   return inNewSession(needs, asked, { name: given.name });
 };
 
-/** Removes what was prepared in vain. */
+/** Removes the session that was prepared for a request that failed. */
 export const giveUpPlace = async ({ store }: AgentRuntime, { session, opened }: Located): Promise<void> => {
   if (opened !== undefined) await giveUpFork(store, session);
 };

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { isNotFound } from '../../core/fault.ts';
 import type { Publication } from '../events/publisher.ts';
 import type { Turn } from '../protocol/turns.ts';
 import type { Session, UserMessage } from '../protocol/types.ts';
@@ -130,7 +130,7 @@ export const giveResults = async (
   try {
     if (callIDs.some((id) => awaited.includes(id)))
       return await withResults(needs, request, { ...located, session }, attempt).catch((error: unknown) => {
-        const isUnknown = error instanceof Fault && error.detail.kind === 'not-found';
+        const isUnknown = isNotFound(error);
         const unknown = callIDs.filter((id) => !awaited.includes(id));
         throw isUnknown ? turnRefusal('unknown_call', { callIDs: unknown }) : error;
       });

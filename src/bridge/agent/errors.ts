@@ -137,9 +137,6 @@ export const toConnectionFault = (error: unknown, call: AgentCall): unknown => {
   return new Fault({ kind: 'backend-error', reason: `The agent server broke off (${code})` });
 };
 
-/** Whether the agent answered that what was named does not exist. */
-export const isNotFound = (error: unknown): boolean => error instanceof Fault && error.detail.kind === 'not-found';
-
 /** The failure of a turn whose agent was restarted, or cannot be reached any more. */
 export const INTERRUPTED_FAILURE: AnswerFailure = {
   status: 502,

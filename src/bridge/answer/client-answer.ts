@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { Fault } from '../../core/fault.ts';
+import { Fault, isNotFound } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
-import { isNotFound } from '../agent/errors.ts';
 import { type ModelCatalog, modelNameOf } from '../agent/models.ts';
 import { answerIDOf, conversationIDOf, responseIDOf } from '../ids.ts';
 import { type BridgeRequest, isOneOff } from '../request.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
+import { isNotFound } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { CallAgent } from '../agent/calls.ts';
-import { isNotFound } from '../agent/errors.ts';
 import type { ConversationsPort, TurnEvents, TurnsPort } from './port.ts';
 
 /** The name under which our agent server says that it keeps turns. OpenCode's names no features. */

@@ -8,7 +8,7 @@ import {
 import { isNestedBeyond } from '../../../core/json.ts';
 
 /** How many levels a message may have. The SDK writes some messages as JSON again, which overflows the stack at about 4,000. */
-export const LEVELS_LIMIT = 512;
+const LEVELS_LIMIT = 512;
 
 /**
  * A message that recursive code can read. A response with more than 512 levels becomes an error, so that the one call fails that

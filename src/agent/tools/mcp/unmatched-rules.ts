@@ -1,5 +1,5 @@
 import { toolPrefix } from '../../config/names.ts';
-import { wildcard } from '../../protocol/wildcard.ts';
+import { isLiteral, wildcard } from '../../protocol/wildcard.ts';
 import type { AgentRuntime } from '../../runtime.ts';
 import type { McpStatus } from './connection.ts';
 import type { McpServers } from './servers.ts';
@@ -12,8 +12,6 @@ type RulesAndTools = {
   /** All tool servers. The tools of connected ones are known. */
   readonly statuses: Readonly<Record<string, McpStatus>>;
 };
-
-const isLiteral = (permission: string): boolean => !/[*?]/.test(permission);
 
 /** Whether a rule could match tools with this prefix. */
 const canMatchPrefix = (permission: string, prefix: string): boolean => {

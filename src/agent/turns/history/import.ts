@@ -18,8 +18,6 @@ type ImportPlace = {
   readonly now: number;
   /** The last message of the session. */
   readonly lastID: string | undefined;
-  /** The last user message of the session, which an answer without one before it answers. */
-  readonly promptID?: string | undefined;
 };
 
 type Given<Role extends GivenMessage['role']> = Extract<GivenMessage, { readonly role: Role }>;
@@ -117,7 +115,9 @@ export const importMessages = (
   messages: readonly GivenMessage[],
   place: ImportPlace,
 ): ImportedMessages => {
-  let { lastID, promptID } = place;
+  let { lastID } = place;
+  /** The last user message, which an answer without one before it answers. */
+  let promptID: string | undefined;
   const publications: Publication[] = [];
   const messageIDs: string[] = [];
   const nextID = (): string => {

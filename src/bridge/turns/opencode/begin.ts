@@ -1,6 +1,6 @@
 import { untilAborted } from '../../../core/async.ts';
+import { isNotFound } from '../../../core/fault.ts';
 import { chainsOf, extendChain } from '../../../core/http/history-digests.ts';
-import { isNotFound } from '../../agent/errors.ts';
 import { refused } from '../../errors.ts';
 import type { BeginRequest, BegunTurn, TurnCaller, TurnSnapshot } from '../port.ts';
 import { promptPartsOf } from './history.ts';

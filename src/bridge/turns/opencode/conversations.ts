@@ -1,5 +1,5 @@
+import { isNotFound } from '../../../core/fault.ts';
 import { extendChain } from '../../../core/http/history-digests.ts';
-import { isNotFound } from '../../agent/errors.ts';
 import type { MessageRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
 import type { ConversationsPort, ConversationView, SentMessage, TurnCaller } from '../port.ts';

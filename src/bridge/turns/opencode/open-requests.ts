@@ -1,7 +1,7 @@
 import { pause } from '../../../core/async.ts';
 import { setNewest } from '../../../core/bounded-map.ts';
-import { Fault } from '../../../core/fault.ts';
-import { isNotFound, withRetries } from '../../agent/errors.ts';
+import { Fault, isNotFound } from '../../../core/fault.ts';
+import { withRetries } from '../../agent/errors.ts';
 import type { PermissionRecord } from '../../agent/schema.ts';
 import { refused } from '../../errors.ts';
 import type { TurnDecision } from '../port.ts';

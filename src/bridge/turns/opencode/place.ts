@@ -1,5 +1,5 @@
+import { isNotFound } from '../../../core/fault.ts';
 import { type Chain, extendChain } from '../../../core/http/history-digests.ts';
-import { isNotFound } from '../../agent/errors.ts';
 import { refused } from '../../errors.ts';
 import type { BeginRequest, SentMessage } from '../port.ts';
 import { markOf } from './marks.ts';

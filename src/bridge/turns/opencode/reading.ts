@@ -1,5 +1,6 @@
 import { untilAborted } from '../../../core/async.ts';
-import { isNotFound, withRetries } from '../../agent/errors.ts';
+import { isNotFound } from '../../../core/fault.ts';
+import { withRetries } from '../../agent/errors.ts';
 import { refused } from '../../errors.ts';
 import type { TurnEntry, TurnEvent, TurnEvents, TurnsPort } from '../port.ts';
 import { entriesOf, stepsIn } from './entries.ts';

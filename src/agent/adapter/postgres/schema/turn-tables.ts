@@ -32,7 +32,7 @@ export const TURN_SCHEMA = `
   CREATE INDEX turn_by_end ON turn (owner, end_digest, id) WHERE end_digest IS NOT NULL;
 `;
 
-/** The cases of `commit_group` for them. Whoever comes second finds the row changed, or its name or key taken: `turn`. */
+/** The cases of `commit_group` for them. The later of two commits finds the row changed, or its name or key taken: `turn`. */
 export const TURN_CHANGES = `
       WHEN 'conversation' THEN
         PERFORM 1 FROM session WHERE id = given.session FOR KEY SHARE;
